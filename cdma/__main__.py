@@ -1,0 +1,5 @@
+"""``python -m cdma`` is the command ``cdma``."""
+
+from cdma.cli.main import entry
+
+entry()

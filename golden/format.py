@@ -1,0 +1,71 @@
+"""Parameters of the stream format, the one object that software and hardware share."""
+
+from dataclasses import dataclass
+
+WORD_BITS = (8, 16, 32, 64)
+
+
+@dataclass(frozen=True)
+class Format:
+    """Shape of a zero-value-compressed stream (``docs/format.md``).
+
+    Parameters
+    ----------
+    word_bits : int
+        Bits in a word: 8, 16, 32 or 64.
+    block_words : int or None
+        Words under one mask, a positive multiple of ``word_bits`` so that a mask is a whole number
+        of words. ``None`` gives 32, or 64 for 64-bit words.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter is not an integer or breaks its rule.
+    """
+
+    word_bits: int = 32
+    block_words: int | None = None
+
+    def __post_init__(self):
+        if not _is_int(self.word_bits):
+            raise TypeError(f"Word width must be an integer, not {self.word_bits!r}")
+        if self.word_bits not in WORD_BITS:
+            raise ValueError(f"Word width must be 8, 16, 32 or 64 bits, not {self.word_bits!r}")
+        if self.block_words is None:
+            object.__setattr__(self, "block_words", max(32, self.word_bits))
+        if not _is_int(self.block_words):
+            raise TypeError(f"Block length must be an integer, not {self.block_words!r}")
+        if self.block_words <= 0 or self.block_words % self.word_bits:
+            raise ValueError(
+                f"Block length must be a positive multiple of the word width "
+                f"{self.word_bits}, not {self.block_words!r}"
+            )
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes in a word."""
+        return self.word_bits // 8
+
+    @property
+    def mask_words(self) -> int:
+        """Words that a mask takes in the stream."""
+        return self.block_words // self.word_bits
+
+    @property
+    def mask_bytes(self) -> int:
+        """Bytes that a mask takes in the stream."""
+        return self.block_words // 8
+
+    @property
+    def dtype(self) -> str:
+        """NumPy name of the little-endian unsigned word."""
+        return f"<u{self.word_bytes}"
+
+    def stream_bytes(self, words: int, nonzeros: int) -> int:
+        """Size in bytes of the stream of ``words`` words of which ``nonzeros`` are not zero."""
+        blocks = -(-words // self.block_words)
+        return blocks * self.mask_bytes + nonzeros * self.word_bytes
+
+
+def _is_int(value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

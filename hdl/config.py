@@ -1,0 +1,76 @@
+"""Parameters of a hardware unit, and the configurations that command, tests and reports share."""
+
+from dataclasses import dataclass, field
+
+from cdma.golden.format import Format
+
+LANES = (2, 4, 8, 16, 32, 64)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Size of a compressor or decompressor.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat: a power of two from 2 to 64 that divides the block length.
+    format : Format
+        Word width and block length of the stream.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter has the wrong type or breaks its rule.
+    """
+
+    lanes: int = 8
+    format: Format = field(default_factory=Format)
+
+    def __post_init__(self):
+        if not isinstance(self.format, Format):
+            raise TypeError(f"Format must be a Format, not {self.format!r}")
+        if not isinstance(self.lanes, int) or isinstance(self.lanes, bool):
+            raise TypeError(f"Number of lanes must be an integer, not {self.lanes!r}")
+        if self.lanes not in LANES:
+            raise ValueError(f"Number of lanes must be a power of two in 2..64, not {self.lanes!r}")
+        if self.format.block_words % self.lanes:
+            raise ValueError(
+                f"Number of lanes must divide the block length {self.format.block_words}, "
+                f"not {self.lanes!r}"
+            )
+
+    @classmethod
+    def of(cls, lanes: int = 8, word_bits: int = 32, block_words: int | None = None) -> "Config":
+        """Configuration from plain numbers."""
+        return cls(lanes, Format(word_bits, block_words))
+
+    @property
+    def name(self) -> str:
+        """Short name, ``lanes x word_bits`` and the block length where it is not the default."""
+        fmt = self.format
+        plain = f"{self.lanes}x{fmt.word_bits}"
+        is_default = fmt.block_words == Format(fmt.word_bits).block_words
+        return plain if is_default else f"{plain}b{fmt.block_words}"
+
+    @property
+    def beat_bits(self) -> int:
+        """Bits of words in a beat."""
+        return self.lanes * self.format.word_bits
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of words in a beat."""
+        return self.beat_bits // 8
+
+    @property
+    def block_beats(self) -> int:
+        """Beats in a whole block."""
+        return self.format.block_words // self.lanes
+
+
+#: The configurations that documents, reports and the regression name.
+NAMED = {
+    config.name: config
+    for config in (Config.of(8, 32), Config.of(16, 16), Config.of(32, 8), Config.of(32, 32))
+}
