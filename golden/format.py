@@ -1,8 +1,20 @@
 """Parameters of the stream format, the one object that software and hardware share."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 WORD_BITS = (8, 16, 32, 64)
+
+
+class ErrorCode(IntEnum):
+    """Why a stream was rejected; 0 to 3 are the decompressor's status codes too."""
+
+    NONE = 0
+    TRUNCATED = 1
+    TRAILING = 2
+    MASK_PAST_END = 3
+    ZERO_WORD = 4
+    CONTAINER = 5
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,81 @@
+"""Counting the ones of a mask: the prefix sum and its total."""
+
+from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+
+class PrefixSum(wiring.Component):
+    """Count, for each bit of a mask, the ones below it.
+
+    Combinational. Sklansky's parallel prefix (1960): ``log2(width)`` adders deep. Synthesis keeps a
+    written-out sum as a chain, so the tree is built here.
+
+    Parameters
+    ----------
+    width : int
+        Bits of the mask, at least 2.
+
+    Members
+    -------
+    mask : In, ``width`` bits
+    ranks : Out, array of ``width`` numbers: ``ranks[i]`` is the number of ones in ``mask[:i]``
+    total : Out, number of ones in the mask
+    """
+
+    def __init__(self, width: int):
+        if width < 2:
+            raise ValueError(f"Width of a prefix sum must be at least 2, not {width!r}")
+        self.width = width
+        super().__init__(
+            {
+                "mask": In(width),
+                "ranks": Out(data.ArrayLayout((width - 1).bit_length(), width)),
+                "total": Out(width.bit_length()),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        sums = [Value.cast(bit) for bit in self.mask]  # inclusive
+        span = 1
+        while span < self.width:
+            # Lanes in the upper half of each group of 2 * span add the total of the lower half.
+            sums = [
+                add(sums[i], sums[i // span * span - 1]) if i // span % 2 else sums[i]
+                for i in range(self.width)
+            ]
+            span *= 2
+        m.d.comb += self.ranks[0].eq(0)
+        for i in range(1, self.width):
+            m.d.comb += self.ranks[i].eq(sums[i - 1])
+        m.d.comb += self.total.eq(sums[-1])
+        return m
+
+
+def popcount(mask: Value) -> Value:
+    """Number of ones in ``mask``, as a balanced tree of adders."""
+    terms = [Value.cast(bit) for bit in mask]
+    while len(terms) > 1:
+        pairs = zip(terms[::2], terms[1::2], strict=False)
+        odd = terms[-1:] if len(terms) % 2 else []
+        terms = [add(a, b) for a, b in pairs] + odd
+    return terms[0]
+
+
+def add(a: Value, b: Value) -> Value:
+    """Sum of two short unsigned numbers, one bit longer than the longer of them.
+
+    Written in gates: a carry chain costs two LUTs and its entry delay for each two bits, which for
+    sums of a few bits is more than the gates themselves.
+    """
+    width = max(len(a), len(b))
+    carry, bits = Const(0, 1), []
+    for x, y in zip(_bits(a, width), _bits(b, width), strict=True):
+        bits.append(x ^ y ^ carry)
+        carry = (x & y) | (carry & (x ^ y))
+    return Cat(*bits, carry)
+
+
+def _bits(value: Value, width: int) -> list[Value]:
+    return [value[i] if i < len(value) else Const(0, 1) for i in range(width)]
