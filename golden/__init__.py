@@ -2,7 +2,6 @@
 
 from cdma.golden.codec import compress, decompress, salvage
 from cdma.golden.container import (
-    Header,
     read_container,
     read_header,
     read_range,
@@ -10,6 +9,7 @@ from cdma.golden.container import (
 )
 from cdma.golden.errors import StreamError
 from cdma.golden.format import ErrorCode, Format
+from cdma.golden.header import Header
 
 __all__ = [
     "ErrorCode",
