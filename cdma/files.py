@@ -1,7 +1,7 @@
 """Outputs appear whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,27 +11,30 @@ from cdma.errors import UserError
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary name beside ``path``; rename it to ``path`` when the block succeeds.
+    """Give an empty temporary file beside ``path``; rename it to ``path`` when the block succeeds.
 
-    A block that raises leaves neither the temporary file nor a changed ``path``.
+    A block that raises leaves neither the temporary file nor a changed ``path``. A symbolic link
+    stays, and its target is replaced.
 
     Raises
     ------
     UserError
-        When the folder of ``path`` does not exist or cannot be written.
+        When ``path`` is a folder or a device, or its folder does not exist or cannot be written.
     """
-    path = Path(path)
+    given, path = Path(path), Path(os.path.realpath(path))
     if path.is_dir():
-        raise UserError(f"{path}: is a folder, expected the name of a file to write")
+        raise UserError(f"{given}: is a folder, expected the name of a file to write")
+    if path.exists() and not path.is_file():
+        raise UserError(f"{given}: is not a regular file, and only a regular file can be replaced")
+    if not path.parent.is_dir():
+        raise UserError(f"{given}: the folder {given.parent} does not exist, create it first")
+    temporary = path.with_name(f".cdma-{secrets.token_hex(8)}.tmp")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        temporary.touch(exist_ok=False)
     except OSError as error:
-        raise UserError(f"{path}: cannot write there ({error.strerror})") from error
-    os.close(handle)
-    temporary = Path(name)
+        raise UserError(f"{given}: cannot write there ({error.strerror})") from error
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -43,7 +46,17 @@ def write_text(path: str | os.PathLike, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def make_folder(path: str | os.PathLike) -> Path:
+    """Create the folder ``path`` and its parents unless it is there, and give it.
+
+    Raises
+    ------
+    UserError
+        When there is a file of that name, or the folder cannot be created.
+    """
+    path = Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{path}: cannot create this folder ({error.strerror})") from error
+    return path

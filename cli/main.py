@@ -1,0 +1,107 @@
+"""The command ``cdma``: one module a verb, one place for how a run ends."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from cdma.cli import capture, codec, generate
+
+import cdma
+from cdma.errors import MissingPackageError, UserError
+
+#: Modules in the order of the help; each adds its verbs and the function that runs them.
+VERBS = (generate, codec, capture)
+
+EPILOG = """\
+exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a tool that is missing
+
+example:
+  cdma capture -o activations
+  cdma compress activations/step0000.pool1.npy -o pool1.zvc
+  cdma info pool1.zvc
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser whose complaint is one line, like every other of this command."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Parser of the whole command; its namespace has the verb's function as ``run``."""
+    parser = Parser(
+        prog="cdma",
+        description="Compressing DMA engine: zero-value compression in software and hardware.",
+        epilog=EPILOG,
+        formatter_class=_wide_formatter,
+    )
+    parser.add_argument("--version", action="version", version=f"cdma {cdma.__version__}")
+    subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
+    for module in VERBS:
+        module.add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command with the arguments ``argv`` and give its exit status.
+
+    0: fine; 1: a comparison failed; 2: the user's mistake or a missing tool, told in one line on
+    stderr; 130: interrupted; 141: the reader of stdout has gone.
+    """
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as exit_:  # how argparse ends after --help, --version or a mistake
+        return exit_.code or 0
+    try:
+        status = args.run(args)
+        sys.stdout.flush()  # here, where a reader that has gone can still be answered
+        return status
+    except BrokenPipeError:
+        _silence_stdout()
+        return 141
+    except KeyboardInterrupt:
+        return _complain(args.verb, "interrupted", 130)
+    except MissingPackageError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except UserError as error:
+        return _complain(args.verb, error)
+    except MemoryError as error:
+        return _complain(args.verb, f"not enough memory: {error}")
+    except OSError as error:
+        if error.filename is None:
+            _silence_stdout()
+            return _complain(args.verb, error.strerror or error)
+        return _complain(args.verb, f"{error.filename}: {error.strerror}")
+    except ValueError as error:
+        from cdma.golden import StreamError  # imports NumPy, which --help has no use for
+
+        if not isinstance(error, StreamError):
+            raise
+        return _complain(args.verb, error)
+
+
+def entry() -> None:
+    """Console script."""
+    sys.exit(main())
+
+
+def _wide_formatter(prog: str) -> argparse.HelpFormatter:
+    # "decompress" leaves no room for its summary beside it otherwise.
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28)
+
+
+def _complain(verb: str, message, status: int = 2) -> int:
+    print(f"cdma {verb}:", *str(message).split(), file=sys.stderr)
+    return status
+
+
+def _silence_stdout() -> None:
+    # The interpreter flushes once more at its end, and would complain there.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
