@@ -200,13 +200,6 @@ def parse_header(source: BinaryIO) -> Header:
     )
 
 
-def field_offset(name: str) -> int:
-    """Byte offset in the file of a field in front of the shape."""
-    names = list(_FIELDS)
-    before = names[: names.index(name)]
-    return struct.calcsize("<" + "".join(_FIELDS[each] for each in before))
-
-
 def header_size(ndim: int, chunks: int) -> int:
     """Bytes of a header: fields, shape, index, CRC; filled up so that the stream is aligned."""
     size = _PREFIX.size + 8 * ndim + _ENTRY.itemsize * chunks + 4
@@ -249,7 +242,7 @@ def _check_parameters(fields: dict) -> Format:
         try:
             fmt = Format(*parameters)
         except ValueError as error:
-            raise refusal(field_offset(field), str(error)) from None
+            raise refusal(_field_offset(field), str(error)) from None
     name = _dtype_name(fields)
     known = name in DTYPES and _item_bytes(name) == fmt.word_bytes
     _require(fields, known, "dtype", f"element type must be known and of {fmt.word_bytes} bytes")
@@ -261,7 +254,14 @@ def _check_parameters(fields: dict) -> Format:
 
 def _require(fields: dict, condition: bool, field: str, rule: str) -> None:
     if not condition:
-        raise refusal(field_offset(field), f"{rule}, not {fields[field]!r}")
+        raise refusal(_field_offset(field), f"{rule}, not {fields[field]!r}")
+
+
+def _field_offset(name: str) -> int:
+    """Byte offset in the file of a field in front of the shape."""
+    names = list(_FIELDS)
+    before = names[: names.index(name)]
+    return struct.calcsize("<" + "".join(_FIELDS[each] for each in before))
 
 
 def _dtype_name(fields: dict) -> str:
