@@ -1,0 +1,155 @@
+"""Named back-pressure: who is willing to move a beat in which cycle, as an endless iterator.
+
+A profile says when a port **stalls**: a source that stalls offers no new beat, a sink that stalls
+holds ``ready`` low. Every port of a bench has a profile and a random stream of its own.
+
+| Profile | Stalls |
+|---|---|
+| ``never`` | not at all |
+| ``always-but-one[:k]`` | always, but for one cycle in every ``k`` (default 4) |
+| ``alternating`` | every second cycle |
+| ``bernoulli:p`` | each cycle with probability ``p``, 0 <= p < 1 |
+| ``bursts:on,off`` | for ``off`` cycles after each ``on`` cycles |
+| ``paused:cycles[,at]`` | for ``cycles`` cycles, from cycle ``at`` after reset (default 0) |
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, cycle, islice, repeat
+
+import numpy as np
+
+from cdma.errors import UserError
+
+#: Ports of a bench that can stall, in the order that seeds are dealt.
+PORTS = ("source", "sink", "status", "command")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One profile of back-pressure.
+
+    Parameters
+    ----------
+    text : str
+        Name as written on a command line, ``bernoulli:0.3``.
+    longest : int
+        Cycles that a stall may last (for ``bernoulli``: but for one stall in a billion).
+    start : callable
+        Takes a ``numpy.random.Generator``, gives the endless iterator of "willing" (bool), one
+        item a cycle.
+    """
+
+    text: str
+    longest: int
+    start: Callable[[np.random.Generator], Iterator[bool]]
+
+    def willing(self, seed: int, port: str = "source") -> Iterator[bool]:
+        """Endless iterator, ``True`` in the cycles in which ``port`` does not stall."""
+        return self.start(np.random.default_rng([seed, PORTS.index(port)]))
+
+
+def parse(text: str) -> Profile:
+    """Profile of a name such as ``bursts:3,5``.
+
+    Raises
+    ------
+    UserError
+        When the name is unknown or its numbers are wrong.
+    """
+    name, _, tail = text.partition(":")
+    if name not in _MAKERS:
+        raise UserError(f"Stall profile must be one of {', '.join(USAGE)}, not {text!r}")
+    usage, make = _MAKERS[name]
+    try:
+        return Profile(text, *make(*(tail.split(",") if tail else ())))
+    except (TypeError, ValueError):
+        raise UserError(f"Stall profile {name} must be written {usage}, not {text!r}") from None
+
+
+def per_port(stall: str | Iterable[str] | Mapping[str, str]) -> dict[str, Profile]:
+    """Profile of each port of ``PORTS``.
+
+    Parameters
+    ----------
+    stall : str, iterable of str or mapping
+        One profile for all ports, or items ``PROFILE`` (all ports) and ``PORT=PROFILE`` of which
+        the later ones win, or a mapping from port to profile (``never`` where it is silent).
+
+    Raises
+    ------
+    UserError
+        When a port or a profile is unknown.
+    """
+    if isinstance(stall, Mapping):
+        stall = [f"{port}={text}" for port, text in stall.items()]
+    elif isinstance(stall, str):
+        stall = [stall]
+    profiles = dict.fromkeys(PORTS, parse("never"))
+    for item in stall:
+        port, equals, text = item.rpartition("=")
+        if equals and port not in PORTS:
+            raise UserError(f"Port to stall must be one of {', '.join(PORTS)}, not {port!r}")
+        profile = parse(text)
+        profiles.update(dict.fromkeys((port,) if equals else PORTS, profile))
+    return profiles
+
+
+def _never():
+    return 0, lambda rng: repeat(True)
+
+
+def _always_but_one(k="4"):
+    k = _at_least(2, k)
+    return k - 1, lambda rng: _periodic([True] + [False] * (k - 1), rng)
+
+
+def _alternating():
+    return 1, lambda rng: _periodic([True, False], rng)
+
+
+def _bernoulli(p):
+    p = float(p)
+    if not 0 <= p < 1:
+        raise ValueError
+
+    def start(rng):
+        while True:
+            yield from (rng.random(1024) >= p).tolist()
+
+    return (int(np.log(1e-9) / np.log(p)) + 1 if p else 0), start
+
+
+def _bursts(on, off):
+    on, off = _at_least(1, on), _at_least(1, off)
+    return off, lambda rng: _periodic([True] * on + [False] * off, rng)
+
+
+def _paused(cycles, at="0"):
+    cycles, at = _at_least(1, cycles), _at_least(0, at)
+    return cycles, lambda rng: chain(repeat(True, at), repeat(False, cycles), repeat(True))
+
+
+def _at_least(least, text):
+    value = int(text)
+    if value < least:
+        raise ValueError
+    return value
+
+
+def _periodic(pattern, rng):
+    """Repeat ``pattern`` for ever, from a random phase so that ports do not stall in step."""
+    return islice(cycle(pattern), int(rng.integers(len(pattern))), None)
+
+
+_MAKERS = {
+    "never": ("never", _never),
+    "always-but-one": ("always-but-one[:K] with K >= 2", _always_but_one),
+    "alternating": ("alternating", _alternating),
+    "bernoulli": ("bernoulli:P with 0 <= P < 1", _bernoulli),
+    "bursts": ("bursts:ON,OFF with ON, OFF >= 1", _bursts),
+    "paused": ("paused:CYCLES[,AT] with CYCLES >= 1, AT >= 0", _paused),
+}
+
+#: How each profile is written, for help texts.
+USAGE = tuple(usage.split(" with ")[0] for usage, _ in _MAKERS.values())

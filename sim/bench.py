@@ -1,0 +1,118 @@
+"""The bench that cocotb loads: plays the runs of a job on any design with AXI4-Stream ports.
+
+Each :class:`~cdma.sim.job.Stimulus` of the pickled list ``job.pickle`` in the working folder is one
+cocotb test. It leaves a pickled :class:`~cdma.sim.job.Report` in ``report-<index>.pickle``.
+"""
+
+import pickle
+import time
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+
+from cdma.sim.axis import Monitor, Sink, Source, Violation, junk
+from cdma.sim.backpressure import parse
+from cdma.sim.job import Report
+
+PERIOD_NS = 2
+RESET_CYCLES = 4
+#: Cycles after the last packet in which nothing more may come.
+QUIET_CYCLES = 40
+
+JOB = pickle.loads(Path("job.pickle").read_bytes())
+LIMIT_NS = PERIOD_NS * max((stimulus.most_cycles for stimulus in JOB), default=0)
+
+
+@cocotb.test(timeout_time=max(LIMIT_NS, 1), timeout_unit="ns")
+@cocotb.parametrize(index=range(len(JOB)))
+async def run(dut, index):
+    """Play one stimulus and report, whether it succeeds or not."""
+    stimulus, report = JOB[index], Report()
+    Clock(dut.aclk, PERIOD_NS, "ns").start()
+    try:
+        if stimulus.reset_at is not None:
+            bench = _Bench(dut, stimulus, Report())
+            await bench.reset()
+            await bench.play(stimulus.reset_at)
+        bench = _Bench(dut, stimulus, report)
+        await bench.reset()
+        await bench.play()
+    except Violation as violation:
+        report.failure = str(violation)
+        raise
+    finally:
+        Path(f"report-{index}.pickle").write_bytes(pickle.dumps(report))
+
+
+class _Bench:
+    def __init__(self, dut, stimulus, report):
+        self._dut, self._stimulus, self._report = dut, stimulus, report
+        self._edge = RisingEdge(dut.aclk)
+        noise = junk(stimulus.seed) if stimulus.is_dirty else None
+        self._sources = [
+            Source(dut, name, feed.packets, self._willing(feed), noise, stimulus.word_bytes)
+            for name, feed in stimulus.inputs.items()
+        ]
+        self._owed = {name: drain.count for name, drain in stimulus.outputs.items()}
+        self._owed |= stimulus.watched
+        self._watchers = [
+            Sink(dut, name, self._willing(drain)) for name, drain in stimulus.outputs.items()
+        ]
+        self._watchers += [Monitor(dut, name) for name in stimulus.watched]
+
+    async def reset(self):
+        """Hold reset for a few cycles; ports are idle."""
+        self._dut.aresetn.value = 0
+        for _ in range(RESET_CYCLES):
+            await self._edge
+        self._dut.aresetn.value = 1
+        await self._edge
+
+    async def play(self, cycles=None):
+        """Run to the end of the stimulus, or for ``cycles`` cycles and drop what was done."""
+        ports = [*self._sources, *self._watchers]
+        report = self._report
+        last_move = cycle = quiet = 0
+        told = time.monotonic()
+        try:
+            while quiet < QUIET_CYCLES and cycle != cycles:
+                await self._edge
+                moved = False
+                for port in ports:
+                    moved |= port.tick(cycle)
+                if moved:
+                    last_move = cycle
+                elif cycle - last_move > self._stimulus.patience:
+                    raise Violation(
+                        f"hangs: no handshake since cycle {last_move}; {self._progress()}"
+                    )
+                quiet = quiet + 1 if not moved and self._is_done() else 0
+                cycle += 1
+                if not cycle % 4096 and time.monotonic() > told + 1:
+                    told = time.monotonic()
+                    Path("progress").write_text(f"cycle {cycle:,}: {self._progress()}")
+        finally:
+            report.cycles = cycle
+            report.packets = {port.name: port.packets for port in ports}
+            report.stalls = {port.name: port.stalls for port in ports}
+
+    def _willing(self, port):
+        return parse(port.stall).willing(self._stimulus.seed, port.port)
+
+    def _is_done(self):
+        return all(source.is_done for source in self._sources) and all(
+            len(watcher.packets) >= self._owed[watcher.name] for watcher in self._watchers
+        )
+
+    def _progress(self):
+        done = [
+            f"{port.beats:,} of {port.total_beats:,} beats in at {port.name}"
+            for port in self._sources
+        ]
+        done += [
+            f"{len(port.packets):,} of {self._owed[port.name]:,} packets out at {port.name}"
+            for port in self._watchers
+        ]
+        return ", ".join(done)

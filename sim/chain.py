@@ -1,0 +1,58 @@
+"""Verilog that joins a compressor and a decompressor, so that one simulation runs both."""
+
+from cdma.hdl.config import Config
+
+TOP = "cdma_roundtrip"
+
+
+def verilog(compressor: str, decompressor: str, config: Config) -> str:
+    """Both units and a top level ``cdma_roundtrip`` around them.
+
+    ``s_axis`` feeds the compressor, whose stream goes straight into the decompressor and is shown
+    on the outputs ``link_t...``; ``m_axis_csts`` is the compressor's status. The other ports are
+    the decompressor's.
+    """
+    bits = config.beat_bits
+    stream = {"tdata": bits, "tkeep": bits // 8, "tlast": 1, "tvalid": 1, "tready": 1}
+    widths = {
+        "s_axis": stream,
+        "s_axis_cmd": {"tdata": 32, "tvalid": 1, "tready": 1},
+        "link": stream,
+        "m_axis": stream,
+        "m_axis_sts": {"tdata": 40, "tvalid": 1, "tready": 1},
+        "m_axis_csts": {"tdata": 64, "tvalid": 1, "tready": 1},
+    }
+    ports = ["input aclk", "input aresetn"]
+    for prefix, signals in widths.items():
+        for name, width in signals.items():
+            is_input = prefix != "link" and prefix.startswith("s_") != (name == "tready")
+            direction = "input" if is_input else "output"
+            ports.append(f"{direction} [{width - 1}:0] {prefix}_{name}")
+    units = [
+        _instance(
+            "compressor", {"s_axis": "s_axis", "m_axis": "link", "m_axis_sts": "m_axis_csts"}
+        ),
+        _instance(
+            "decompressor",
+            {
+                "s_axis_cmd": "s_axis_cmd",
+                "s_axis": "link",
+                "m_axis": "m_axis",
+                "m_axis_sts": "m_axis_sts",
+            },
+        ),
+    ]
+    top = f"module {TOP}(\n  " + ",\n  ".join(ports) + ");\n" + "".join(units) + "endmodule\n"
+    return "\n".join([compressor, decompressor, top])
+
+
+def _instance(unit, joins):
+    pins = [".aclk(aclk)", ".aresetn(aresetn)"]
+    for port, net in joins.items():
+        is_record = port.endswith(("_sts", "_cmd"))
+        names = ("tdata", "tvalid", "tready") if is_record else _STREAM
+        pins += [f".{port}_{name}({net}_{name})" for name in names]
+    return f"  cdma_{unit} {unit}(" + ", ".join(pins) + ");\n"
+
+
+_STREAM = ("tdata", "tkeep", "tlast", "tvalid", "tready")

@@ -1,0 +1,118 @@
+"""What a bench is asked to do and what it reports, as passed between processes."""
+
+from dataclasses import dataclass, field
+
+from cdma.sim.backpressure import parse
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Packets for an input port.
+
+    Parameters
+    ----------
+    packets : list of bytes
+        One entry a packet; of a port without ``tlast`` one entry a record.
+    stall : str
+        Back-pressure profile.
+    port : str
+        Name of ``backpressure.PORTS`` that picks the random stream.
+    """
+
+    packets: list
+    stall: str = "never"
+    port: str = "source"
+
+
+@dataclass(frozen=True)
+class Drain:
+    """What an output port owes: ``count`` packets (records), taken under the profile ``stall``."""
+
+    count: int
+    stall: str = "never"
+    port: str = "sink"
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """One run from reset to the last packet.
+
+    Parameters
+    ----------
+    inputs : dict of str to Feed
+        By port prefix, ``s_axis``.
+    outputs : dict of str to Drain
+        By port prefix, ``m_axis``.
+    watched : dict of str to int
+        Prefixes of streams inside the design that are only observed, and their packets.
+    seed : int
+        Seeds back-pressure and junk.
+    reset_at : int or None
+        Reset again in this cycle, drop everything, and start from the first packet.
+    is_dirty : bool
+        Drive junk where a unit must not look: ``tkeep`` of beats that are not last, bytes not
+        kept, payload while ``tvalid`` is low, and ``tkeep`` of a word's upper bytes.
+    word_bytes : int
+        Bytes that ``tkeep`` keeps or drops together.
+    """
+
+    inputs: dict
+    outputs: dict
+    watched: dict = field(default_factory=dict)
+    seed: int = 0
+    reset_at: int | None = None
+    is_dirty: bool = False
+    word_bytes: int = 1
+
+    @property
+    def patience(self) -> int:
+        """Cycles without any handshake after which the design is said to hang."""
+        return 1000 + 4 * sum(self._stalls())
+
+    @property
+    def most_cycles(self) -> int:
+        """Bound on the length of the run, far beyond what any sound design takes."""
+        owed = sum(drain.count for drain in self.outputs.values())
+        cycles = 32 * (self.size + owed) + 10_000
+        return (self.reset_at or 0) + cycles * (1 + sum(self._stalls()))
+
+    @property
+    def size(self) -> int:
+        """Bytes that go in."""
+        return sum(len(packet) for feed in self.inputs.values() for packet in feed.packets)
+
+    def _stalls(self):
+        ports = (*self.inputs.values(), *self.outputs.values())
+        return [parse(port.stall).longest for port in ports]
+
+
+@dataclass(frozen=True)
+class Packet:
+    """One packet as it crossed a port: its bytes, its beats, its first and last handshake."""
+
+    data: bytes
+    beats: int
+    first_cycle: int
+    last_cycle: int
+
+
+@dataclass
+class Report:
+    """What happened in one run; cycles count from the end of reset.
+
+    Attributes
+    ----------
+    packets : dict of str to list of Packet
+        By port prefix, inputs (without data) and outputs.
+    stalls : dict of str to int
+        Cycles with ``tvalid`` and without ``tready``, by port prefix.
+    cycles : int
+        Length of the run.
+    failure : str
+        Rule that was broken, where and when; empty when none was.
+    """
+
+    packets: dict = field(default_factory=dict)
+    stalls: dict = field(default_factory=dict)
+    cycles: int = 0
+    failure: str = ""

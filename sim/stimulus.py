@@ -1,0 +1,144 @@
+"""Packets that are hard on a zero-value codec, structured by where their zeros are.
+
+All functions give unsigned little-endian words of a format, shape ``(n,)``; those that draw take a
+``numpy.random.Generator``.
+"""
+
+import numpy as np
+
+from cdma import golden
+from cdma.golden import Format
+from cdma.hdl.config import Config
+
+
+def random_words(count: int, density: float, fmt: Format, rng: np.random.Generator) -> np.ndarray:
+    """Random words, each non-zero with probability ``density``."""
+    top = np.iinfo(fmt.dtype).max
+    words = rng.integers(1, top, count, fmt.dtype, endpoint=True)
+    return np.where(rng.random(count) < density, words, 0).astype(fmt.dtype)
+
+
+def lengths(config: Config) -> list[int]:
+    """Lengths around the corners of beat and block, in words."""
+    beat, block = config.lanes, config.format.block_words
+    around = {0, 1, 2, beat - 1, beat, beat + 1, block - beat, block - 1, block, block + 1}
+    return sorted(around | {block + beat, 2 * block - 1, 2 * block, 3 * block + beat // 2})
+
+
+def corner_packets(config: Config, rng: np.random.Generator) -> list[np.ndarray]:
+    """Every length of :func:`lengths` as zeros, as non-zeros and as a mixture."""
+    return [
+        random_words(count, density, config.format, rng)
+        for count in lengths(config)
+        for density in (0.0, 0.5, 1.0)
+    ]
+
+
+def value_packets(config: Config) -> list[np.ndarray]:
+    """Words whose value, not place, is special: all ones, minus zero, one bit set, NaN, infinity.
+
+    Every one of them is non-zero as a word; the last packet mixes them with zeros.
+    """
+    fmt = config.format
+    bits = fmt.word_bits
+    top = 1 << (bits - 1)
+    quiet_nan = {16: 0x7E00, 32: 0x7FC00001, 64: 0x7FF8000000000001}.get(bits, top | 1)
+    infinity = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}.get(bits, top >> 1)
+    special = [top, (1 << bits) - 1, 1, quiet_nan, infinity, quiet_nan | top]
+    count = fmt.block_words + config.lanes + 1
+    packets = [np.full(count, value, fmt.dtype) for value in special]
+    single_bits = [1 << (index % bits) for index in range(2 * bits)]
+    mixed = [value for value in special for value in (value, 0)] * (count // 6)
+    return [*packets, np.array(single_bits, fmt.dtype), np.array(mixed, fmt.dtype)]
+
+
+def place_packets(config: Config) -> list[np.ndarray]:
+    """One non-zero word in each place of a block, one zero in each place, runs and alternations."""
+    fmt = config.format
+    block = fmt.block_words
+    counting = np.arange(1, block + 1).astype(fmt.dtype)
+    one_hot = np.eye(block, dtype=fmt.dtype) * np.array(0xA5, fmt.dtype)
+    one_cold = np.where(np.eye(block, dtype=bool), 0, counting).astype(fmt.dtype)
+    place = np.arange(8 * block)
+    runs = [(place // run) % 2 for run in (1, 2, 3, config.lanes, config.lanes + 1, block)]
+    return [
+        one_hot.reshape(-1),
+        one_cold.reshape(-1),
+        *[(run * (place % 250 + 1)).astype(fmt.dtype) for run in runs],
+        *[((1 - run) * (place % 250 + 1)).astype(fmt.dtype) for run in runs],
+    ]
+
+
+def block_mix_packets(config: Config, rng: np.random.Generator, blocks: int = 24) -> list:
+    """Dense and empty blocks in every arrangement that could cost a cycle.
+
+    Dense first, empty first, alternating, one in four; each shifted by odd fillings that put the
+    stream at every alignment to a beat.
+    """
+    fmt = config.format
+    kinds = [
+        [index < blocks // 2 for index in range(blocks)],
+        [index >= blocks // 2 for index in range(blocks)],
+        [index % 2 == 0 for index in range(blocks)],
+        [index % 4 == 0 for index in range(blocks)],
+        [True] * blocks,
+        [False] * blocks,
+    ]
+    packets = []
+    for shift in range(min(config.lanes, 8)):
+        for kind in kinds:
+            first = np.zeros(fmt.block_words, fmt.dtype)
+            first[:shift] = 1
+            rest = [random_words(fmt.block_words, float(dense), fmt, rng) for dense in kind]
+            packets.append(np.concatenate([first, *rest]))
+    return packets
+
+
+def packets(config: Config, seed: int = 0) -> list[np.ndarray]:
+    """A selection of all of the above, with random packets between, in random order."""
+    rng = np.random.default_rng(seed)
+    fmt = config.format
+    found = corner_packets(config, rng) + value_packets(config) + place_packets(config)
+    found += [
+        random_words(int(rng.integers(1, 12 * fmt.block_words)), density, fmt, rng)
+        for density in (0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98)
+    ]
+    return [found[index] for index in rng.permutation(len(found))]
+
+
+def streams(words: list[np.ndarray], config: Config) -> list[tuple[bytes, int]]:
+    """What a decompressor is fed for each of ``words``: the golden stream and the word count."""
+    fmt = config.format
+    return [(golden.compress(packet, fmt).tobytes(), packet.size) for packet in words]
+
+
+def malformed(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int]]:
+    """Streams with something wrong, each followed by a good packet.
+
+    A stream of two and a half blocks cut at every byte; extended by a byte, a word, a beat, three
+    beats; with each mask bit past the end set; a command that is too long or too short; random
+    bytes; long noise for a command of no words.
+    """
+    fmt = config.format
+    count = 2 * fmt.block_words + fmt.block_words // 2 + 1
+    words = random_words(count, 0.4, fmt, rng)
+    stream = golden.compress(words, fmt).tobytes()
+    bad = [(stream[:size], count) for size in range(len(stream))]
+    for extra in (1, fmt.word_bytes, config.beat_bytes, 3 * config.beat_bytes + 1):
+        bad.append((stream + rng.bytes(extra), count))
+    last_mask = fmt.stream_bytes(
+        2 * fmt.block_words, np.count_nonzero(words[: 2 * fmt.block_words])
+    )
+    for bit in range(fmt.block_words // 2 + 1, fmt.block_words):
+        flipped = bytearray(stream)
+        flipped[last_mask + bit // 8] |= 1 << bit % 8
+        bad.append((bytes(flipped), count))
+        bad.append((bytes(flipped) + bytes([1] * fmt.word_bytes), count))
+    for wrong in (0, 1, config.lanes, count - fmt.block_words, count + 1, 4 * count):
+        bad.append((stream, wrong))
+    for _ in range(40):
+        size, wanted = rng.integers(0, 12 * fmt.block_words, 2)
+        bad.append((rng.bytes(int(size)), int(wanted)))
+    bad.append((rng.bytes(20 * config.beat_bytes), 0))
+    good = streams([random_words(n, 0.5, fmt, rng) for n in (1, fmt.block_words, 3)], config)
+    return [packet for index, wrong in enumerate(bad) for packet in (wrong, good[index % 3])]

