@@ -18,7 +18,7 @@ from cdma.sim.job import Report
 
 PERIOD_NS = 2
 RESET_CYCLES = 4
-#: Cycles after the last packet in which nothing more may come.
+#: Cycles that a run goes on after the last packet, to see whether anything more comes.
 QUIET_CYCLES = 40
 
 JOB = pickle.loads(Path("job.pickle").read_bytes())
@@ -88,7 +88,7 @@ class _Bench:
                     raise Violation(
                         f"hangs: no handshake since cycle {last_move}; {self._progress()}"
                     )
-                quiet = quiet + 1 if not moved and self._is_done() else 0
+                quiet = quiet + 1 if self._is_done() else 0
                 cycle += 1
                 if not cycle % 4096 and time.monotonic() > told + 1:
                     told = time.monotonic()

@@ -39,6 +39,8 @@ class Expected:
 def first_difference(packets, expected: list[Expected], config: Config) -> str:
     """First difference in the order of packets, in one line, or an empty string.
 
+    Packets that one side lacks are not looked at, see :func:`wrong_count`.
+
     Parameters
     ----------
     packets : list of PacketResult
@@ -55,10 +57,26 @@ def first_difference(packets, expected: list[Expected], config: Config) -> str:
             or _bytes_difference(got.output, want.output, want.unit_bytes, config)
             or _status_difference(got.status, want.status, "status")
         )
+        if not told and got.status_cycle <= got.last_cycle:
+            told = "status came before the last beat was taken"
         if told:
             return f"packet {index}: {told}"
-    if len(packets) != len(expected):
-        return f"{len(packets)} packets came out, expected {len(expected)}"
+    return ""
+
+
+def wrong_count(counts: dict[str, int], expected: int) -> str:
+    """First port that gave another number of packets than ``expected``, or an empty string.
+
+    Parameters
+    ----------
+    counts : dict of str to int
+        Packets, or records, that came out of each port.
+    expected : int
+        How many should have.
+    """
+    for port, count in counts.items():
+        if count != expected:
+            return f"{port} gave {count} packets, expected {expected}"
     return ""
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from cdma.golden.words import format_for, to_words
 from cdma.hdl.config import Config
 from cdma.sim import chain, throughput, tools
 from cdma.sim.backpressure import per_port
-from cdma.sim.compare import Expected, first_difference
+from cdma.sim.compare import Expected, first_difference, wrong_count
 from cdma.sim.job import Drain, Feed, Report, Stimulus
 
 UNITS = ("compressor", "decompressor", "roundtrip")
@@ -69,6 +69,7 @@ class PacketResult:
     beats_out: int
     first_cycle: int
     last_cycle: int
+    status_cycle: int
     link: bytes | None = None
     link_status: tuple[int, int] | None = None
 
@@ -235,12 +236,19 @@ class _Bench:
     watched = ()
     keep_bytes = 1
 
+    @property
+    def owing(self):
+        """Prefixes of the ports that owe one packet or record for each packet fed."""
+        return (*(prefix for prefix, _ in self.drains), *self.watched)
+
     def result(self, scenario, report: Report):
         if not report.packets:
             return Result(self.unit, self.config, scenario, [], failure=report.failure)
         packets = self.packets(report)
         expected = [self.expected(packet) for packet in scenario.packets]
+        counts = {name: len(report.packets[name]) for name in self.owing}
         difference = first_difference(packets, expected, self.config)
+        difference = difference or wrong_count(counts, len(expected))
         return Result(
             self.unit,
             self.config,
@@ -254,7 +262,6 @@ class _Bench:
 
     def packets(self, report):
         ports = report.packets
-        links = ports.get("link"), ports.get("m_axis_csts")
         found = zip(ports["s_axis"], ports["m_axis"], ports["m_axis_sts"], strict=False)
         return [
             PacketResult(
@@ -264,10 +271,9 @@ class _Bench:
                 beats_out=after.beats,
                 first_cycle=before.first_cycle,
                 last_cycle=after.last_cycle,
-                link=links[0][index].data if links[0] is not None else None,
-                link_status=_record(links[1][index].data) if links[1] is not None else None,
+                status_cycle=status.first_cycle,
             )
-            for index, (before, after, status) in enumerate(found)
+            for before, after, status in found
         ]
 
     def bound(self, scenario, expected):
@@ -324,6 +330,14 @@ class _Roundtrip(_Compressor):
     def feeds(self, packets):
         commands = [_command(_words(packet, self.format).size) for packet in packets]
         return [*super().feeds(packets), ("s_axis_cmd", "command", commands)]
+
+    def packets(self, report):
+        found = super().packets(report)
+        links = zip(report.packets["link"], report.packets["m_axis_csts"], strict=False)
+        return [
+            replace(packet, link=stream.data, link_status=_record(status.data))
+            for packet, (stream, status) in zip(found, links, strict=False)
+        ]
 
     def expected(self, packet):
         sent = super().expected(packet)

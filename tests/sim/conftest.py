@@ -1,0 +1,56 @@
+"""Fixtures of the co-simulation tests: configurations, and one way to run and judge."""
+
+import shutil
+
+import pytest
+from cdma.hdl.config import NAMED, Config
+from cdma.sim import cosim_all
+
+
+def _params(quick, slow):
+    return [pytest.param(config, id=config.name) for config in quick] + [
+        pytest.param(config, id=config.name, marks=pytest.mark.slow) for config in slow
+    ]
+
+
+_SMALL = [Config.of(2, 8, 32), Config.of(4, 16), Config.of(8, 32, 96)]
+_LARGE = [Config.of(2, 32), Config.of(64, 8, 64), Config.of(4, 64), Config.of(16, 32)]
+
+
+@pytest.fixture(params=_params([*NAMED.values(), *_SMALL], _LARGE))
+def config(request):
+    """Every configuration that a unit is built in."""
+    return request.param
+
+
+@pytest.fixture(
+    params=_params(
+        [NAMED["8x32"], Config.of(4, 16)],
+        [config for config in NAMED.values() if config.name != "8x32"] + [_SMALL[0], *_LARGE],
+    )
+)
+def some_config(request):
+    """Fewer configurations, for what depends less on the size."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def icarus():
+    """Name of the four-state simulator; skips where it is not installed."""
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus Verilog (iverilog) is not installed")
+    return "icarus"
+
+
+@pytest.fixture
+def verify():
+    """Function that runs scenarios and fails on the first that is not as promised."""
+
+    def run(unit, scenarios, config, **options):
+        results = cosim_all(unit, scenarios, config, **options)
+        problems = [result.problem for result in results if result.problem]
+        assert not problems, f"{len(problems)} of {len(results)} scenarios: {problems[0]}"
+        assert len(results) == len(scenarios)
+        return results
+
+    return run

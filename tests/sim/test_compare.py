@@ -1,0 +1,82 @@
+"""The first difference is named."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cdma.hdl.config import Config
+from cdma.sim.compare import Expected, first_difference, wrong_count
+
+CONFIG = Config.of(2, 16)
+WORDS = np.arange(6, dtype="<u2")
+
+
+def expected(**changes):
+    fields = {"words": WORDS, "output": WORDS.tobytes(), "status": (12, 0), "unit_bytes": 2}
+    return Expected(**{**fields, **changes})
+
+
+def packet(**changes):
+    fields = {"output": WORDS.tobytes(), "status": (12, 0), "link": None, "link_status": None}
+    return SimpleNamespace(**{**fields, **changes}, last_cycle=5, status_cycle=6)
+
+
+def flipped(index):
+    data = bytearray(WORDS.tobytes())
+    data[index] ^= 0x80
+    return bytes(data)
+
+
+def test_equal_is_silent():
+    assert first_difference([packet()], [expected()], CONFIG) == ""
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "told"),
+    [
+        ({"output": flipped(7)}, {}, "packet 0: word 3 (beat 1) is 0x8003, expected 0x0003"),
+        (
+            {"output": flipped(7)},
+            {"unit_bytes": 1},
+            "packet 0: byte 7 (beat 1) is 0x80, expected 0x00",
+        ),
+        (
+            {"output": WORDS.tobytes()[:-1]},
+            {},
+            "packet 0: output has 11 bytes, expected 12 (the same up to there)",
+        ),
+        ({"status": (12, 1)}, {}, "packet 0: status is 12, 1, expected 12, 0"),
+        (
+            {"link": b"\1\2"},
+            {"link": b"\1\3"},
+            "packet 0: stream byte 1 (beat 0) is 0x02, expected 0x03",
+        ),
+        (
+            {"link_status": (6, 9)},
+            {"link_status": (6, 8)},
+            "packet 0: compressor status is 6, 9, expected 6, 8",
+        ),
+    ],
+)
+def test_first_difference_is_named(got, want, told):
+    assert first_difference([packet(**got)], [expected(**want)], CONFIG) == told
+
+
+def test_later_packet_is_named():
+    pair = [packet(), packet(output=flipped(0))]
+    told = first_difference(pair, [expected(), expected()], CONFIG)
+    assert told == "packet 1: word 0 (beat 0) is 0x0080, expected 0x0000"
+
+
+def test_missing_and_extra_packets_are_told():
+    assert wrong_count({"m_axis": 2, "m_axis_sts": 2}, 2) == ""
+    missing = wrong_count({"m_axis": 2, "m_axis_sts": 1}, 2)
+    assert missing == "m_axis_sts gave 1 packets, expected 2"
+    assert wrong_count({"m_axis": 3}, 2) == "m_axis gave 3 packets, expected 2"
+
+
+def test_early_status_is_told():
+    early = packet()
+    early.status_cycle = 5
+    told = first_difference([early], [expected()], CONFIG)
+    assert told == "packet 0: status came before the last beat was taken"
