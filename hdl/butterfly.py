@@ -58,12 +58,12 @@ class Compactor(wiring.Component):
         tags = _destinations(m, self)
         for level in range(self.levels):
             span = 1 << level
-            crossing = _crossing(tags, level)
+            crossing = _crossing(m, tags, level)
             words = [
                 Mux(crossing[lane ^ span], words[lane ^ span], words[lane])
                 for lane in range(len(words))
             ]
-            tags = _route(tags, level)
+            tags = _route(m, tags, crossing, level)
             if level < self.levels - 1:
                 words = [_registered(m, word, f"word{level}_{i}") for i, word in enumerate(words)]
                 tags = [_registered(m, tag, f"tag{level}_{i}") for i, tag in enumerate(tags)]
@@ -125,8 +125,9 @@ class Expander(wiring.Component):
         tags = _destinations(m, self)
         settings = []  # of the switches, level by level
         for level in range(self.levels):
-            settings.append(_registered(m, Cat(_crossing(tags, level)), f"cross{level}"))
-            tags = _route(tags, level)
+            crossing = _crossing(m, tags, level)
+            settings.append(_registered(m, crossing, f"cross{level}"))
+            tags = _route(m, tags, crossing, level)
         mask = _registered(m, self.mask, "mask0")
         words = list(self.bank_words)
         for level in reversed(range(self.levels)):
@@ -162,20 +163,25 @@ def _destinations(m: Module, network: Compactor | Expander) -> list:
     return tags
 
 
-def _crossing(tags: list, level: int) -> list:
+def _crossing(m: Module, tags: list, level: int) -> Signal:
     """Per lane: its word changes to the other side of its switch at this level."""
-    return [tag[0] & (tag[1 + level] != (lane >> level & 1)) for lane, tag in enumerate(tags)]
+    crossing = Signal(len(tags), name=f"crossing_{level}")
+    for lane, tag in enumerate(tags):
+        m.d.comb += crossing[lane].eq(tag[0] & (tag[1 + level] != (lane >> level & 1)))
+    return crossing
 
 
-def _route(tags: list, level: int) -> list:
-    span = 1 << level
-    crossing = _crossing(tags, level)
+def _route(m: Module, tags: list, crossing: Signal, level: int) -> list:
     routed = []
     for lane, tag in enumerate(tags):
-        other = lane ^ span
+        other = lane ^ 1 << level
+        result = Signal(len(tag), name=f"routed_{level}_{lane}")
         # A lane whose own word leaves and that gets none must not keep a copy of its tag.
-        valid = crossing[other] | (tag[0] & ~crossing[lane])
-        routed.append(Cat(valid, Mux(crossing[other], tags[other][1:], tag[1:])))
+        m.d.comb += [
+            result[0].eq(crossing[other] | (tag[0] & ~crossing[lane])),
+            result[1:].eq(Mux(crossing[other], tags[other][1:], tag[1:])),
+        ]
+        routed.append(result)
     return routed
 
 

