@@ -150,7 +150,7 @@ def read_range(file: str | os.PathLike | BinaryIO, start: int, stop: int) -> np.
                 f"Range must lie in 0..{header.words} and not run backwards, not {start}..{stop}"
             )
         first = start // header.chunk_words
-        last = -(-stop // header.chunk_words) if stop > start else first
+        last = -(-stop // header.chunk_words)
         words = _read_chunks(source, header, first, last)
     skipped = first * header.chunk_words
     return words[start - skipped : stop - skipped].view(_numpy_dtype(header.dtype))

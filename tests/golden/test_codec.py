@@ -244,8 +244,8 @@ def test_zero_word_deep_inside(fmt):
     stream = compress(words, fmt)
     blocks = np.count_nonzero(words.reshape(-1, fmt.block_words), axis=1)
     starts = np.append(0, np.cumsum(fmt.mask_bytes + blocks * fmt.word_bytes))
-    for block in (0, len(blocks) // 2, len(blocks) - 1):
-        damaged = stream.copy()
+    damaged = stream.copy()
+    for block in (len(blocks) - 1, len(blocks) // 2, 0):  # each in front of those before
         at = int(starts[block + 1]) - fmt.word_bytes
         damaged[at : at + fmt.word_bytes] = 0
         assert rejection(damaged, len(words), fmt) == (at, ErrorCode.ZERO_WORD)

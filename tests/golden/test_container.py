@@ -242,6 +242,10 @@ def test_framing_errors_in_a_chunk(blocks):
     with pytest.raises(StreamError) as caught:
         read_container(io.BytesIO(forge_stream(data, 132, b"\xff\xff\xff\xff")))
     assert (caught.value.offset, caught.value.code) == (start + 132, ErrorCode.TRUNCATED)
+    needed, end = start + 2 * 132, start + 2 * 132 - 4
+    assert caught.value.reason == (
+        f"mask marks words that reach to byte {needed}, the stream ends at byte {end}"
+    )
 
 
 @pytest.mark.parametrize(
