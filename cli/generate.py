@@ -5,6 +5,7 @@ import json
 
 from cdma.cli.options import add_config_options, config_from
 
+from cdma.errors import UserError
 from cdma.files import make_folder, replacing
 
 UNITS = ("compressor", "decompressor")
@@ -40,9 +41,15 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write both files, or neither."""
     config = config_from(args)
+    from amaranth._toolchain.yosys import YosysError
     from cdma.hdl import emit
 
-    verilog = emit.verilog(args.unit, config)
+    try:
+        verilog = emit.verilog(args.unit, config)
+    except YosysError as error:
+        raise UserError(
+            f"Yosys, which writes the Verilog, is missing or failed: {error}"
+        ) from error
     manifest = emit.manifest(args.unit, config)
     manifest_text = json.dumps(manifest, indent=2) + "\n"
     folder = make_folder(args.output)
@@ -57,6 +64,6 @@ def run(args: argparse.Namespace) -> int:
     print(
         f"{args.unit} {config.name}: {config.lanes} lanes of {config.format.word_bits} bits, "
         f"blocks of {config.format.block_words} words, {config.beat_bytes} bytes a cycle, "
-        f"latency {manifest['latency']} cycles"
+        f"latency {manifest['latency_cycles']} cycles"
     )
     return 0

@@ -5,13 +5,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cdma.cli import capture, codec, generate
+from cdma.cli import bench, capture, codec, cosim, demo, generate
 
 import cdma
 from cdma.errors import MissingPackageError, UserError
 
 #: Modules in the order of the help; each adds its verbs and the function that runs them.
-VERBS = (generate, codec, capture)
+VERBS = (generate, codec, capture, cosim, bench, demo)
 
 EPILOG = """\
 exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a tool that is missing
@@ -39,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="cdma",
         description="Compressing DMA engine: zero-value compression in software and hardware.",
         epilog=EPILOG,
-        formatter_class=_wide_formatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"cdma {cdma.__version__}")
     subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _complain(args.verb, f"not enough memory: {error}")
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None:  # stdout on a full disk, for one
             _silence_stdout()
             return _complain(args.verb, error.strerror or error)
         return _complain(args.verb, f"{error.filename}: {error.strerror}")
@@ -89,16 +89,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """Console script."""
+    # A file's name may hold what the terminal's encoding lacks.
+    sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main())
 
 
-def _wide_formatter(prog: str) -> argparse.HelpFormatter:
-    # "decompress" leaves no room for its summary beside it otherwise.
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28)
-
-
 def _complain(verb: str, message, status: int = 2) -> int:
-    print(f"cdma {verb}:", *str(message).split(), file=sys.stderr)
+    print(f"cdma {verb}:", *str(message).splitlines(), file=sys.stderr)
     return status
 
 

@@ -29,34 +29,27 @@ def format_table(
     if style not in ("text", "markdown"):
         raise ValueError(f"Style must be 'text' or 'markdown', not {style!r}")
     headings = dict(columns) if isinstance(columns, Mapping) else {key: key for key in columns}
-    aligned = [
-        _align([heading, *(_cell(row.get(key)) for row in rows)], _is_numeric(rows, key))
-        for key, heading in headings.items()
-    ]
-    numeric = [_is_numeric(rows, key) for key in headings]
-    head, *body = zip(*aligned, strict=True)
-    widths = [len(cell) for cell in head]
-    if style == "text":
-        rule = ["-" * width for width in widths]
-        return "\n".join("  ".join(line).rstrip() for line in (head, rule, *body))
-    rule = [
-        "-" * (width - 1) + ":" if right else "-" * width
-        for width, right in zip(widths, numeric, strict=True)
-    ]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *body))
+    numeric = [_is_numeric([row.get(key) for row in rows]) for key in headings]
+    laid_out = []
+    for (key, heading), right in zip(headings.items(), numeric, strict=True):
+        cells = [heading, *(_cell(row.get(key)) for row in rows)]
+        if style == "markdown":
+            cells = [cell.replace("|", "\\|") for cell in cells]
+        width = max(3, *map(len, cells))  # Markdown asks for three dashes
+        rule = "-" * (width - 1) + ":" if right and style == "markdown" else "-" * width
+        head, *body = (cell.rjust(width) if right else cell.ljust(width) for cell in cells)
+        laid_out.append([head, rule, *body])
+    lines = zip(*laid_out, strict=True)
+    if style == "markdown":
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
-def _is_numeric(rows: Sequence[Mapping], key: str) -> bool:
-    values = [row.get(key) for row in rows]
+def _is_numeric(values: Sequence) -> bool:
     return all(
         value is None or (isinstance(value, Real) and not isinstance(value, bool))
         for value in values
     )
-
-
-def _align(cells: list[str], right: bool) -> list[str]:
-    width = max(3, *map(len, cells))
-    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
 
 
 def _cell(value) -> str:
@@ -68,4 +61,4 @@ def _cell(value) -> str:
         return f"{value:,}"
     if isinstance(value, Real):
         return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return str(value).replace("|", "\\|")
+    return str(value)

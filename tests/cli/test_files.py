@@ -1,0 +1,101 @@
+"""Outputs appear whole or not at all."""
+
+import os
+import re
+import stat
+
+import pytest
+
+from cdma.errors import UserError
+from cdma.files import make_folder, replacing, write_text
+
+
+def test_writes_a_new_file_with_the_usual_permissions(tmp_path):
+    previous = os.umask(0o027)
+    try:
+        write_text(tmp_path / "new", "a\nb\n")
+    finally:
+        os.umask(previous)
+    assert (tmp_path / "new").read_bytes() == b"a\nb\n"
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "old"
+    path.write_text("old")
+
+    def interrupted():
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_old_file_stays_until_the_block_ends(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def test_a_link_stays_and_its_target_is_replaced(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+    write_text(link, "text")
+    assert link.is_symlink()
+    assert target.read_text() == "text"
+
+
+def test_the_longest_name_a_folder_takes(tmp_path):
+    write_text(tmp_path / ("n" * 255), "text")
+    assert (tmp_path / ("n" * 255)).read_text() == "text"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (".", "is a folder, expected the name of a file to write"),
+        ("missing/file", "the folder {parent} does not exist, create it first"),
+        ("file/inside", "the folder {parent} does not exist, create it first"),
+        ("pipe", "is not a regular file, and only a regular file can be replaced"),
+    ],
+)
+def test_refuses(tmp_path, path, message):
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    path = tmp_path / path
+    message = f"{path}: {message.format(parent=path.parent)}"
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"), replacing(path):
+        pytest.fail("nothing may be written")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "pipe"]
+
+
+def test_refuses_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
+    # The system's answer is given by hand: root, who runs many test machines, may write anywhere.
+    def denied(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.touch", denied)
+    message = rf"^{re.escape(str(tmp_path))}/file: cannot write there \(Permission denied\)$"
+    with pytest.raises(UserError, match=message), replacing(tmp_path / "file"):
+        pytest.fail("nothing may be written")
+
+
+def test_make_folder_with_parents_twice(tmp_path):
+    for _ in range(2):
+        assert make_folder(tmp_path / "a" / "b") == tmp_path / "a" / "b"
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_make_folder_refuses_a_file(tmp_path):
+    (tmp_path / "file").touch()
+    message = rf"^{re.escape(str(tmp_path))}/file: cannot create this folder \(File exists\)$"
+    with pytest.raises(UserError, match=message):
+        make_folder(tmp_path / "file")
