@@ -1,0 +1,161 @@
+"""``cdma synth``: area and timing of the units."""
+
+import argparse
+import os
+import re
+import sys
+
+from cdma.cli.options import add_format_options, format_from
+from cdma.errors import UserError, refusals_as_user_errors
+from cdma.files import make_folder, write_text
+
+UNITS = ("compressor", "decompressor")
+
+EPILOG = """\
+ECP5 needs pip install 'cdma[synth]'; figures in standard cells need a Liberty file, their timing
+OpenSTA (the program sta). Steps that have not changed since the last run are not run again.
+
+example:
+  cdma synth --config 8x32 --config 16x16 --liberty nangate45_typ.lib.gz
+writes build/synth/synth.md, build/synth/synth.json and a plot
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the verb ``synth``."""
+    parser = subparsers.add_parser(
+        "synth",
+        help="report area and timing",
+        description="Measure units on ECP5 and in standard cells: area, clock, bytes per second.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
+    )
+    parser.add_argument(
+        "--config",
+        action="append",
+        metavar="NAME",
+        help="lanes x word bits, such as 8x32 (8x32b64: blocks of 64 words); may be repeated",
+    )
+    parser.add_argument(
+        "--lanes", type=int, metavar="N", help="words in a beat, in place of --config (default: 8)"
+    )
+    add_format_options(parser)
+    parser.add_argument(
+        "--liberty",
+        metavar="FILE",
+        help="cell library, .lib or .lib.gz (default: $CDMA_LIBERTY, a file or a folder)",
+    )
+    parser.add_argument(
+        "--seeds", type=_positive, default=8, metavar="N", help="runs of nextpnr (default: 8)"
+    )
+    parser.add_argument("--no-ecp5", action="store_true", help="leave ECP5 out")
+    parser.add_argument(
+        "--jobs",
+        type=_positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="tools at work at a time (default: the number of processors)",
+    )
+    parser.add_argument(
+        *("-o", "--output"),
+        default="build/synth",
+        metavar="DIR",
+        help="folder of the report, made if missing (default: build/synth)",
+    )
+    parser.add_argument(
+        "--cache",
+        metavar="DIR",
+        help="folder of kept results (default: $CDMA_CACHE or build/synth-cache)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, write the report, and print it."""
+    from cdma.synth import cache, liberty, measure, plot, report, tools
+
+    configs = _configs(args)
+    path = args.liberty or os.environ.get("CDMA_LIBERTY")
+    library = liberty.read(path) if path else None
+    if args.no_ecp5 and library is None:
+        raise UserError("nothing to measure: --no-ecp5 and no --liberty FILE or CDMA_LIBERTY")
+
+    notes = []
+    used = [tools.yosys()] + ([] if args.no_ecp5 else [tools.nextpnr_ecp5()])
+    if library is None:
+        notes.append("no liberty given (--liberty FILE or CDMA_LIBERTY): ASIC columns left out")
+    else:
+        try:
+            used.append(tools.opensta())
+        except UserError as error:
+            notes.append(f"{error}; critical path left out")
+    for note in notes:
+        print(note, file=sys.stderr)
+    versions = {tool.name: tool.version for tool in used}
+
+    folder = make_folder(args.output)
+    steps = cache.Steps(args.cache or cache.default_folder(), _announce)
+    designs = []
+    for config in configs:
+        for unit in dict.fromkeys(args.unit or UNITS):
+            _announce(f"{unit} {config.name}: Verilog", steps.seconds)
+            designs.append(measure.generated(unit, config))
+    records = measure.measure(
+        designs,
+        steps,
+        seeds=args.seeds,
+        jobs=args.jobs,
+        with_ecp5=not args.no_ecp5,
+        liberty=library,
+        with_timing="OpenSTA" in versions,
+    )
+    print(
+        f"[{steps.seconds:7.1f} s] done: {steps.ran} steps run, {steps.found} kept from before",
+        file=sys.stderr,
+    )
+
+    json_text = report.as_json(records, notes, versions)
+    write_text(folder / "synth.json", json_text)
+    write_text(folder / "synth.md", report.markdown(records, notes, versions))
+    print(json_text if args.json else report.text(records, notes), end="")
+    if len(configs) > 1:
+        plot.draw(records, folder)
+    return 0
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
+    return int(text)
+
+
+def _configs(args: argparse.Namespace) -> list:
+    from cdma.hdl.config import Config
+
+    sizes = (args.lanes, args.word_bits, args.block_words)
+    if args.config is None:
+        fmt = format_from(args)
+        with refusals_as_user_errors():
+            return [Config(8 if args.lanes is None else args.lanes, fmt)]
+    if any(size is not None for size in sizes):
+        raise UserError("give either --config or --lanes, --word-bits and --block-words, not both")
+    return [_named(name) for name in dict.fromkeys(args.config)]
+
+
+def _named(name: str):
+    from cdma.hdl.config import Config
+
+    numbers = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?", name, re.ASCII)
+    if numbers is None:
+        raise UserError(f"--config must be lanes x word bits such as 8x32 or 8x32b64, not {name!r}")
+    lanes, word_bits, block_words = (int(number) if number else None for number in numbers.groups())
+    with refusals_as_user_errors():
+        return Config.of(lanes, word_bits, block_words)
+
+
+def _announce(label: str, seconds: float) -> None:
+    print(f"[{seconds:7.1f} s] {label}", file=sys.stderr, flush=True)

@@ -1,0 +1,96 @@
+"""What a report holds of a unit, and the ratios that follow from what was measured."""
+
+import statistics
+from collections.abc import Sequence
+
+
+def record(
+    unit: str,
+    config: str,
+    lanes: int,
+    word_bits: int,
+    lattice: dict | None,
+    silicon: dict | None,
+) -> dict:
+    """Record of a unit: its size, and its figures in each technology or ``None``.
+
+    Parameters
+    ----------
+    unit, config : str
+        Names of the unit and of its configuration.
+    lanes, word_bits : int
+        Words in a beat, bits in a word.
+    lattice : dict, optional
+        :func:`ecp5_figures`.
+    silicon : dict, optional
+        ``library``, its name, and :func:`asic_figures` under the name of each script of ABC.
+    """
+    return {
+        "unit": unit,
+        "config": config,
+        "lanes": lanes,
+        "word_bits": word_bits,
+        "bytes_per_cycle": bytes_per_cycle(lanes, word_bits),
+        "ecp5": lattice,
+        "asic": silicon,
+    }
+
+
+def bytes_per_cycle(lanes: int, word_bits: int) -> int:
+    """Bytes of words, on the side that is not compressed, that pass in a cycle."""
+    return lanes * word_bits // 8
+
+
+def ecp5_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> dict:
+    """Figures on ECP5.
+
+    Parameters
+    ----------
+    width : int
+        Bytes per cycle.
+    cells : dict of int
+        ``lut4`` and other numbers of cells.
+    clocks : sequence of float
+        Clock in MHz of each run of place-and-route.
+    """
+    median = statistics.median(clocks)
+    speed = width * median / 1e3
+    return {
+        **cells,
+        "fmax_mhz": median,
+        "fmax_mhz_min": min(clocks),
+        "fmax_mhz_max": max(clocks),
+        "seeds": len(clocks),
+        "gb_per_s": speed,
+        "gb_per_s_per_klut": speed / (cells["lut4"] / 1e3) if cells["lut4"] else None,
+    }
+
+
+def asic_figures(
+    width: int, area: float, storage: float | None, critical_ns: float | None, nand2_area: float
+) -> dict:
+    """Figures in standard cells; what follows from an unknown figure is ``None`` too.
+
+    Parameters
+    ----------
+    width : int
+        Bytes per cycle.
+    area : float
+        Area in um2.
+    storage : float, optional
+        Part of it that flip-flops take.
+    critical_ns : float, optional
+        Shortest period in ns.
+    nand2_area : float
+        Area in um2 of a gate equivalent.
+    """
+    speed = width / critical_ns if critical_ns else None
+    return {
+        "area_um2": area,
+        "kge": area / nand2_area / 1e3,
+        "logic_um2": None if storage is None else area - storage,
+        "storage_um2": storage,
+        "critical_ns": critical_ns,
+        "gb_per_s": speed,
+        "gb_per_s_per_mm2": speed / (area / 1e6) if speed else None,
+    }

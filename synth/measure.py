@@ -1,0 +1,148 @@
+"""Measures units: plans the steps of the flow, runs them side by side, and gathers the figures."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+
+from cdma.hdl.config import Config
+from cdma.synth import asic, ecp5
+from cdma.synth.cache import Steps
+from cdma.synth.figures import asic_figures, ecp5_figures, record
+from cdma.synth.liberty import Liberty
+
+
+@dataclass(frozen=True)
+class Design:
+    """A unit to measure.
+
+    Parameters
+    ----------
+    unit : str
+        Name for reports.
+    config : Config
+        Its size.
+    top : str
+        Name of its module, with clock ``aclk``.
+    verilog : str
+        Its text.
+    """
+
+    unit: str
+    config: Config
+    top: str
+    verilog: str
+
+    @property
+    def label(self) -> str:
+        """Unit and configuration."""
+        return f"{self.unit} {self.config.name}"
+
+
+def generated(unit: str, config: Config) -> Design:
+    """Compressor or decompressor as ``cdma generate`` writes it."""
+    from cdma.hdl import emit
+
+    return Design(unit, config, f"cdma_{unit}", emit.verilog(unit, config))
+
+
+def measure(
+    designs: Sequence[Design],
+    steps: Steps,
+    *,
+    seeds: int = 8,
+    jobs: int = 1,
+    with_ecp5: bool = True,
+    liberty: Liberty | None = None,
+    with_timing: bool = True,
+) -> list[dict]:
+    """Figures of each design.
+
+    Parameters
+    ----------
+    designs : sequence of Design
+    steps : Steps
+        Runs the tools.
+    seeds : int
+        Runs of place-and-route for each design, seeds 1 to ``seeds``.
+    jobs : int
+        Tools at work at a time.
+    with_ecp5 : bool
+        Whether to map for ECP5.
+    liberty : Liberty, optional
+        Library to map onto; none leaves the figures in standard cells out.
+    with_timing : bool
+        Whether to time them with OpenSTA.
+
+    Returns
+    -------
+    list of dict
+        A :func:`~cdma.synth.figures.record` for each design.
+
+    Raises
+    ------
+    UserError
+        When a tool is missing or fails.
+    """
+    flows = list(asic.FLOWS) if liberty else []
+
+    def cells(design: Design, flow: str) -> dict:
+        unit = (steps, design.label, design.top)
+        mapped = asic.synthesise(*unit, design.verilog, liberty, flow)
+        timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
+        width = design.config.beat_bytes
+        return asic_figures(width, mapped.area, mapped.storage, timed, liberty.nand2_area)
+
+    def netlist(design: Design) -> ecp5.Netlist:
+        return ecp5.synthesise(steps, design.label, design.top, design.verilog)
+
+    def clock(design: Design, seed: int) -> float:
+        return ecp5.fmax(steps, design.label, netlists[design].result(), seed)
+
+    with _Pool(jobs) as pool:
+        # All that a clock waits for stands before it in the queue, so that none waits for ever.
+        netlists = {design: pool.start(netlist, design) for design in designs if with_ecp5}
+        mapped = {(d, flow): pool.start(cells, d, flow) for d in designs for flow in flows}
+        clocks = {
+            design: [pool.start(clock, design, seed + 1) for seed in range(seeds)]
+            for design in netlists
+        }
+        return [
+            record(
+                design.unit,
+                design.config.name,
+                design.config.lanes,
+                design.config.format.word_bits,
+                ecp5_figures(
+                    design.config.beat_bytes,
+                    asdict(netlists[design].result().area),
+                    [future.result() for future in clocks[design]],
+                )
+                if with_ecp5
+                else None,
+                {
+                    "library": liberty.name,
+                    **{flow: mapped[design, flow].result() for flow in flows},
+                }
+                if liberty
+                else None,
+            )
+            for design in designs
+        ]
+
+
+class _Pool:
+    """Threads that wait for tools; what has not begun is dropped when one of them fails."""
+
+    def __init__(self, jobs: int):
+        self._executor = ThreadPoolExecutor(jobs)
+        self._futures = []
+
+    def start(self, function: Callable, *arguments):
+        self._futures.append(self._executor.submit(function, *arguments))
+        return self._futures[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._executor.shutdown(cancel_futures=True)

@@ -1,0 +1,121 @@
+"""A unit and a cell library small enough that the real tools answer in seconds."""
+
+import pytest
+
+from cdma.hdl.config import Config
+from cdma.synth import tools
+from cdma.synth.cache import Steps
+from cdma.synth.measure import Design
+
+TINY = """\
+module tiny(input aclk, input aresetn, input [15:0] s_axis_tdata, input s_axis_tvalid,
+            output reg [15:0] m_axis_tdata, output reg m_axis_tvalid);
+  reg [15:0] total;
+  always @(posedge aclk) begin
+    if (s_axis_tvalid) total <= total + s_axis_tdata;
+    m_axis_tdata <= total;
+    m_axis_tvalid <= s_axis_tvalid & aresetn;
+  end
+endmodule
+"""
+
+
+def _table(name: str, low: float, high: float) -> str:
+    values = f'"{low}, {high}", "{low * 1.5}, {high * 1.5}"'
+    return f"{name}(slopes) {{ values({values}); }}"
+
+
+def _arc(related: str, sense: str = "negative_unate", kind: str = "") -> str:
+    tables = "\n".join(
+        _table(name, 0.01, 0.05)
+        for name in ("cell_rise", "cell_fall", "rise_transition", "fall_transition")
+    )
+    how = f"timing_type : {kind};" if kind else f"timing_sense : {sense};"
+    return f'timing() {{ related_pin : "{related}"; {how} {tables} }}'
+
+
+def _input(name: str, more: str = "") -> str:
+    return f"pin({name}) {{ direction : input; capacitance : 0.001; {more} }}"
+
+
+def _output(name: str, function: str, arcs: str) -> str:
+    return (
+        f'pin({name}) {{ direction : output; max_capacitance : 0.1; function : "{function}"; '
+        f"{arcs} }}"
+    )
+
+
+def _gate(name: str, area: float, inputs: str, function: str, sense: str) -> str:
+    arcs = " ".join(_arc(pin, sense) for pin in inputs)
+    pins = " ".join(_input(pin) for pin in inputs)
+    return f"cell({name}) {{ area : {area}; {pins} {_output('Y', function, arcs)} }}"
+
+
+def _setup(kind: str) -> str:
+    tables = "\n".join(
+        f'{name}(limits) {{ values("0.02, 0.02", "0.02, 0.02"); }}'
+        for name in ("rise_constraint", "fall_constraint")
+    )
+    return f'timing() {{ related_pin : "CK"; timing_type : {kind}; {tables} }}'
+
+
+LIBRARY = "\n".join(
+    [
+        "/* cells that exist nowhere: { */",
+        "library(toy) {",
+        "delay_model : table_lookup;",
+        'time_unit : "1ns"; voltage_unit : "1V"; current_unit : "1mA";',
+        'pulling_resistance_unit : "1kohm"; leakage_power_unit : "1nW";',
+        "capacitive_load_unit(1, pf); nom_voltage : 1.0; nom_temperature : 25; nom_process : 1;",
+        "lu_table_template(slopes) { variable_1 : input_net_transition;",
+        "variable_2 : total_output_net_capacitance;",
+        'index_1("0.01, 0.2"); index_2("0.001, 0.1"); }',
+        "lu_table_template(limits) { variable_1 : related_pin_transition;",
+        'variable_2 : constrained_pin_transition; index_1("0.01, 0.2"); index_2("0.01, 0.2"); }',
+        _gate("INV", 1.0, "A", "!A", "negative_unate"),
+        _gate("BUF", 2.0, "A", "A", "positive_unate"),
+        _gate("BUFBIG", 4.0, "A", "A", "positive_unate"),
+        _gate("NAND2", 2.5, "AB", "(A B)'", "negative_unate"),
+        _gate("NAND2BIG", 5.0, "AB", "!(A & B)", "negative_unate"),
+        _gate("NOR2", 2.5, "AB", "!A * !B", "negative_unate"),
+        'cell(DFF) { area : 10.0; ff(IQ, IQN) { clocked_on : "CK"; next_state : "D"; }',
+        _input("CK", "clock : true;"),
+        _input("D", _setup("setup_rising") + _setup("hold_rising")),
+        _output("Q", "IQ", _arc("CK", kind="rising_edge")),
+        "} }",
+    ]
+)
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Design:
+    """Design that adds up words of 16 bits."""
+    return Design("tiny", Config.of(2, 8), "tiny", TINY)
+
+
+@pytest.fixture
+def library_file(tmp_path):
+    """Path of a cell library in Liberty format."""
+    path = tmp_path / "toy.lib"
+    path.write_text(LIBRARY)
+    return path
+
+
+@pytest.fixture(scope="session")
+def steps(tmp_path_factory) -> Steps:
+    """Runner whose results last for all tests."""
+    return Steps(tmp_path_factory.mktemp("synth-cache"))
+
+
+@pytest.fixture
+def calls(monkeypatch) -> list[str]:
+    """Names of the tools that were run, in order."""
+    names = []
+    execute = tools.execute
+
+    def counting(tool, *arguments):
+        names.append(tool.name)
+        return execute(tool, *arguments)
+
+    monkeypatch.setattr(tools, "execute", counting)
+    return names

@@ -1,0 +1,105 @@
+"""``cdma synth``: what it writes, and what it says when something is missing."""
+
+import json
+
+import pytest
+
+from cdma.cli import main, synth
+from cdma.synth import asic, measure
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path, tiny):
+    """Run the verb on the small unit, in a folder of its own."""
+    monkeypatch.setattr(main, "VERBS", (synth,))
+    monkeypatch.setattr(
+        measure,
+        "generated",
+        lambda unit, config: measure.Design(unit, config, tiny.top, tiny.verilog),
+    )
+    monkeypatch.delitem(asic.FLOWS, "tuned")
+    monkeypatch.delenv("CDMA_LIBERTY", raising=False)
+    monkeypatch.delenv("CDMA_CACHE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: main.main(["synth", *map(str, arguments)])
+
+
+def test_without_liberty_cells_are_left_out(run, capsys, tmp_path):
+    assert run("--unit", "compressor", "--seeds", 1) == 0
+    out, err = capsys.readouterr()
+    line = "no liberty given (--liberty FILE or CDMA_LIBERTY): ASIC columns left out"
+    assert line in out.splitlines()
+    assert line in err.splitlines()
+    assert "area um2" not in out
+    assert out.count("compressor") == 1
+    written = json.loads((tmp_path / "build/synth/synth.json").read_text())
+    assert [record["config"] for record in written["records"]] == ["8x32"]
+    assert "## ECP5" in (tmp_path / "build/synth/synth.md").read_text()
+
+
+def test_several_configurations_in_cells_with_a_plot(run, capsys, tmp_path, library_file):
+    status = run(
+        *("--config", "8x32", "--config", "4x16b64", "--no-ecp5", "--liberty", library_file),
+        *("-o", "out", "--cache", "kept", "--json"),
+    )
+    assert status == 0
+    out, err = capsys.readouterr()
+    whole = json.loads(out)
+    assert [(record["unit"], record["config"]) for record in whole["records"]] == [
+        ("compressor", "8x32"),
+        ("decompressor", "8x32"),
+        ("compressor", "4x16b64"),
+        ("decompressor", "4x16b64"),
+    ]
+    assert all(record["ecp5"] is None for record in whole["records"])
+    assert whole["records"][0]["asic"]["library"] == "toy"
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *("synth.json", "synth.md", "area-fmax.png", "area-fmax.svg"),
+    }
+    assert "steps run" in err.splitlines()[-1]
+
+
+def test_liberty_from_the_environment(run, capsys, monkeypatch, library_file):
+    monkeypatch.setenv("CDMA_LIBERTY", str(library_file))
+    assert run("--unit", "compressor", "--no-ecp5") == 0
+    assert "toy, ABC's own script" in capsys.readouterr().out
+
+
+def test_without_opensta_area_is_left(run, capsys, monkeypatch, tmp_path, library_file):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert run("--unit", "compressor", "--no-ecp5", "--liberty", library_file) == 0
+    out, err = capsys.readouterr()
+    line = "OpenSTA not installed: no sta on the PATH (apt-get install opensta); "
+    assert f"{line}critical path left out" in err.splitlines()
+    assert "critical ns" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--no-ecp5"], "nothing to measure: --no-ecp5 and no --liberty FILE or CDMA_LIBERTY"),
+        (["--liberty", "none.lib"], "none.lib: cannot read this Liberty file"),
+        (["--config", "8"], "--config must be lanes x word bits such as 8x32 or 8x32b64, not '8'"),
+        (["--config", "7x32"], "Number of lanes must be a power of two in 2..64, not 7"),
+        (["--config", "8x32", "--lanes", "8"], "give either --config or --lanes"),
+        (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
+        (["--seeds", "0"], "argument --seeds: must be an integer of at least 1, not '0'"),
+        (["--jobs", "two"], "argument --jobs: must be an integer of at least 1, not 'two'"),
+        (["--unit", "engine"], "argument --unit: invalid choice: 'engine'"),
+    ],
+)
+def test_mistakes_are_one_line_and_status_2(run, capsys, arguments, complaint):
+    assert run(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"cdma synth: {complaint}")
+    assert err.count("\n") == 1
+
+
+def test_bad_liberty_is_one_line_and_status_2(run, capsys, tmp_path):
+    path = tmp_path / "bad.lib"
+    path.write_text("module m; endmodule\n")
+    assert run("--liberty", path) == 2
+    assert capsys.readouterr().err == (
+        f"cdma synth: {path}: not a Liberty file (no library group)\n"
+    )
