@@ -1,0 +1,133 @@
+"""``cosim``: equal when equal, and a wrong bit, a lost packet or a slow unit is told."""
+
+import numpy as np
+import pytest
+from cdma.errors import UserError
+from cdma.golden import compress
+from cdma.hdl import emit
+from cdma.hdl.config import Config
+from cdma.sim import Scenario, cosim, cosim_all
+
+CONFIG = Config.of(4, 16)
+WORDS = [np.arange(1, 101, dtype="<u2"), np.zeros(5, "<u2"), np.array([], "<u2")]
+
+
+def wrapped(tdata="data", tvalid="valid", tlast="last", status="status"):
+    """The compressor behind a wrapper that spoils what comes out of it, by Verilog expressions."""
+    inner = emit.verilog("compressor", CONFIG).replace("cdma_compressor", "inner_compressor")
+    bits = CONFIG.beat_bits
+    return (
+        inner
+        + f"""
+module cdma_compressor(
+  input aclk, input aresetn,
+  input [{bits - 1}:0] s_axis_tdata, input [{bits // 8 - 1}:0] s_axis_tkeep, input s_axis_tlast,
+  input s_axis_tvalid, output s_axis_tready,
+  output [{bits - 1}:0] m_axis_tdata, output [{bits // 8 - 1}:0] m_axis_tkeep, output m_axis_tlast,
+  output m_axis_tvalid, input m_axis_tready,
+  output [63:0] m_axis_sts_tdata, output m_axis_sts_tvalid, input m_axis_sts_tready);
+  wire [{bits - 1}:0] data;
+  wire [63:0] status;
+  reg [9:0] beats;
+  initial beats = 0;
+  always @(posedge aclk) beats <= aresetn ? beats + (m_axis_tvalid && m_axis_tready) : 0;
+  wire valid, last;
+  assign m_axis_tlast = {tlast};
+  assign m_axis_tdata = {tdata};
+  assign m_axis_tvalid = {tvalid};
+  assign m_axis_sts_tdata = {status};
+  inner_compressor inner(.aclk(aclk), .aresetn(aresetn), .s_axis_tdata(s_axis_tdata),
+    .s_axis_tkeep(s_axis_tkeep), .s_axis_tlast(s_axis_tlast), .s_axis_tvalid(s_axis_tvalid),
+    .s_axis_tready(s_axis_tready), .m_axis_tdata(data), .m_axis_tkeep(m_axis_tkeep),
+    .m_axis_tlast(last), .m_axis_tvalid(valid), .m_axis_tready(m_axis_tready),
+    .m_axis_sts_tdata(status), .m_axis_sts_tvalid(m_axis_sts_tvalid),
+    .m_axis_sts_tready(m_axis_sts_tready));
+endmodule
+"""
+    )
+
+
+def test_equal_packets_have_no_problem():
+    result = cosim("compressor", WORDS, CONFIG)
+    assert result.problem == ""
+    assert [packet.output for packet in result.packets] == [
+        compress(words, CONFIG.format).tobytes() for words in WORDS
+    ]
+    first = result.packets[0]
+    assert (first.beats_in, first.beats_out) == (25, 27)
+    assert first.cycles >= 27
+    assert result.cycles <= result.bound
+
+
+def test_flipped_bit_is_named():
+    result = cosim(
+        "compressor", WORDS, CONFIG, verilog=wrapped(tdata="data ^ (beats == 2 ? 64'h100 : 0)")
+    )
+    stream = compress(WORDS[0], CONFIG.format)
+    assert result.problem == (
+        f"compressor 4x16: packet 0: byte 17 (beat 2) is "
+        f"0x{stream[17] ^ 1:02x}, expected 0x{stream[17]:02x}"
+    )
+
+
+def test_wrong_status_is_named():
+    result = cosim("compressor", WORDS, CONFIG, verilog=wrapped(status="status + 1"))
+    size = compress(WORDS[0], CONFIG.format).size
+    assert result.difference == f"packet 0: status is 101, {size}, expected 100, {size}"
+
+
+def test_lost_packet_is_a_hang_not_a_pass():
+    result = cosim("compressor", WORDS, CONFIG, verilog=wrapped(tvalid="valid && beats < 3"))
+    assert result.failure.startswith("hangs: no handshake since cycle ")
+    assert "0 of 3 packets out at m_axis" in result.problem
+
+
+def test_surplus_packet_is_told():
+    beats = sum(-(-compress(w, CONFIG.format).size // CONFIG.beat_bytes) or 1 for w in WORDS)
+    over = f"beats == {beats}"
+    extra = wrapped(tdata="valid ? data : 0", tvalid=f"valid || {over}", tlast=f"last || {over}")
+    result = cosim("compressor", WORDS, CONFIG, verilog=extra)
+    assert result.problem == "compressor 4x16: m_axis gave 4 packets, expected 3"
+
+
+def test_too_many_cycles_are_told(monkeypatch):
+    monkeypatch.setattr(emit, "latency", lambda unit, config: -100)
+    result = cosim("compressor", WORDS, CONFIG)
+    assert result.is_fast_enough is False
+    assert result.problem == (
+        f"compressor 4x16: took {result.cycles} cycles, at most {result.bound} expected"
+    )
+
+
+def test_rule_says_nothing_under_back_pressure():
+    result = cosim("compressor", WORDS, CONFIG, stall={"sink": "alternating"})
+    assert result.is_fast_enough is None
+    assert result.problem == ""
+
+
+def test_scenarios_of_one_simulation_do_not_touch_each_other():
+    scenarios = [Scenario(WORDS[:1]), Scenario(WORDS[1:], "alternating"), Scenario(WORDS[:1])]
+    first, _, third = cosim_all("compressor", scenarios, CONFIG)
+    assert first.packets == third.packets
+
+
+def test_result_repeats_for_a_seed():
+    runs = [cosim("compressor", WORDS, CONFIG, stall="bernoulli:0.5", seed=4) for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize(
+    ("unit", "packets", "error", "message"),
+    [
+        (
+            "squeezer",
+            [],
+            UserError,
+            "^Unit must be one of compressor, decompressor, roundtrip, not ",
+        ),
+        ("compressor", [np.zeros(4, "<u4")], ValueError, "^Element size must be 2 bytes "),
+    ],
+)
+def test_mistakes_are_refused(unit, packets, error, message):
+    with pytest.raises(error, match=message):
+        cosim(unit, packets, CONFIG)
