@@ -13,7 +13,7 @@ def draw(records: Sequence[Mapping], folder: Path) -> list[Path]:
     """Write ``area-fmax.png`` and ``area-fmax.svg`` and give their paths.
 
     One line for each unit and word width; a panel for area and one for speed in each technology
-    that the records have figures in.
+    that the records have figures in, with the peers that were measured in it.
 
     Raises
     ------
@@ -52,22 +52,36 @@ def _panel(axes, column: Column, records: Sequence[Mapping]) -> None:
             lines.setdefault(name, []).append((record["lanes"], value))
     for name, points in lines.items():
         axes.plot(*zip(*sorted(points), strict=True), marker="o", label=name)
-    for peer in PEERS:
-        record = peer.record()
-        point = (record["lanes"], column.value(record))
+    for peer in _comparable(column, records):
+        point = (peer["lanes"], column.value(peer))
         axes.plot(*point, marker="x", color="0.6", linestyle="none")
         axes.annotate(
-            f"{peer.name} {record['config']}",
+            f"{peer['unit']} {peer['config']}",
             point,
             xytext=(4, 2),
             textcoords="offset points",
             fontsize=6,
             color="0.4",
         )
+    lanes = sorted({2**power for power in range(7)} | {record["lanes"] for record in records})
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    axes.set_xlim(0.7, 200)  # room for the names of the peers
+    axes.set_xticks(lanes, labels=lanes)
+    for which in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        which("{x:g}")
+    axes.tick_params(which="both", labelsize=7)
     axes.set_xlabel("lanes")
     axes.set_ylabel(f"{column.title} ({column.better} is better)")
     axes.set_title(column.path.split(".")[0].upper())
     axes.grid(visible=True, which="both", alpha=0.2)
     axes.legend(fontsize=7)
+
+
+def _comparable(column: Column, records: Sequence[Mapping]) -> list[Mapping]:
+    """Peers that were measured in the technology of the column."""
+    peers = [peer.record() for peer in PEERS]
+    if column in ECP5:
+        return peers
+    libraries = {record["asic"]["library"] for record in records if record["asic"]}
+    return [peer for peer in peers if peer["asic"]["library"] in libraries]

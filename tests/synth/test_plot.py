@@ -30,10 +30,21 @@ def test_png_and_svg_are_written(tmp_path):
 
 
 def test_a_panel_needs_figures(tmp_path):
-    bare = [{**record, "asic": None} for record in RECORDS]
-    full, half = (plot.draw(records, tmp_path)[0].read_bytes() for records in (RECORDS, bare))
-    height = [int.from_bytes(image[20:24], "big") for image in (full, half)]
-    assert height[0] == pytest.approx(2 * height[1], abs=2)
+    _, svg = plot.draw([{**record, "asic": None} for record in RECORDS], tmp_path)
+    text = svg.read_text()
+    assert "<!-- LUT4 (smaller is better) -->" in text
+    assert "<!-- area um2 (smaller is better) -->" not in text
+
+
+def test_peers_stand_beside_their_own_technology_only(tmp_path):
+    _, svg = plot.draw(RECORDS, tmp_path)
+    assert svg.read_text().count("<!-- axispacker 8x32 -->") == 2  # the panels of ECP5
+    nangate = [
+        {**record, "asic": {**record["asic"], "library": "NangateOpenCellLibrary"}}
+        for record in RECORDS
+    ]
+    _, svg = plot.draw(nangate, tmp_path)
+    assert svg.read_text().count("<!-- axispacker 8x32 -->") == 4
 
 
 def test_missing_matplotlib_says_what_to_install(tmp_path, monkeypatch):
