@@ -63,31 +63,22 @@ def run(args: argparse.Namespace) -> int:
     config = config_from(args, tensor.itemsize * 8)
     if args.seed < 0:
         raise UserError(f"--seed must be zero or more, not {args.seed}")
-    from cdma import golden
     from cdma.golden.words import format_for, to_words
-    from cdma.sim import SimulationError, cosim
+    from cdma.sim import SimulationError
 
     with refusals_as_user_errors():
         format_for(tensor.dtype, config.format)
     words = to_words(tensor)
-    stream = golden.compress(words, config.format)
-    packet = (stream, words.size) if args.unit == "decompressor" else words
     try:
-        result = cosim(
-            args.unit,
-            [packet],
-            config,
-            args.sim,
-            args.stall or "never",
-            args.seed,
-            progress=show_progress,
-        )
+        if args.output:
+            with replacing(args.output) as file:  # a folder that is not there is told at once
+                result = _simulate(args, config, words)
+                file.write_bytes(result.packets[0].output if result.packets else b"")
+        else:
+            result = _simulate(args, config, words)
     except SimulationError as error:
         print(f"cdma cosim: {error}", file=sys.stderr)
         return 1
-    if args.output and result.packets:
-        with replacing(args.output) as file:
-            file.write_bytes(result.packets[0].output)
     report = {
         "tensor": args.tensor,
         **report_of(result, words),
@@ -102,6 +93,16 @@ def run(args: argparse.Namespace) -> int:
     if result.problem:
         print(f"cdma cosim: {result.problem}", file=sys.stderr)
     return 1 if result.problem else 0
+
+
+def _simulate(args, config, words):
+    from cdma.golden import compress
+    from cdma.sim import cosim
+
+    is_stream = args.unit == "decompressor"
+    packet = (compress(words, config.format), words.size) if is_stream else words
+    stall = args.stall or "never"
+    return cosim(args.unit, [packet], config, args.sim, stall, args.seed, progress=show_progress)
 
 
 def report_of(result, words) -> dict:

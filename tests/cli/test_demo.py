@@ -1,0 +1,63 @@
+"""``cdma demo``."""
+
+import json
+
+import numpy as np
+import pytest
+from cdma.cli.main import main
+from cdma.golden import compress
+from cdma.hdl import emit
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two tensors of one configuration."""
+    for name, words in {"a": np.arange(90, dtype="<u2"), "b": np.zeros(70, "<u2")}.items():
+        np.save(tmp_path / f"{name}.npy", words)
+    return tmp_path
+
+
+def test_help_has_an_example(helped):
+    assert "\nexample:\n  cdma capture " in helped("demo")
+
+
+def test_every_tensor_through_both_units(report, folder):
+    told = report("demo", folder, "--lanes", 4)
+    rows = told["rows"]
+    assert [(row["tensor"], row["unit"]) for row in rows] == [
+        (tensor, unit) for tensor in "ab" for unit in ("compressor", "decompressor")
+    ]
+    assert {row["verdict"] for row in rows} == {"equal"}
+    assert {row["config"] for row in rows} == {"4x16"}
+    assert told["bad"] == 0
+    stream = compress(np.load(folder / "a.npy")).size
+    assert [(row["bytes_in"], row["bytes_out"]) for row in rows[:2]] == [
+        (180, stream),
+        (stream, 180),
+    ]
+
+
+def test_table(folder, capsys):
+    assert main(["demo", str(folder), "--lanes", "4"]) == 0
+    out, err = capsys.readouterr()
+    head, _, *rows, summary = out.splitlines()
+    assert head.split()[:4] == ["tensor", "unit", "config", "words"]
+    assert len(rows) == 4
+    assert summary.startswith("4 runs, 0 bad, in ")
+    assert "compressor 4x16: 2 tensors" in err
+
+
+def test_slow_unit_is_a_bad_row(folder, capsys, monkeypatch):
+    monkeypatch.setattr(emit, "latency", lambda unit, config: -1000)
+    assert main(["demo", str(folder), "--lanes", "4", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["bad"] == 4
+    assert {row["verdict"] for row in told["rows"]} == {"too slow"}
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_nothing_to_do_is_a_mistake(refuse, tmp_path, made):
+    if made:
+        (tmp_path / "empty").mkdir()
+    told = refuse("demo", tmp_path / "empty")
+    assert "`cdma capture -o " in told
