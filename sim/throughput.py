@@ -14,7 +14,7 @@ full buffers. So what binds is the slower side of each block:
 
 where ``D_b`` is the block's data beats, ``ceil(words / lanes)``, and ``S_b`` its stream words (mask
 and non-zero words) divided by ``lanes``, an exact fraction because the stream is packed across
-blocks. Where no block has ``S_b > D_b``, or every block has ``S_b >= D_b``, the sum is ``max(I, O)``
+blocks. Where no block has ``S_b > D_b``, or every block has ``S_b >= D_b``, the sum is `max(I, O)`
 and the rule is the simple one. A block of 32 words in 8 lanes of 32 bits has ``D_b = 4`` and
 ``S_b = (1 + nonzeros) / 8``: it is slower as stream only when all its 32 words are non-zero.
 

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+
 from cdma.cli.main import main
 from cdma.golden import compress
 from cdma.hdl import emit

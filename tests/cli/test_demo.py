@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+
 from cdma.cli.main import main
 from cdma.golden import compress
 from cdma.hdl import emit

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+
 from cdma.hdl.config import NAMED, Config
 from cdma.sim import cosim_all
 

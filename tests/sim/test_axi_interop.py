@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from cdma.golden import compress
 from cdma.hdl import emit
 from cdma.hdl.config import Config

@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+
 from cdma.sim import tools
 from cdma.sim.axis import Source, junk
 from cdma.sim.job import Drain, Feed, Stimulus

@@ -3,6 +3,7 @@
 from itertools import islice
 
 import pytest
+
 from cdma.errors import UserError
 from cdma.sim.backpressure import PORTS, USAGE, parse, per_port
 

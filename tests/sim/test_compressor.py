@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cdma.sim import Scenario, stimulus
 
 UNIT = "compressor"

@@ -1,6 +1,7 @@
 """Compressor into decompressor, Verilog to Verilog."""
 
 import pytest
+
 from cdma.sim import Scenario, stimulus
 
 UNIT = "roundtrip"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from cdma.hdl.config import Config
 from cdma.sim import Scenario
 

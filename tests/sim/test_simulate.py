@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cdma.errors import UserError
 from cdma.golden import compress
 from cdma.hdl import emit

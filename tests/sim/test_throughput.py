@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cdma.golden import compress
 from cdma.hdl.config import Config
 from cdma.sim import stimulus

@@ -6,6 +6,7 @@ import shutil
 import time
 
 import pytest
+
 from cdma.errors import UserError
 from cdma.sim import SimulationError, tools
 from cdma.sim.job import Drain, Stimulus
