@@ -2,7 +2,7 @@
 
 from amaranth.hdl import ClockDomain, Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from cdma.hdl.compressor import Compressor
 from cdma.hdl.config import Config

@@ -30,7 +30,9 @@ class Queue(wiring.Component):
 
     def __init__(self, shape, depth: int):
         if depth < 2 or depth & (depth - 1):
-            raise ValueError(f"Depth of a queue must be a power of two of at least 2, not {depth!r}")
+            raise ValueError(
+                f"Depth of a queue must be a power of two of at least 2, not {depth!r}"
+            )
         self.shape = shape
         self.depth = depth
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
@@ -219,5 +221,3 @@ class PacketOutput(wiring.Component):
             - (self.o_status.valid & self.o_status.ready)
         )
         return m
-
-

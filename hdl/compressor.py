@@ -12,7 +12,7 @@ from cdma.hdl.beat import (
     count_thermometer,
     kept_words,
 )
-from cdma.hdl.buffers import BlockBuffer, PacketOutput
+from cdma.hdl.buffers import BlockBuffer, PacketOutput, Queue
 from cdma.hdl.butterfly import Compactor
 from cdma.hdl.config import Config
 from cdma.hdl.mask import MaskGenerator
@@ -29,7 +29,7 @@ class Compressor(wiring.Component):
     output queue in one; a beat is accepted only when the ring has room for it.
 
     Throughput one beat a cycle on the side that has more of them: a block costs the larger of its
-    input beats and its stream words over ``lanes``, for any data. Latency see :attr:`latency`.
+    input beats and its stream words over ``lanes``, for any data. Latency see :meth:`latency`.
     ``i.ready`` and the output beat are registered; the output register loads while ``o.ready``.
 
     Parameters
@@ -54,41 +54,39 @@ class Compressor(wiring.Component):
             }
         )
 
-    @property
-    def mask_writes(self) -> int:
+    @staticmethod
+    def mask_writes(config: Config) -> int:
         """Cycles in which a mask is written: more than one where it is longer than a beat."""
-        return -(-self.config.format.mask_words // self.config.lanes)
+        return -(-config.format.mask_words // config.lanes)
 
-    @property
-    def commit_delay(self) -> int:
+    @staticmethod
+    def commit_delay(config: Config) -> int:
         """Cycles from the counting of a block's last beat until all of the block is written."""
-        return max(self.config.lanes.bit_length() - 2, self.mask_writes)
+        # A mask may have to wait until the one before is written.
+        return max(config.lanes.bit_length() - 2, 2 * Compressor.mask_writes(config) - 1)
 
-    @property
-    def latency(self) -> int:
-        """Cycles from a whole block's first beat in to its first beat out, and the most by which
-        a packet takes longer than its beats."""
-        # Accepting the block; zero detect, prefix sum, the delay, the output register.
-        return self.config.block_beats + 3 + self.commit_delay
+    @staticmethod
+    def latency(config: Config) -> int:
+        """Cycles from a packet's first beat in to its first beat out, both included, when its first
+        block is whole; and the most by which a packet takes longer than its beats."""
+        # Taking in the block; prefix sum, places, the delay, the output register.
+        return config.block_beats + 4 + Compressor.commit_delay(config)
 
-    @property
-    def rows(self) -> int:
-        """Rows of the ring."""
-        lanes, mask_words = self.config.lanes, self.config.format.mask_words
-        block = -(-(self.config.format.block_words + mask_words) // lanes) + 1
-        slack = 2 + -(-2 * mask_words // lanes) + self.commit_delay
-        return 1 << (block + slack + self._reserve(3) - 1).bit_length()
-
-    def _reserve(self, beats: int) -> int:
-        """Rows that ``beats`` beats with no packet's end among them can take beyond the present."""
-        lanes, mask_words = self.config.lanes, self.config.format.mask_words
-        return (lanes - 1 + beats * (lanes + mask_words)) // lanes
+    @staticmethod
+    def rows(config: Config) -> int:
+        """Rows of the ring: for a block, what is on its way, and two rows of slack, without which
+        mixes of dense and empty blocks would cost cycles."""
+        lanes, mask_words = config.lanes, config.format.mask_words
+        block = -(-(config.format.block_words + mask_words) // lanes) + 1
+        slack = 2 + -(-2 * mask_words // lanes) + Compressor.commit_delay(config)
+        return 1 << (block + slack + _reserve(config) - 1).bit_length()
 
     def elaborate(self, platform):
         m = Module()
         lanes, fmt = self.config.lanes, self.config.format
         lane_bits = lanes.bit_length() - 1
-        row_bits = (self.rows - 1).bit_length()
+        rows = self.rows(self.config)
+        row_bits = (rows - 1).bit_length()
         place = data.StructLayout({"lane": lane_bits, "row": row_bits + 1})
         place_bits = lane_bits + row_bits + 1
 
@@ -169,7 +167,7 @@ class Compressor(wiring.Component):
         m.d.sync += base.eq(next_base)
 
         m.submodules.compactor = compactor = Compactor(lanes, fmt.word_bits)
-        m.submodules.buffer = buffer = BlockBuffer(self.config, self.rows)
+        m.submodules.buffer = buffer = BlockBuffer(self.config, rows)
         at = _delayed(m, base.as_value()[: place_bits - 1], compactor.latency, "at")
         m.d.comb += [
             compactor.words.eq(b_words),
@@ -185,7 +183,7 @@ class Compressor(wiring.Component):
         )
 
         # What was given places by now is written after the delay.
-        committed = _delayed(m, start.row, self.commit_delay, "committed", init=0)
+        committed = _delayed(m, start.row, self.commit_delay(self.config), "committed", init=0)
 
         # Let whole rows out.
         m.submodules.output = output = PacketOutput(self.config, CompressorStatus(), 4)
@@ -194,11 +192,11 @@ class Compressor(wiring.Component):
         row = Signal(row_bits + 1)
         m.submodules.ends = ends = Memory(
             shape=data.StructLayout({"count": lanes.bit_length(), "words": COUNT_BITS}),
-            depth=self.rows,
+            depth=rows,
             init=[],
         )
         mark, ending = ends.write_port(), ends.read_port(domain="comb")
-        is_last = Signal(self.rows)
+        is_last = Signal(rows)
         packet_words = self._count_words(m, b_valid, b_last, b_kept)
         m.d.comb += [
             mark.addr.eq(next_row - 1),
@@ -241,8 +239,10 @@ class Compressor(wiring.Component):
         ends_coming = (a_valid & a_last) + (accept & beat.last) + 1
         per_end = 1 + fmt.mask_words // lanes
         m.d.comb += used.eq((next_base.row - row)[: row_bits + 1])
-        room = used + self._reserve(3) + ends_coming * per_end <= self.rows
-        m.d.sync += self.i.ready.eq(room & self._masks_keep_up(m, accept, beat.last, block_beat))
+        room = used + _reserve(self.config) + ends_coming * per_end <= rows
+        m.d.sync += self.i.ready.eq(
+            room & self._masks_keep_up(m, accept & beat.last & keep[0], block_beat)
+        )
         return m
 
     def _count_words(self, m, valid, last, kept):
@@ -269,44 +269,68 @@ class Compressor(wiring.Component):
         with m.Else():
             m.d.sync += collected.eq(whole)
 
-        words = Signal(data.ArrayLayout(fmt.word_bits, self.mask_writes * slots), reset_less=True)
-        place = Signal(len(start), reset_less=True)
-        left = Signal(range(fmt.mask_words + 1))  # words still to write
-        with m.If(ready):
-            m.d.sync += [words.eq(whole), place.eq(start), left.eq(fmt.mask_words)]
-        with m.Else():
-            m.d.sync += [
-                words.eq(words.as_value() >> slots * fmt.word_bits),
-                place.eq(place + lanes),
-                left.eq(Mux(left > lanes, left - lanes, 0)),
+        writes = self.mask_writes(self.config)
+        pending = data.StructLayout({"mask": fmt.block_words, "place": len(start)})
+        valid, mask, index = Signal(), Signal(pending), Signal(range(writes))
+        if writes == 1:
+            m.d.sync += [valid.eq(ready), mask.mask.eq(whole), mask.place.eq(start)]
+        else:
+            m.submodules.masks = masks = Queue(pending, 4)
+            m.d.comb += [
+                masks.i.valid.eq(ready),
+                masks.i.payload.mask.eq(whole),
+                masks.i.payload.place.eq(start),
+                valid.eq(masks.o.valid),
+                mask.eq(masks.o.payload),
+                masks.o.ready.eq(index == writes - 1),
             ]
+            with m.If(valid):
+                m.d.sync += index.eq(Mux(masks.o.ready, 0, index + 1))
 
-        m.d.comb += Cat(buffer.mask.start, buffer.mask.row).eq(place)
+        words = Signal(data.ArrayLayout(fmt.word_bits, slots))
+        left = Signal(range(fmt.mask_words + 1))  # words from this one on
+        place = Signal.like(start)
+        m.d.comb += [
+            words.eq(mask.mask.word_select(index, slots * fmt.word_bits)),
+            left.eq(fmt.mask_words - index * lanes),
+            place.eq(mask.place + index * lanes),
+            Cat(buffer.mask.start, buffer.mask.row).eq(place),
+        ]
         slot_bits = slots.bit_length() - 1
         for bank in range(lanes):
             # How far this bank is from the mask's first place: there the mask's word stands.
-            index = (bank - place[:lane_bits])[:lane_bits]
+            distance = Signal(lane_bits, name=f"distance{bank}")
             m.d.comb += [
-                buffer.mask.enable[bank].eq(index < left),
-                buffer.mask.words[bank].eq(words[index[:slot_bits]] if slots > 1 else words[0]),
+                distance.eq(bank - place[:lane_bits]),
+                buffer.mask.enable[bank].eq(valid & (distance < left)),
+                buffer.mask.words[bank].eq(words[distance[:slot_bits]] if slots > 1 else words[0]),
             ]
 
-    def _masks_keep_up(self, m, accept, last, block_beat):
+    def _masks_keep_up(self, m, packet_ends, block_beat):
         """Where a mask takes longer to write than the shortest packet to come in, wait for it."""
-        extra = self.mask_writes - 1
+        extra = self.mask_writes(self.config) - 1
         if extra == 0:
             return Const(1)
         wait = Signal(range(extra + 1))
-        with m.If(accept & last & (block_beat < extra)):
+        is_short = packet_ends & (block_beat < extra)
+        with m.If(is_short):
             m.d.sync += wait.eq(extra - block_beat)
         with m.Elif(wait != 0):
             m.d.sync += wait.eq(wait - 1)
-        return (wait <= 1) & ~(accept & last & (block_beat < extra))
+        return (wait <= 1) & ~is_short
+
+
+def _reserve(config: Config) -> int:
+    """Rows that three beats with no packet's end among them can take beyond the present place."""
+    lanes, mask_words = config.lanes, config.format.mask_words
+    return (lanes - 1 + 3 * (lanes + mask_words)) // lanes
 
 
 def _delayed(m, value, cycles, name, init=None):
     for cycle in range(cycles):
-        register = Signal(len(value), name=f"{name}{cycle}", reset_less=init is None, init=init or 0)
+        register = Signal(
+            len(value), name=f"{name}{cycle}", reset_less=init is None, init=init or 0
+        )
         m.d.sync += register.eq(value)
         value = register
     return value

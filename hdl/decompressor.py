@@ -16,7 +16,7 @@ from cdma.hdl.beat import (
     kept_words,
     thermometer,
 )
-from cdma.hdl.buffers import PacketOutput, Queue, bank_row
+from cdma.hdl.buffers import PacketOutput, Queue
 from cdma.hdl.butterfly import Expander
 from cdma.hdl.config import Config
 from cdma.hdl.prefix import PrefixSum, popcount
@@ -132,8 +132,12 @@ class StreamRing(wiring.Component):
         lanes, size = self.config.lanes, self.config.format.word_bytes
         row_bits = (self.rows - 1).bit_length()
         accept = Signal()
+        used = Signal(row_bits + 1)
         m.d.comb += [
-            self.i.ready.eq(self.row != self.free ^ self.rows),
+            used.eq(self.row - self.free),
+            # A row stays empty, so that the words before a reader are always fewer than the ring
+            # holds and a place past the end of a packet can be told from them.
+            self.i.ready.eq(used != self.rows - 1),
             accept.eq(self.i.valid & self.i.ready),
         ]
         with m.If(accept):
@@ -289,14 +293,15 @@ class MaskFetcher(wiring.Component):
             mask.eq(Mux(complete & ~void, fetched, 0)),
             self.o.valid.eq(done),
             block.mask.eq(mask & inside),
-            block.place.as_value().eq(place.as_value() + read_words),
+            block.place.as_value().eq(place.as_value() + Mux(void, 0, read_words)),
             block.beats.eq(
-                Mux(last & ~void, (left[: fmt.block_words.bit_length()] - 1) >> lane_bits,
-                    Mux(void, 0, self.config.block_beats - 1))
+                Mux(
+                    last & ~void,
+                    (left[: fmt.block_words.bit_length()] - 1) >> lane_bits,
+                    Mux(void, 0, self.config.block_beats - 1),
+                )
             ),
-            block.words.eq(
-                Mux(last & (left[:lane_bits] != 0) | void, left[:lane_bits], lanes)
-            ),
+            block.words.eq(Mux(last & (left[:lane_bits] != 0) | void, left[:lane_bits], lanes)),
             block.last.eq(last),
             block.void.eq(void),
         ]
@@ -370,7 +375,7 @@ class Decompressor(wiring.Component):
     output queue has room for it.
 
     Throughput one beat a cycle on the side that has more of them, for any data, as the
-    :class:`~cdma.hdl.compressor.Compressor` has it. Latency see :attr:`latency`. The output beat is
+    :class:`~cdma.hdl.compressor.Compressor` has it. Latency see :meth:`latency`. The output beat is
     registered; ``i.ready`` comes from registers.
 
     On an error the output packet still has the commanded number of words (a word that did not
@@ -401,25 +406,25 @@ class Decompressor(wiring.Component):
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Cycles from the first beat in to the first beat out, and the most by which a packet takes
-        longer than its beats."""
-        reads = -(-self.config.format.mask_words // self.config.lanes)
-        # The ring; the mask's reads; the prefix sum; the start; the expander; queue and output.
-        return 1 + reads + 1 + 1 + (self.config.lanes.bit_length() - 1) + 2
+    @staticmethod
+    def latency(config: Config) -> int:
+        """Cycles from a packet's first beat in to its first beat out, both included, when its first
+        words are in that beat; and the most by which a packet takes longer than its beats."""
+        reads = -(-config.format.mask_words // config.lanes)
+        # The ring, the mask's reads, the prefix sum, setting out, the expander, queue and output.
+        return 1 + reads + 1 + 1 + (config.lanes.bit_length() - 1) + 3
 
-    @property
-    def rows(self) -> int:
-        """Rows of the ring."""
-        block = self.config.format.block_words + self.config.format.mask_words
-        return max(16, 1 << (-(-block // self.config.lanes) + 6).bit_length())
+    @staticmethod
+    def rows(config: Config) -> int:
+        """Rows of the ring: for a block and what masks and words are ahead of each other."""
+        block = config.format.block_words + config.format.mask_words
+        return max(16, 1 << (-(-block // config.lanes) + 6).bit_length())
 
     def elaborate(self, platform):
         m = Module()
         lanes, fmt = self.config.lanes, self.config.format
         lane_bits = lanes.bit_length() - 1
-        rows, room = self.rows, 16
+        rows, room = self.rows(self.config), 16
 
         m.submodules.ring = ring = StreamRing(self.config, rows)
         m.submodules.fetcher = fetcher = MaskFetcher(self.config, rows)
@@ -481,13 +486,14 @@ class Decompressor(wiring.Component):
         place = Signal(Place(self.config, rows))  # of the beat's first word
         behind = Signal(Place(self.config, rows))  # its last
         running = Signal.like(place)  # `behind` of the beat before
+        draining = Signal()  # the packet's last beat has set out, its end has not come in
         m.d.comb += [
-            place.eq(Mux(t_first, t_place, running)),
+            place.eq(Mux(t_first & ~draining, t_place, running)),
             behind.as_value().eq(place.as_value() + t_total),
         ]
         ends = ring.ends_b
         available = available_words(m, self.config, rows, ring.row, ends, place)
-        enough, has_room, draining = Signal(), Signal(), Signal()
+        enough, has_room = Signal(), Signal()
         m.submodules.output = output = PacketOutput(self.config, DecompressorStatus(), room)
         on_their_way = Signal(range(room + 1))  # beats set out that have not left the queue
         m.d.comb += [
@@ -505,11 +511,13 @@ class Decompressor(wiring.Component):
             m.d.sync += running.eq(behind)
 
         # Free the rows that are done with; at a packet's end all of it, draining what is left over.
-        ended = Signal()
+        ended, left_over, spilled = Signal(), Signal(), Signal()
         m.d.comb += [
             ended.eq((launch & t_last | draining) & ends.valid),
             ends.ready.eq(ended),
+            left_over.eq(available != Mux(draining, 0, t_total)),
         ]
+        m.d.sync += spilled.eq(draining & ~ended & (left_over | spilled))
         with m.If(launch & t_last & ~ended):
             m.d.sync += draining.eq(1)
         with m.If(ended):
@@ -529,7 +537,7 @@ class Decompressor(wiring.Component):
             error=Mux(t_error != 0, t_error, Mux(enough, ErrorCode.NONE, ErrorCode.TRUNCATED)),
             draining=draining,
             ended=ended,
-            left_over=(available != t_total) | ends.payload.ragged,
+            left_over=left_over | spilled | ends.payload.ragged,
         )
 
         # Bring the words to their lanes.
@@ -591,20 +599,15 @@ class Decompressor(wiring.Component):
         first_error = Signal(unsigned(2))
         at = Signal(COUNT_BITS)
         m.d.comb += behind.eq(here + words)
-        with m.If(draining):
-            # The last beat is gone and bytes came after it.
-            m.d.comb += [
-                first_error.eq(Mux(found != 0, found, ErrorCode.TRAILING)),
-                at.eq(Mux(found != 0, found_at, offset)),
-            ]
-        with m.Elif(known != 0):
+        trailing = Mux(left_over, ErrorCode.TRAILING, ErrorCode.NONE)
+        with m.If(draining & (found == 0)):
+            m.d.comb += [first_error.eq(trailing), at.eq(offset)]
+        with m.Elif(draining | (known != 0)):
             m.d.comb += [first_error.eq(found), at.eq(found_at)]
         with m.Elif(error != 0):
             m.d.comb += [first_error.eq(error), at.eq(block_here)]
         with m.Else():
-            m.d.comb += at.eq(behind)
-            with m.If(last & left_over):
-                m.d.comb += first_error.eq(ErrorCode.TRAILING)
+            m.d.comb += [first_error.eq(trailing), at.eq(behind)]
 
         with m.If(launch):
             m.d.sync += [

