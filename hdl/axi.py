@@ -8,6 +8,8 @@ from cdma.hdl.compressor import Compressor
 from cdma.hdl.config import Config
 from cdma.hdl.decompressor import Decompressor
 
+PREFIXES = {"i": "s_axis", "o": "m_axis", "i_command": "s_axis_cmd", "o_status": "m_axis_sts"}
+
 
 class AxiTop(wiring.Component):
     """A unit behind AXI4-Stream ports (Arm IHI 0051), one clock, synchronous active-low reset.
@@ -28,12 +30,10 @@ class AxiTop(wiring.Component):
     s_axis_cmd_* : In, command (decompressor)
     """
 
-    NAMES = {"i": "s_axis", "o": "m_axis", "i_command": "s_axis_cmd", "o_status": "m_axis_sts"}
-
     def __init__(self, unit: Compressor | Decompressor):
         self.unit = unit
         ports = {"aclk": In(1), "aresetn": In(1)}
-        for name, prefix in self.NAMES.items():
+        for name, prefix in PREFIXES.items():
             if name not in unit.signature.members:
                 continue
             flow = unit.signature.members[name].flow
@@ -42,7 +42,7 @@ class AxiTop(wiring.Component):
         super().__init__(ports)
 
     def _signals(self, name):
-        """Yield suffix, value and whether it flows with the stream, of one of the unit's streams."""
+        """Yield suffix, value and whether it flows forward, of one of the unit's streams."""
         port = getattr(self.unit, name)
         if name in ("i", "o"):
             yield "tdata", port.payload.words.as_value(), True
@@ -59,7 +59,7 @@ class AxiTop(wiring.Component):
         domain.clk = self.aclk
         m.d.comb += domain.rst.eq(~self.aresetn)
         m.submodules.core = self.unit
-        for name, prefix in self.NAMES.items():
+        for name, prefix in PREFIXES.items():
             if name not in self.unit.signature.members:
                 continue
             enters = self.unit.signature.members[name].flow is In

@@ -1,6 +1,6 @@
 """What travels on the streams."""
 
-from amaranth.hdl import Cat, Value, unsigned
+from amaranth.hdl import Cat, Const, Value, unsigned
 from amaranth.lib import data
 
 from cdma.hdl.config import Config
@@ -94,7 +94,8 @@ def kept_words(keep: Value, config: Config) -> Value:
 
 def thermometer(count: Value, width: int) -> Value:
     """``width`` bits of which the lowest ``count`` are set."""
-    return Cat(count > index for index in range(width))
+    top = (1 << len(count)) - 1  # no count is above it
+    return Cat(count > index if index < top else Const(0, 1) for index in range(width))
 
 
 def count_thermometer(bits: Value) -> Value:

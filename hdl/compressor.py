@@ -12,11 +12,13 @@ from cdma.hdl.beat import (
     count_thermometer,
     kept_words,
 )
-from cdma.hdl.buffers import BlockBuffer, PacketOutput, Queue
 from cdma.hdl.butterfly import Compactor
 from cdma.hdl.config import Config
 from cdma.hdl.mask import MaskGenerator
+from cdma.hdl.output import PacketOutput
 from cdma.hdl.prefix import PrefixSum
+from cdma.hdl.queue import Queue
+from cdma.hdl.ring import BlockBuffer
 
 
 class Compressor(wiring.Component):
@@ -183,7 +185,8 @@ class Compressor(wiring.Component):
         )
 
         # What was given places by now is written after the delay.
-        committed = _delayed(m, start.row, self.commit_delay(self.config), "committed", init=0)
+        delay = self.commit_delay(self.config)
+        committed = _delayed(m, start.row, delay, "committed", is_reset=True)
 
         # Let whole rows out.
         m.submodules.output = output = PacketOutput(self.config, CompressorStatus(), 4)
@@ -326,11 +329,9 @@ def _reserve(config: Config) -> int:
     return (lanes - 1 + 3 * (lanes + mask_words)) // lanes
 
 
-def _delayed(m, value, cycles, name, init=None):
+def _delayed(m, value, cycles, name, *, is_reset=False):
     for cycle in range(cycles):
-        register = Signal(
-            len(value), name=f"{name}{cycle}", reset_less=init is None, init=init or 0
-        )
+        register = Signal(len(value), name=f"{name}{cycle}", reset_less=not is_reset)
         m.d.sync += register.eq(value)
         value = register
     return value

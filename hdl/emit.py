@@ -118,12 +118,10 @@ def _header(unit: str, config: Config) -> str:
 
 def _plain_names(text: str) -> str:
     """Give modules names without dots, which Verilog would have to escape."""
-    modules = re.findall(r"^module \\(\S+)$", text, flags=re.MULTILINE)
-    for module in sorted(modules, key=len, reverse=True):
-        text = re.sub(
-            rf"^(\s*(?:module|cell)) \\{re.escape(module)}(?=\s)",
-            lambda match, plain=module.replace(".", "_"): f"{match[1]} \\{plain}",
-            text,
-            flags=re.MULTILINE,
-        )
-    return text
+    modules = set(re.findall(r"^module \\(\S+)$", text, flags=re.MULTILINE))
+
+    def plain(match):
+        name = match[2].replace(".", "_") if match[2] in modules else match[2]
+        return f"{match[1]}\\{name}"
+
+    return re.sub(r"^(\s*(?:module|cell) )\\(\S+)", plain, text, flags=re.MULTILINE)

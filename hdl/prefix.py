@@ -70,13 +70,13 @@ def add(m: Module, a: Value, b: Value) -> Value:
     sums of a few bits is more than the gates themselves.
     """
     width = max(len(a), len(b))
-    total, carries = Signal(width + 1), Signal(width + 1)
+    total = Signal(width + 1)
+    carry = Const(0, 1)
     for i in range(width):
         x = a[i] if i < len(a) else Const(0, 1)
         y = b[i] if i < len(b) else Const(0, 1)
-        m.d.comb += [
-            total[i].eq(x ^ y ^ carries[i]),
-            carries[i + 1].eq((x & y) | (carries[i] & (x ^ y))),
-        ]
-    m.d.comb += total[width].eq(carries[width])
+        next_carry = Signal(name=f"carry{i}")
+        m.d.comb += [total[i].eq(x ^ y ^ carry), next_carry.eq((x & y) | (carry & (x ^ y)))]
+        carry = next_carry
+    m.d.comb += total[width].eq(carry)
     return total
