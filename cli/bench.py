@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable
 
 from cdma.cli.tables import format_table
-
 from cdma.errors import UserError
 
 EPILOG = """\
@@ -93,6 +92,7 @@ def measure(size: int, density: float) -> dict:
         When an operation does not give back the array.
     """
     import numpy as np
+
     from cdma.golden import Format, compress, decompress, read_container, write_container
 
     _progress(f"making {size >> 20} MiB at density {density:g}")

@@ -95,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
 def _train(digits, seed: int, steps: tuple[int, ...]):
     """Yield (step, accuracy, activations of every layer) at each of ``steps``."""
     import numpy as np
+
     from cdma.cli.network import Network
 
     rng = np.random.default_rng(seed)

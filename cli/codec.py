@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cdma.cli.options import add_format_options, format_from
-
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 
@@ -65,6 +64,7 @@ def add_parser(subparsers) -> None:
 def run_compress(args: argparse.Namespace) -> int:
     """Write the container, or the bare stream."""
     import numpy as np
+
     from cdma.cli.tensors import load_tensor
     from cdma.golden import compress, write_container
 

@@ -4,7 +4,6 @@ import argparse
 import json
 
 from cdma.cli.options import add_config_options, config_from
-
 from cdma.errors import UserError
 from cdma.files import make_folder, replacing
 
@@ -42,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Write both files, or neither."""
     config = config_from(args)
     from amaranth._toolchain.yosys import YosysError
+
     from cdma.hdl import emit
 
     try:

@@ -5,13 +5,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cdma.cli import bench, capture, codec, cosim, demo, generate
-
 import cdma
+from cdma.cli import bench, capture, codec, cosim, demo, generate, synth
 from cdma.errors import MissingPackageError, UserError
 
 #: Modules in the order of the help; each adds its verbs and the function that runs them.
-VERBS = (generate, codec, capture, cosim, bench, demo)
+VERBS = (generate, codec, capture, cosim, synth, bench, demo)
 
 EPILOG = """\
 exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a tool that is missing

@@ -4,6 +4,7 @@ Work goes in batches of blocks that fit the cache; beyond input and output, memo
 """
 
 import numpy as np
+
 from cdma.golden import stages
 from cdma.golden.errors import StreamError
 from cdma.golden.format import ErrorCode, Format

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import BinaryIO
 
 import numpy as np
+
 from cdma.golden.codec import compress, decode, expand_blocks
 from cdma.golden.format import Format
 from cdma.golden.header import (

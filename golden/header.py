@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
+
 from cdma.golden.errors import StreamError
 from cdma.golden.format import ErrorCode, Format
 

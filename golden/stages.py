@@ -6,6 +6,7 @@ over frames (``compact``) and decompression one scatter into them (``expand``).
 """
 
 import numpy as np
+
 from cdma.golden.format import Format
 
 _BYTE_COUNTS = np.array([bin(byte).count("1") for byte in range(256)], np.uint8)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+
 from cdma.golden.format import Format
 from cdma.golden.stages import popcount
 

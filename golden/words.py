@@ -3,6 +3,7 @@
 import operator
 
 import numpy as np
+
 from cdma.golden.format import WORD_BITS, Format
 
 # bool, integers, unsigned integers, floating point, complex

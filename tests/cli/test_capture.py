@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from cdma.cli.main import main
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from cdma.cli.main import main
 from cdma.golden import Format, compress, read_container, write_container
 

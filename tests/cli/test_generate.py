@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from cdma.cli.main import main
 from cdma.hdl import emit
 from cdma.hdl.config import Config

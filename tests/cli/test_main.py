@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from cdma.cli import codec
-from cdma.cli.main import main
-from cdma.golden import ErrorCode, StreamError, write_container
 
 import cdma
+from cdma.cli import codec
+from cdma.cli.main import main
 from cdma.errors import MissingPackageError, UserError
+from cdma.golden import ErrorCode, StreamError, write_container
 
 HEAVY = ("numpy", "amaranth", "cocotb", "sklearn", "matplotlib")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cdma.cli.network import Convolution, Dense, MaxPool, Network, ReLU
 
 

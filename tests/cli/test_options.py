@@ -3,11 +3,11 @@
 import argparse
 
 import pytest
+
 from cdma.cli.options import add_config_options, add_format_options, config_from, format_from
+from cdma.errors import UserError
 from cdma.golden import Format
 from cdma.hdl.config import Config
-
-from cdma.errors import UserError
 
 
 def parse(add, *argv):

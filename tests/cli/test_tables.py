@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cdma.cli.tables import format_table
 
 ROWS = [

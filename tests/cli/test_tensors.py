@@ -5,8 +5,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from cdma.cli.tensors import load_tensor
 
+from cdma.cli.tensors import load_tensor
 from cdma.errors import UserError
 
 DTYPES = ("bool", "i1", "u1", "<f2", ">f2", "<i4", ">f4", "<f8", "u8", "<c8")

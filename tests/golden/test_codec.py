@@ -4,9 +4,10 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
-from cdma.golden import ErrorCode, Format, StreamError, compress, decompress, salvage
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from cdma.golden import ErrorCode, Format, StreamError, compress, decompress, salvage
 
 FORMATS = [
     *(Format(8), Format(16), Format(32), Format(64)),

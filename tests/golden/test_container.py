@@ -7,6 +7,9 @@ import zlib
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cdma.golden import (
     ErrorCode,
     Format,
@@ -17,8 +20,6 @@ from cdma.golden import (
     read_range,
     write_container,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cdma.golden import ErrorCode, StreamError, read_container, read_header, write_container
-from cdma.golden.header import header_size, pack_header
 
 from cdma import golden
+from cdma.golden import ErrorCode, StreamError, read_container, read_header, write_container
+from cdma.golden.header import header_size, pack_header
 
 #: Offset and struct code of each field, as docs/format.md has them.
 FIELDS = {

@@ -3,6 +3,7 @@
 import hashlib
 
 import numpy as np
+
 from cdma.golden import Format, compress, decompress
 
 

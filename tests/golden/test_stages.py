@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cdma.golden import Format
 from cdma.golden.stages import (
     _table_popcount,

@@ -2,6 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from cdma.golden import Format, compress
 from cdma.golden.walk import block_starts, gather_masks, lockstep_starts
 from cdma.golden.words import whole_words

@@ -3,6 +3,7 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cdma.golden import Format
 from cdma.golden.words import check_count, check_format, format_for, to_bytes, to_words, whole_words
 

@@ -3,8 +3,8 @@ import json
 import re
 
 import pytest
-from cdma.cli import bench
 
+from cdma.cli import bench
 from cdma.errors import UserError
 
 

@@ -1,0 +1,53 @@
+# Thin verbs; the logic is Python. `make help` lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+OUT := build
+CONFIGS := 8x32 16x16 32x8 32x32
+
+.DEFAULT_GOAL := demo
+.PHONY: demo test test-all generate cosim synth bench lint clean help
+
+demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
+	$(BIN)/cdma demo $(OUT)/activations
+
+test: $(READY)  ## the regression, about ten minutes
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
+
+test-all: $(READY)  ## the regression with its long sweeps
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST)
+
+generate: $(READY)  ## Verilog of both units, 8 lanes x 32 bits, into build/verilog
+	$(BIN)/cdma generate compressor -o $(OUT)/verilog
+	$(BIN)/cdma generate decompressor -o $(OUT)/verilog
+
+cosim: $(OUT)/activations/capture.json  ## one tensor through both units in a row, with back-pressure
+	$(BIN)/cdma cosim $(OUT)/activations/step0500.relu2.npy --unit roundtrip --stall bernoulli:0.3
+
+synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
+	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)
+
+bench: $(READY)  ## speed and memory of the golden model beside zlib
+	$(BIN)/cdma bench
+
+lint: $(READY)  ## style and format of the sources
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+clean:  ## delete what was built and the environment
+	rm -rf $(OUT) $(VENV) *.egg-info dist .pytest_cache .ruff_cache .hypothesis
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+$(OUT)/activations/capture.json: $(READY)
+	$(BIN)/cdma capture -o $(OUT)/activations
+
+$(READY): pyproject.toml constraints.txt
+	@echo "setting up $(VENV)"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
