@@ -16,7 +16,7 @@ from cdma.hdl.butterfly import Compactor
 from cdma.hdl.config import Config
 from cdma.hdl.mask import MaskGenerator
 from cdma.hdl.output import PacketOutput
-from cdma.hdl.prefix import PrefixSum
+from cdma.hdl.prefix import PrefixSum, popcount
 from cdma.hdl.queue import Queue
 from cdma.hdl.ring import BlockBuffer
 
@@ -132,6 +132,7 @@ class Compressor(wiring.Component):
         b_mask = Signal(lanes, reset_less=True)
         b_ranks = Signal.like(prefix.ranks, reset_less=True)
         b_total = Signal.like(prefix.total, reset_less=True)
+        b_step = Signal(range(lanes + fmt.mask_words + 1), reset_less=True)
         b_kept = Signal(lanes.bit_length(), reset_less=True)
         b_last = Signal(reset_less=True)
         b_beat = Signal.like(block_beat, reset_less=True)
@@ -143,6 +144,7 @@ class Compressor(wiring.Component):
             b_mask.eq(Mux(a_valid, a_mask, 0)),
             b_ranks.eq(prefix.ranks),
             b_total.eq(prefix.total),
+            b_step.eq(prefix.total + Mux(a_end, fmt.mask_words, 0)),
             b_kept.eq(count_thermometer(a_keep)),
             b_last.eq(a_last),
             b_beat.eq(a_beat),
@@ -154,19 +156,29 @@ class Compressor(wiring.Component):
         start = Signal(place)  # of the block's mask
         base = Signal(place, init={"lane": fmt.mask_words % lanes, "row": fmt.mask_words // lanes})
         end = Signal(place)  # behind the beat's last word
+        next_start, next_base = Signal(place), Signal(place)
         next_row = Signal(row_bits + 1)  # where a packet after this one begins
+        filled = Signal(lane_bits + 2)  # words of the row, were it longer
         m.d.comb += [
-            end.as_value().eq(Mux(b_void, start.as_value(), base.as_value() + b_total)),
-            next_row.eq(end.row + ((end.lane != 0) | b_void)),
+            filled.eq(base.lane + b_total),
+            end.as_value().eq(base.as_value() + b_total),
+            # The end rounded up to a row; a packet without a word takes a row as well.
+            next_row.eq(Mux(b_void, start.row + 1, base.row + ((filled + lanes - 1) >> lane_bits))),
         ]
-        next_start = Mux(b_last, Cat(Const(0, lane_bits), next_row), end.as_value())
-        next_base = Signal(place)
-        m.d.comb += next_base.eq(base)
+        with m.If(b_last):
+            m.d.comb += [
+                next_start.row.eq(next_row),
+                next_base.as_value().eq((next_row << lane_bits) + fmt.mask_words),
+            ]
+        with m.Else():
+            m.d.comb += [
+                next_start.eq(end),
+                next_base.as_value().eq(base.as_value() + b_step),
+            ]
         with m.If(b_valid):
-            m.d.comb += next_base.eq(Mux(b_end, next_start + fmt.mask_words, end.as_value()))
+            m.d.sync += base.eq(next_base)
             with m.If(b_end):
                 m.d.sync += start.eq(next_start)
-        m.d.sync += base.eq(next_base)
 
         m.submodules.compactor = compactor = Compactor(lanes, fmt.word_bits)
         m.submodules.buffer = buffer = BlockBuffer(self.config, rows)
@@ -193,18 +205,18 @@ class Compressor(wiring.Component):
         wiring.connect(m, wiring.flipped(self.o), output.o)
         wiring.connect(m, wiring.flipped(self.o_status), output.o_status)
         row = Signal(row_bits + 1)
-        m.submodules.ends = ends = Memory(
+        m.submodules.ends = packet_ends = Memory(
             shape=data.StructLayout({"count": lanes.bit_length(), "words": COUNT_BITS}),
             depth=rows,
             init=[],
         )
-        mark, ending = ends.write_port(), ends.read_port(domain="comb")
+        mark, ending = packet_ends.write_port(), packet_ends.read_port(domain="comb")
         is_last = Signal(rows)
         packet_words = self._count_words(m, b_valid, b_last, b_kept)
         m.d.comb += [
             mark.addr.eq(next_row - 1),
             mark.en.eq(b_valid & b_last),
-            mark.data.count.eq(Mux(b_void | (end.lane != 0), end.lane, lanes)),
+            mark.data.count.eq(Mux(b_void, start.lane, Mux(end.lane == 0, lanes, end.lane))),
             mark.data.words.eq(packet_words),
             ending.addr.eq(row),
             buffer.row.eq(row),
@@ -236,13 +248,14 @@ class Compressor(wiring.Component):
         with m.If(mark.en):
             m.d.sync += is_last.bit_select(mark.addr, 1).eq(1)
 
-        # Accept a beat only where it finds room. Not counted in `next_base` are the beat now being
-        # counted, the one now at the door, and the one that `ready` will let in.
-        used = Signal(row_bits + 2)
-        ends_coming = (a_valid & a_last) + (accept & beat.last) + 1
+        # Accept a beat only where it finds room. `used` is what was taken a cycle ago; room is kept
+        # for the beats on their way since then and for the one that `ready` will let in.
+        used = Signal(row_bits + 1)
+        b_ended = Signal()
+        ends = Cat(b_ended, b_valid & b_last, a_valid & a_last, accept & beat.last)
         per_end = 1 + fmt.mask_words // lanes
-        m.d.comb += used.eq((next_base.row - row)[: row_bits + 1])
-        room = used + _reserve(self.config) + ends_coming * per_end <= rows
+        m.d.sync += [used.eq(base.row - row), b_ended.eq(b_valid & b_last)]
+        room = used + popcount(m, ends) * per_end <= rows - _reserve(self.config) - per_end
         m.d.sync += self.i.ready.eq(
             room & self._masks_keep_up(m, accept & beat.last & keep[0], block_beat)
         )
@@ -324,9 +337,9 @@ class Compressor(wiring.Component):
 
 
 def _reserve(config: Config) -> int:
-    """Rows that three beats with no packet's end among them can take beyond the present place."""
+    """Rows that the beats on their way can take, no packet's end among them."""
     lanes, mask_words = config.lanes, config.format.mask_words
-    return (lanes - 1 + 3 * (lanes + mask_words)) // lanes
+    return (lanes - 1 + 5 * (lanes + mask_words)) // lanes
 
 
 def _delayed(m, value, cycles, name, *, is_reset=False):

@@ -169,7 +169,7 @@ class Decompressor(wiring.Component):
         with m.If(launch & t_last & ~ended):
             m.d.sync += draining.eq(1)
         with m.If(ended):
-            m.d.sync += [draining.eq(0), ring.free.eq(ends.payload.row + 1)]
+            m.d.sync += [draining.eq(0), ring.free.eq(ends.payload.next_row)]
         with m.Elif(draining):
             m.d.sync += ring.free.eq(ring.row)
         with m.Elif(launch & enough):

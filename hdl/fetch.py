@@ -86,7 +86,6 @@ class MaskFetcher(wiring.Component):
         lanes, fmt = self.config.lanes, self.config.format
         lane_bits = lanes.bit_length() - 1
         reads = -(-fmt.mask_words // lanes)  # of the ring, for one mask
-        ending = self.i_ending.payload
         block = self.o.payload
 
         active = Signal()  # `left` and `place` are those of a packet
@@ -198,7 +197,7 @@ class MaskFetcher(wiring.Component):
             m.d.sync += [
                 awaiting_end.eq(0),
                 place.lane.eq(0),
-                place.row.eq(ending.row + 1),
+                place.row.eq(self.i_ending.payload.next_row),
             ]
         with m.If(self.i_command.ready):
             m.d.sync += [active.eq(self.i_command.valid), left.eq(self.i_command.payload.words)]

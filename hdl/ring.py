@@ -29,16 +29,16 @@ class Ending(data.StructLayout):
 
     Members
     -------
-    row : its last row
-    words : words that are whole in that row
-    ragged : bytes follow that make no whole word
+    place : behind its last whole word
+    next_row : where the packet after it begins
+    ragged : bytes follow the last whole word
     """
 
     def __init__(self, config: Config, rows: int):
         super().__init__(
             {
-                "row": (rows - 1).bit_length() + 1,
-                "words": config.lanes.bit_length(),
+                "place": Place(config, rows),
+                "next_row": (rows - 1).bit_length() + 1,
                 "ragged": 1,
             }
         )
@@ -222,15 +222,21 @@ class StreamRing(wiring.Component):
 
         keep = self.i.payload.keep
         whole = kept_words(keep, self.config)
-        for ends in (self.ends_a, self.ends_b):
-            queue = Queue(Ending(self.config, self.rows), self.rows)
-            m.submodules += queue
+        next_row = Signal.like(self.row)
+        ending = Signal(Ending(self.config, self.rows))
+        m.d.comb += [
+            next_row.eq(self.row + 1),
+            ending.place.lane.eq(count_thermometer(whole)),
+            ending.place.row.eq(Mux(whole[-1], next_row, self.row)),
+            ending.next_row.eq(next_row),
+            ending.ragged.eq((keep[::size] & ~whole).any()),
+        ]
+        for name, ends in (("ends_a", self.ends_a), ("ends_b", self.ends_b)):
+            m.submodules[name] = queue = Queue(Ending(self.config, self.rows), self.rows)
             wiring.connect(m, queue.o, wiring.flipped(ends))
             m.d.comb += [
                 queue.i.valid.eq(accept & self.i.payload.last),
-                queue.i.payload.row.eq(self.row),
-                queue.i.payload.words.eq(count_thermometer(whole)),
-                queue.i.payload.ragged.eq((keep[::size] & ~whole).any()),
+                queue.i.payload.eq(ending),
             ]
         return m
 
@@ -238,9 +244,8 @@ class StreamRing(wiring.Component):
 def available_words(m, config, rows, row, ending, place):
     """Words from ``place`` on that are in the ring and of this packet; negative past its end."""
     limit = Signal(Place(config, rows))
-    last = ending.payload
     with m.If(ending.valid):
-        m.d.comb += limit.as_value().eq((last.row << len(limit.lane)) + last.words)
+        m.d.comb += limit.eq(ending.payload.place)
     with m.Else():
         m.d.comb += limit.row.eq(row)
     available = Signal(signed(len(limit.as_value())))
