@@ -78,10 +78,10 @@ class Compressor(wiring.Component):
     def rows(config: Config) -> int:
         """Rows of the ring: for a block, what is on its way, and two rows of slack, without which
         mixes of dense and empty blocks would cost cycles."""
-        lanes, mask_words = config.lanes, config.format.mask_words
-        block = -(-(config.format.block_words + mask_words) // lanes) + 1
-        slack = 2 + -(-2 * mask_words // lanes) + Compressor.commit_delay(config)
-        return 1 << (block + slack + _reserve(config) - 1).bit_length()
+        lanes, fmt = config.lanes, config.format
+        block = fmt.block_words + fmt.mask_words
+        slack = 2 * (lanes + fmt.mask_words) + lanes * Compressor.commit_delay(config)
+        return 1 << (-(-(block + slack) // lanes) + _reserve(config) - 1).bit_length()
 
     def elaborate(self, platform):
         m = Module()
@@ -338,8 +338,9 @@ class Compressor(wiring.Component):
 
 def _reserve(config: Config) -> int:
     """Rows that the beats on their way can take, no packet's end among them."""
-    lanes, mask_words = config.lanes, config.format.mask_words
-    return (lanes - 1 + 5 * (lanes + mask_words)) // lanes
+    lanes, beats = config.lanes, 5
+    blocks = 1 + (beats - 1) // config.block_beats
+    return (lanes - 1 + beats * lanes + blocks * config.format.mask_words) // lanes
 
 
 def _delayed(m, value, cycles, name, *, is_reset=False):
