@@ -138,8 +138,10 @@ class Compressor(wiring.Component):
         b_beat = Signal.like(block_beat, reset_less=True)
         b_end = Signal(reset_less=True)
         b_void = Signal(reset_less=True)  # a last beat without a word, at the start of a block
+        b_ended = Signal()  # the beat before was a packet's last
         m.d.sync += [
             b_valid.eq(a_valid),
+            b_ended.eq(b_valid & b_last),
             b_words.eq(a_words),
             b_mask.eq(Mux(a_valid, a_mask, 0)),
             b_ranks.eq(prefix.ranks),
@@ -212,12 +214,13 @@ class Compressor(wiring.Component):
         )
         mark, ending = packet_ends.write_port(), packet_ends.read_port(domain="comb")
         is_last = Signal(rows)
+        # A cycle after its last beat was counted, `start` stands behind the packet.
         packet_words = self._count_words(m, b_valid, b_last, b_kept)
+        count = Mux(b_void, start.lane, Mux(end.lane == 0, lanes, end.lane))
+        m.d.sync += [mark.data.count.eq(count), mark.data.words.eq(packet_words)]
         m.d.comb += [
-            mark.addr.eq(next_row - 1),
-            mark.en.eq(b_valid & b_last),
-            mark.data.count.eq(Mux(b_void, start.lane, Mux(end.lane == 0, lanes, end.lane))),
-            mark.data.words.eq(packet_words),
+            mark.addr.eq(start.row - 1),
+            mark.en.eq(b_ended),
             ending.addr.eq(row),
             buffer.row.eq(row),
             output.i.payload.words.eq(buffer.words),
@@ -251,10 +254,9 @@ class Compressor(wiring.Component):
         # Accept a beat only where it finds room. `used` is what was taken a cycle ago; room is kept
         # for the beats on their way since then and for the one that `ready` will let in.
         used = Signal(row_bits + 1)
-        b_ended = Signal()
         ends = Cat(b_ended, b_valid & b_last, a_valid & a_last, accept & beat.last)
         per_end = 1 + fmt.mask_words // lanes
-        m.d.sync += [used.eq(base.row - row), b_ended.eq(b_valid & b_last)]
+        m.d.sync += used.eq(base.row - row)
         room = used + popcount(m, ends) * per_end <= rows - _reserve(self.config) - per_end
         m.d.sync += self.i.ready.eq(
             room & self._masks_keep_up(m, accept & beat.last & keep[0], block_beat)
