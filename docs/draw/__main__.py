@@ -1,0 +1,20 @@
+"""Draws the pictures of the documents: ``python docs/draw [DIR]``, into docs/images by default."""
+
+import sys
+from pathlib import Path
+
+import butterfly
+import datapath
+import timing
+
+PICTURES = {
+    "datapath": datapath.draw,
+    "butterfly": butterfly.draw,
+    "compressor-timing": timing.draw_compressor,
+    "decompressor-timing": timing.draw_decompressor,
+}
+
+folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "images"
+folder.mkdir(parents=True, exist_ok=True)
+for name, draw in PICTURES.items():
+    (folder / f"{name}.svg").write_text(draw(), encoding="utf-8", newline="\n")
