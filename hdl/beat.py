@@ -86,12 +86,6 @@ class DecompressorStatus(data.StructLayout):
         super().__init__({"bytes": unsigned(COUNT_BITS), "error": unsigned(8)})
 
 
-def kept_words(keep: Value, config: Config) -> Value:
-    """Words of a beat whose bytes are all kept, a bit per lane."""
-    size = config.format.word_bytes
-    return Cat(keep[lane * size :][:size].all() for lane in range(config.lanes))
-
-
 def thermometer(count: Value, width: int) -> Value:
     """``width`` bits of which the lowest ``count`` are set."""
     top = (1 << len(count)) - 1  # no count is above it

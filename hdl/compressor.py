@@ -10,7 +10,6 @@ from cdma.hdl.beat import (
     Beat,
     CompressorStatus,
     count_thermometer,
-    kept_words,
 )
 from cdma.hdl.butterfly import Compactor
 from cdma.hdl.config import Config
@@ -95,7 +94,8 @@ class Compressor(wiring.Component):
         # Accept a beat and find its zeros.
         accept = Signal()
         beat = self.i.payload
-        keep = kept_words(beat.keep, self.config) | beat.last.replicate(lanes) ^ ~Const(0, lanes)
+        # The lowest byte of a word decides; before the packet's last beat all are kept.
+        keep = beat.keep[:: fmt.word_bytes] | (~beat.last).replicate(lanes)
         block_beat = Signal(range(self.config.block_beats))
         block_end = Signal()
         m.d.comb += [

@@ -1,11 +1,11 @@
 """Rings of rows, a bank per lane: words stand in them one behind the other, whatever their row."""
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.beat import Beat, count_thermometer, kept_words
+from cdma.hdl.beat import Beat, count_thermometer
 from cdma.hdl.config import Config
 from cdma.hdl.queue import Queue
 
@@ -221,7 +221,7 @@ class StreamRing(wiring.Component):
                 ]
 
         keep = self.i.payload.keep
-        whole = kept_words(keep, self.config)
+        whole = Cat(keep[lane * size :][:size].all() for lane in range(lanes))
         next_row = Signal.like(self.row)
         ending = Signal(Ending(self.config, self.rows))
         m.d.comb += [
