@@ -1,0 +1,90 @@
+"""The documents agree with the code: pictures, links, the worked example of the butterfly."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.sim import Simulator
+
+from cdma.hdl.butterfly import Compactor
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+IMAGES = ROOT / "docs" / "images"
+
+
+def test_pictures_are_what_their_scripts_draw(tmp_path):
+    subprocess.run([sys.executable, ROOT / "docs" / "draw", tmp_path], check=True)
+    drawn = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    kept = {file.name: file.read_bytes() for file in IMAGES.iterdir()}
+    assert drawn.keys() == kept.keys()
+    stale = [name for name in drawn if drawn[name] != kept[name]]
+    assert not stale, f"{stale}: run python docs/draw, look at them and commit them"
+
+
+def test_every_picture_is_shown():
+    shown = {
+        target.rpartition("/")[2] for file in DOCUMENTS for target in _targets(file.read_text())
+    }
+    assert {file.name for file in IMAGES.iterdir()} <= shown
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_links_lead_somewhere(file):
+    for target in _targets(file.read_text()):
+        if target.startswith(("http:", "https:")):
+            continue
+        path, _, anchor = target.partition("#")
+        found = file.parent / path if path else file
+        assert found.exists(), f"{file.name} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
+            assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_modules_that_are_named_exist(file):
+    for path in re.findall(
+        r"`((?:hdl|sim|golden|synth|cli|docs|tests)/[\w/]+\.\w+)", file.read_text()
+    ):
+        assert (ROOT / path).is_file(), f"{file.name} names {path}"
+
+
+def test_example_of_the_butterfly():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (\d) \| (\w) \|.*\| *(\d?) \|$", text, re.MULTILINE)
+    assert [lane for lane, _, _ in rows] == ["0", "1", "2", "3"]
+    words = [0 if word == "0" else ord(word) for _, word, _ in rows]
+    mask = [int(word != 0) for word in words]
+    banks = {}
+
+    compactor = Compactor(4, 8)
+
+    async def bench(ctx):
+        ctx.set(compactor.words, words)
+        ctx.set(compactor.mask, sum(bit << lane for lane, bit in enumerate(mask)))
+        ctx.set(compactor.ranks, [sum(mask[:lane]) for lane in range(4)])
+        ctx.set(compactor.offset, 2)
+        await ctx.tick().repeat(compactor.latency)
+        for bank in range(4):
+            if ctx.get(compactor.bank_mask) >> bank & 1:
+                banks[bank] = ctx.get(compactor.bank_words[bank])
+
+    m = Module()
+    m.submodules.compactor = compactor
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    expected = {int(bank): ord(word) for _, word, bank in rows if word != "0"}
+    assert banks == expected
+
+
+def _targets(text):
+    """What a document links to or shows, code left out."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    inline = re.findall(r"\]\(([^)\s]+)\)", text)
+    return inline + re.findall(r"^\[[^\]]+\]: (\S+)$", text, re.MULTILINE)
