@@ -129,7 +129,7 @@ def exchange():
         *,
         stalls: Mapping[str, str] | str = "never",
         seed: int = 0,
-        cycles: int = 20_000,
+        cycles: int = 5000,
         idle: int = 30,
     ) -> dict[str, Transfers]:
         """Transfers by port, sent and received.

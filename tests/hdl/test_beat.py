@@ -1,4 +1,4 @@
-"""Layouts of what travels on the streams, and the arithmetic of ``keep``."""
+"""Layouts of what travels on the streams, and thermometer codes."""
 
 import pytest
 
@@ -9,7 +9,6 @@ from cdma.hdl.beat import (
     DecompressorStatus,
     Row,
     count_thermometer,
-    kept_words,
     thermometer,
 )
 from cdma.hdl.config import Config
@@ -48,18 +47,6 @@ def test_records_are_laid_out_as_the_interfaces_say():
     assert fields(CompressorStatus()) == {"words": (0, 32), "bytes": (32, 32)}
     assert fields(DecompressorCommand()) == {"words": (0, 32)}
     assert fields(DecompressorStatus()) == {"bytes": (0, 32), "error": (32, 8)}
-
-
-@pytest.mark.parametrize("config", [Config.of(4, 16), Config.of(2, 64), Config.of(8, 8, 32)])
-def test_a_word_is_kept_when_all_its_bytes_are(compute, config):
-    size, count = config.format.word_bytes, config.beat_bytes
-    values = range(1 << count) if count <= 8 else [(1 << kept) - 1 for kept in range(count + 1)]
-    kept = compute(lambda m, keep: kept_words(keep, config), count, values)
-    whole = (1 << size) - 1
-    assert kept == [
-        sum(1 << lane for lane in range(config.lanes) if value >> lane * size & whole == whole)
-        for value in values
-    ]
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 8, 31, 32, 64])

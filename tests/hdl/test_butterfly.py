@@ -22,7 +22,7 @@ def cases(lanes, rng):
     if lanes == 8:
         return [(mask, int(rng.integers(lanes))) for mask in range(1 << lanes)]
     drawn = [(0, 0), ((1 << lanes) - 1, 0), ((1 << lanes) - 1, lanes - 1)]
-    for density in rng.random(150):
+    for density in rng.random(80):
         bits = np.packbits(rng.random(lanes) < density, bitorder="little")
         drawn.append((int.from_bytes(bits.tobytes(), "little"), int(rng.integers(lanes))))
     return drawn

@@ -39,7 +39,7 @@ def expected_beat(row, kept, config=CONFIG):
     return {"words": words, "keep": keep, "last": int(row["last"])}
 
 
-@pytest.mark.parametrize("config", [CONFIG, Config.of(2, 8), Config.of(64, 8, 64)])
+@pytest.mark.parametrize("config", [CONFIG, Config.of(2, 8), Config.of(32, 8)])
 def test_words_that_are_not_kept_leave_as_zero(exchange, config):
     counts = list(range(config.lanes + 1))
     rows = [row(count, config=config) for count in counts]
@@ -66,7 +66,7 @@ def test_one_beat_a_cycle_after_one_cycle(exchange):
     assert passed["i_status"].cycles == list(range(40))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("stalls", ["bernoulli:0.5", "alternating", "bursts:5,9"])
 def test_a_status_comes_after_its_packets_last_beat(exchange, rng, stalls, seed):
     rows, kept = packets_of(rng, 30)

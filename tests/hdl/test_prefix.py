@@ -38,7 +38,7 @@ def test_prefix_sum_of_every_mask(play, width):
 
 @pytest.mark.parametrize("width", [16, 32, 64])
 def test_prefix_sum_of_random_masks(play, rng, width):
-    check(play, width, random_masks(rng, width, 200))
+    check(play, width, random_masks(rng, width, 100))
 
 
 @pytest.mark.parametrize(("width", "rank_bits", "total_bits"), [(2, 1, 2), (8, 3, 4), (33, 6, 6)])
