@@ -104,8 +104,8 @@ class Compressor(wiring.Component):
         ]
         with m.If(accept):
             m.d.sync += block_beat.eq(Mux(block_end, 0, block_beat + 1))
-        m.submodules.mask = mask = MaskGenerator(lanes, fmt.word_bits)
-        m.d.comb += [mask.words.eq(beat.words), mask.keep.eq(keep)]
+        m.submodules.zeros = zeros = MaskGenerator(lanes, fmt.word_bits)
+        m.d.comb += [zeros.words.eq(beat.words), zeros.keep.eq(keep)]
 
         a_valid = Signal()
         a_words = Signal.like(beat.words, reset_less=True)
@@ -117,7 +117,7 @@ class Compressor(wiring.Component):
         m.d.sync += [
             a_valid.eq(accept),
             a_words.eq(beat.words),
-            a_mask.eq(mask.mask),
+            a_mask.eq(zeros.mask),
             a_keep.eq(keep),
             a_last.eq(beat.last),
             a_beat.eq(block_beat),
