@@ -73,8 +73,8 @@ class AxiTop(wiring.Component):
 UNITS = {"compressor": Compressor, "decompressor": Decompressor}
 
 
-def top(unit: str, config: Config) -> AxiTop:
-    """The AXI4-Stream top of a unit.
+def unit_class(unit: str) -> type[Compressor] | type[Decompressor]:
+    """The component of that name.
 
     Raises
     ------
@@ -83,4 +83,9 @@ def top(unit: str, config: Config) -> AxiTop:
     """
     if unit not in UNITS:
         raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
-    return AxiTop(UNITS[unit](config))
+    return UNITS[unit]
+
+
+def top(unit: str, config: Config) -> AxiTop:
+    """The AXI4-Stream top of a unit; raises as :func:`unit_class` does."""
+    return AxiTop(unit_class(unit)(config))

@@ -8,7 +8,7 @@ from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 from amaranth.lib.wiring import In
 
-from cdma.hdl.axi import UNITS, top
+from cdma.hdl.axi import top, unit_class
 from cdma.hdl.config import Config
 
 
@@ -101,9 +101,7 @@ def latency(unit: str, config: Config) -> int:
     ValueError
         When there is no such unit.
     """
-    if unit not in UNITS:
-        raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
-    return UNITS[unit].latency(config)
+    return unit_class(unit).latency(config)
 
 
 def _header(unit: str, config: Config) -> str:
