@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from cdma.golden.format import Format
 
 LANES = (2, 4, 8, 16, 32, 64)
+MOST_BLOCK_WORDS = 1024  # a block waits in the unit's ring; far longer ones are memories, not rings
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Config:
     lanes : int
         Words in a beat: a power of two from 2 to 64 that divides the block length.
     format : Format
-        Word width and block length of the stream.
+        Word width and block length of the stream; the block has at most 1024 words.
 
     Raises
     ------
@@ -34,6 +35,11 @@ class Config:
             raise TypeError(f"Number of lanes must be an integer, not {self.lanes!r}")
         if self.lanes not in LANES:
             raise ValueError(f"Number of lanes must be a power of two in 2..64, not {self.lanes!r}")
+        if self.format.block_words > MOST_BLOCK_WORDS:
+            raise ValueError(
+                f"Block length of hardware must be at most {MOST_BLOCK_WORDS} words, "
+                f"not {self.format.block_words!r}"
+            )
         if self.format.block_words % self.lanes:
             raise ValueError(
                 f"Number of lanes must divide the block length {self.format.block_words}, "

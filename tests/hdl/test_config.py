@@ -79,3 +79,10 @@ def test_format_is_not_a_format():
 def test_format_refuses_for_itself():
     with pytest.raises(ValueError, match=r"^Word width must be 8, 16, 32 or 64 bits, not 24$"):
         Config.of(8, 24)
+
+
+def test_block_too_long_for_hardware():
+    assert Config.of(8, 32, 1024).block_beats == 128
+    message = "^Block length of hardware must be at most 1024 words, not 1056$"
+    with pytest.raises(ValueError, match=message):
+        Config.of(8, 32, 1056)
