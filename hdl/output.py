@@ -29,12 +29,17 @@ class PacketOutput(wiring.Component):
     Members
     -------
     i : In stream of :class:`Row`
-    i_status : In stream of ``status``, in the order of the packets, any time
+    i_status : In stream of ``status``, in the order of the packets; a packet's status may come long
+        before its last beat, and after it when no other packet's last beat comes in between
     o : Out stream of :class:`Beat`
     o_status : Out stream of ``status``
     """
 
     def __init__(self, config: Config, status: data.Layout, statuses: int):
+        if statuses < 4 or statuses & (statuses - 1):
+            raise ValueError(
+                f"Room for statuses must be a power of two of at least 4, not {statuses!r}"
+            )
         self.config = config
         self.status = status
         self.statuses = statuses

@@ -85,13 +85,12 @@ class BlockBuffer(wiring.Component):
     -------
     data, mask : In, the two writes, each with the rows they go to
     row : In, number of the row to read
-    take : In, the row is taken: its flags are cleared
+    take : In, the row is taken: its flags are cleared, but for those set in the same cycle
     words : Out, the words of that row
     """
 
     def __init__(self, config: Config, rows: int):
-        if rows < 2 or rows & (rows - 1):
-            raise ValueError(f"Number of rows must be a power of two of at least 2, not {rows!r}")
+        _check_rows(rows)
         self.config = config
         self.rows = rows
         super().__init__(
@@ -166,6 +165,7 @@ class StreamRing(wiring.Component):
     """
 
     def __init__(self, config: Config, rows: int):
+        _check_rows(rows)
         self.config = config
         self.rows = rows
         place = Place(config, rows)
@@ -251,3 +251,8 @@ def available_words(m, config, rows, row, ending, place):
     available = Signal(signed(len(limit.as_value())))
     m.d.comb += available.eq(limit.as_value() - place.as_value())
     return available
+
+
+def _check_rows(rows: int) -> None:
+    if rows < 2 or rows & (rows - 1):
+        raise ValueError(f"Number of rows must be a power of two of at least 2, not {rows!r}")

@@ -93,7 +93,7 @@ def test_unknown_unit(refuse, tmp_path):
 def test_without_yosys(refuse, tmp_path, monkeypatch):
     monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
     monkeypatch.setenv("PATH", "")
-    emit.verilog.cache_clear()
+    emit._generate.cache_clear()
     line = refuse("generate", "compressor", "-o", tmp_path / "out")
     assert line.startswith("cdma generate: Yosys, which writes the Verilog, is missing or failed: ")
     assert not (tmp_path / "out").exists()

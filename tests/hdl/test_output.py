@@ -143,7 +143,8 @@ def test_the_beat_is_registered(simulate, cut):
     assert simulate(unit, bench) == [1, 1, 0, 1]
 
 
-def test_room_for_statuses_is_not_a_power_of_two():
-    message = "^Depth of a queue must be a power of two of at least 2, not 3$"
+@pytest.mark.parametrize("statuses", [0, 2, 3, 12])
+def test_room_for_statuses_is_not_a_power_of_two_from_4_on(statuses):
+    message = f"^Room for statuses must be a power of two of at least 4, not {statuses}$"
     with pytest.raises(ValueError, match=message):
-        output(3).elaborate(None)
+        output(statuses)

@@ -95,11 +95,12 @@ def test_flags_are_cleared_when_the_row_is_taken(play):
     assert seen[5] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("ring", [BlockBuffer, StreamRing])
 @pytest.mark.parametrize("rows", [0, 1, 3, 12])
-def test_rows_of_a_block_buffer_are_no_power_of_two(rows):
+def test_rows_of_a_ring_are_no_power_of_two(ring, rows):
     message = f"^Number of rows must be a power of two of at least 2, not {rows}$"
     with pytest.raises(ValueError, match=message):
-        BlockBuffer(SMALL, rows)
+        ring(SMALL, rows)
 
 
 @pytest.mark.parametrize("config", [SMALL, Config.of(2, 8), Config.of(8, 32)])
