@@ -75,12 +75,15 @@ class Compressor(wiring.Component):
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the ring: for a block, what is on its way, and two rows of slack, without which
-        mixes of dense and empty blocks would cost cycles."""
+        """Rows of the ring: what is reserved for, and the more of two needs. One is a block with
+        what is on its way and two rows of slack, without which mixes of dense and empty blocks
+        would cost cycles; the other are packets of one beat, which take a row each."""
         lanes, fmt = config.lanes, config.format
-        block = fmt.block_words + fmt.mask_words
-        slack = 2 * (lanes + fmt.mask_words) + lanes * Compressor.commit_delay(config)
-        return 1 << (-(-(block + slack) // lanes) + _reserve(config) - 1).bit_length()
+        delay = Compressor.commit_delay(config)
+        block_words = fmt.block_words + fmt.mask_words
+        blocks = -(-(block_words + 2 * (lanes + fmt.mask_words) + lanes * delay) // lanes)
+        packets = delay + 1 + 5 * _rows_per_end(config)
+        return 1 << (max(blocks, packets) + _reserve(config) - 1).bit_length()
 
     def elaborate(self, platform):
         m = Module()
@@ -255,7 +258,7 @@ class Compressor(wiring.Component):
         # for the beats on their way since then and for the one that `ready` will let in.
         used = Signal(row_bits + 1)
         ends = Cat(b_ended, b_valid & b_last, a_valid & a_last, accept & beat.last)
-        per_end = 1 + fmt.mask_words // lanes
+        per_end = _rows_per_end(self.config)
         m.d.sync += used.eq(base.row - row)
         room = used + popcount(m, ends) * per_end <= rows - _reserve(self.config) - per_end
         m.d.sync += self.i.ready.eq(
@@ -343,6 +346,11 @@ def _reserve(config: Config) -> int:
     lanes, beats = config.lanes, 5
     blocks = 1 + (beats - 1) // config.block_beats
     return (lanes - 1 + beats * lanes + blocks * config.format.mask_words) // lanes
+
+
+def _rows_per_end(config: Config) -> int:
+    """Rows that a packet's end can take beyond that: the rest of its row, and the next mask's."""
+    return 1 + config.format.mask_words // config.lanes
 
 
 def _delayed(m, value, cycles, name, *, is_reset=False):
