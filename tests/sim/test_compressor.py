@@ -82,11 +82,11 @@ def test_valid_does_not_wait_for_ready(verify, some_config):
     packets = stimulus.packets(some_config, seed=7)[:20]
     sink, status = verify(
         UNIT,
-        [Scenario(packets, {"sink": "paused:400"}), Scenario(packets, {"status": "paused:400"})],
+        [Scenario(packets, {"sink": "paused:1000"}), Scenario(packets, {"status": "paused:1000"})],
         some_config,
     )
-    assert sink.stalls["m_axis"] > 300
-    assert status.stalls["m_axis_sts"] > 300
+    assert sink.stalls["m_axis"] > 700
+    assert status.stalls["m_axis_sts"] > 700
 
 
 def test_status_not_taken_holds_packets_back(verify, some_config):
