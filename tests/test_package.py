@@ -46,7 +46,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel):
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     sources = {
         ("" if folder == "cdma" else "cdma/") + path.relative_to(ROOT).as_posix()
-        for folder in ("cdma", "golden", "hdl", "sim", "synth", "cli")
+        for folder in ("cdma", "golden", "hdl", "sim", "synth", "study", "cli")
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
