@@ -1,0 +1,45 @@
+"""Memory layouts: the order in which a tensor's axes are stored."""
+
+import numpy as np
+
+from cdma.errors import UserError
+
+#: Those of the paper: images N, channels C, rows H, columns W, the last one being contiguous.
+LAYOUTS = ("NCHW", "NHWC", "CHWN")
+#: Name of the layout of a tensor whose axes are not these four.
+FLAT = "flat"
+#: What an array is taken for when nothing tells its axes.
+DEFAULT_AXES = {2: "NC", 4: "NCHW"}
+
+
+def axes_of(shape: tuple[int, ...], told: str | None) -> str:
+    """Axes of a stored array, such as ``"NHWC"``, or ``"flat"`` when they are not known.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    told : str or None
+        What is said of it; ``None`` takes four dimensions for NCHW and two for NC. Anything but a
+        permutation of these is flat.
+
+    Raises
+    ------
+    UserError
+        When it is such a permutation and the array has another number of dimensions.
+    """
+    axes = DEFAULT_AXES.get(len(shape), FLAT) if told is None else told
+    if sorted(axes) not in map(sorted, DEFAULT_AXES.values()):
+        return FLAT
+    if len(axes) != len(shape):
+        raise UserError(f"layout {axes} has {len(axes)} axes, the tensor {len(shape)}")
+    return axes
+
+
+def layouts_of(axes: str) -> tuple[str, ...]:
+    """Layouts to compare for a tensor stored with ``axes``: three, or only its own."""
+    return LAYOUTS if sorted(axes) == sorted("NCHW") else (axes,)
+
+
+def arranged(array: np.ndarray, axes: str, layout: str) -> np.ndarray:
+    """View of ``array``, stored with ``axes``, whose C order is ``layout``."""
+    return array if layout == axes else array.transpose([axes.index(axis) for axis in layout])
