@@ -1,0 +1,148 @@
+"""Where a sweep's tasks run: processes of this machine, or the workers of a Dask cluster."""
+
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+
+from cdma.errors import UserError, require
+
+#: Seconds that a cluster may be without any worker.
+PATIENCE = 60
+_CONNECT_SECONDS = 10
+_CHECK_SECONDS = 2
+
+_counter = None
+
+
+def advance(weight: int) -> None:
+    """Tell, from within a running task, how much of its weight has been done since last told."""
+    if _counter is not None:
+        with _counter.get_lock():
+            _counter.value += weight
+
+
+class PoolLostError(UserError):
+    """Nothing is left that could run tasks."""
+
+
+class ProcessPool:
+    """Processes of this machine.
+
+    Parameters
+    ----------
+    jobs : int
+        How many, at least one.
+
+    Attributes
+    ----------
+    capacity : int
+        Tasks to submit at a time, so that each that is submitted has a process of its own.
+    crashes : tuple of exception types
+        What a future raises when the process of its task, or of a task beside it, ended abruptly.
+    """
+
+    crashes = (BrokenProcessPool,)
+    crash_message = "its process ended abruptly, twice (out of memory?)"
+
+    def __init__(self, jobs: int):
+        self.capacity = jobs
+        # Not forked: the parent may have threads, whose locks a fork would copy.
+        self._context = get_context("spawn")
+        self._counter = self._context.Value("q", 0)
+        self._executor = self._open()
+
+    @property
+    def advanced(self) -> int:
+        """Weight that tasks have told of."""
+        return self._counter.value
+
+    def submit(self, function: Callable, argument) -> Future:
+        """Begin a call."""
+        try:
+            return self._executor.submit(function, argument)
+        except BrokenProcessPool:
+            self._executor.shutdown()
+            self._executor = self._open()
+            return self._executor.submit(function, argument)
+
+    def check(self) -> None:
+        """Processes are replaced when they are needed, so nothing is ever lost for good."""
+
+    def close(self) -> None:
+        """Give up what has not begun, and wait for what has."""
+        self._executor.shutdown(cancel_futures=True)
+
+    def _open(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self.capacity, self._context, initializer=_begin, initargs=(self._counter,)
+        )
+
+
+def _begin(counter) -> None:
+    global _counter
+    _counter = counter
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt ends it without a word
+
+
+class ClusterPool:
+    """Workers of a Dask cluster.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler.
+
+    Attributes
+    ----------
+    capacity, crashes
+        As for ``ProcessPool``; the scheduler holds any number of tasks.
+
+    Raises
+    ------
+    UserError
+        When no scheduler answers there, or Dask is not installed.
+    """
+
+    capacity = 1 << 30
+    crash_message = "the workers that ran it ended abruptly, again and again (out of memory?)"
+    advanced = 0  # tasks on a cluster do not tell
+
+    def __init__(self, address: str):
+        distributed = require("distributed", extra="cluster", verb="--scheduler")
+        self.crashes = (distributed.scheduler.KilledWorker,)
+        self._address = address
+        try:
+            self._client = distributed.Client(
+                address, timeout=_CONNECT_SECONDS, set_as_default=False
+            )
+        except (OSError, ValueError) as error:
+            raise UserError(f"{address}: no Dask scheduler answers there ({error})") from error
+        self._executor = self._client.get_executor(pure=False)
+        self._checked = self._seen = time.monotonic()
+
+    def submit(self, function: Callable, argument) -> Future:
+        """Begin a call."""
+        return self._executor.submit(function, argument)
+
+    def check(self) -> None:
+        """Raise PoolLostError when the scheduler is gone, or has long been without a worker."""
+        now = time.monotonic()
+        if now - self._checked < _CHECK_SECONDS:
+            return
+        self._checked = now
+        try:
+            workers = self._client.nthreads()
+        except Exception as error:  # of many kinds, from many layers of the connection
+            raise PoolLostError(f"{self._address}: the scheduler is gone ({error})") from error
+        if workers:
+            self._seen = now
+        elif now - self._seen > PATIENCE:
+            raise PoolLostError(f"{self._address}: no worker for {PATIENCE} seconds")
+
+    def close(self) -> None:
+        """Give up what has not ended."""
+        self._executor.shutdown(wait=False)
+        self._client.close()
