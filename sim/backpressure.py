@@ -13,7 +13,7 @@ holds ``ready`` low. Every port of a bench has a profile and a random stream of 
 | ``paused:cycles[,at]`` | for ``cycles`` cycles, from cycle ``at`` after reset (default 0) |
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, cycle, islice, repeat
 
@@ -27,26 +27,46 @@ PORTS = ("source", "sink", "status", "command")
 
 @dataclass(frozen=True)
 class Profile:
-    """One profile of back-pressure.
+    """One profile of back-pressure; at most one of its three kinds of stall is used.
 
     Parameters
     ----------
     text : str
         Name as written on a command line, ``bernoulli:0.3``.
-    longest : int
-        Cycles that a stall may last (for ``bernoulli``: but for one stall in a billion).
-    start : callable
-        Takes a ``numpy.random.Generator``, gives the endless iterator of "willing" (bool), one
-        item a cycle.
+    on, off : int
+        Willing for ``on`` cycles, then not for ``off``, over and over, from a random phase so that
+        ports do not stall in step.
+    pause, at : int
+        Not willing for ``pause`` cycles from cycle ``at``.
+    p : float
+        Not willing with this probability in each cycle.
     """
 
     text: str
-    longest: int
-    start: Callable[[np.random.Generator], Iterator[bool]]
+    on: int = 1
+    off: int = 0
+    pause: int = 0
+    at: int = 0
+    p: float = 0.0
+
+    @property
+    def longest(self) -> int:
+        """Cycles that a stall may last (for ``bernoulli``: but for one stall in a billion)."""
+        return max(self.off, self.pause, int(np.log(1e-9) / np.log(self.p)) + 1 if self.p else 0)
+
+    def start(self, seed: int, port: str) -> tuple[np.random.Generator, int]:
+        """Random stream of ``port``, and the phase drawn from it."""
+        rng = np.random.default_rng([seed, PORTS.index(port)])
+        return rng, int(rng.integers(self.on + self.off)) if self.off else 0
 
     def willing(self, seed: int, port: str = "source") -> Iterator[bool]:
         """Endless iterator, ``True`` in the cycles in which ``port`` does not stall."""
-        return self.start(np.random.default_rng([seed, PORTS.index(port)]))
+        rng, phase = self.start(seed, port)
+        if self.p:
+            return chain.from_iterable((rng.random(1024) >= self.p).tolist() for _ in repeat(0))
+        if self.pause:
+            return chain(repeat(True, self.at), repeat(False, self.pause), repeat(True))
+        return islice(cycle([True] * self.on + [False] * self.off), phase, None)
 
 
 def parse(text: str) -> Profile:
@@ -62,7 +82,7 @@ def parse(text: str) -> Profile:
         raise UserError(f"Stall profile must be one of {', '.join(USAGE)}, not {text!r}")
     usage, make = _MAKERS[name]
     try:
-        return Profile(text, *make(*(tail.split(",") if tail else ())))
+        return Profile(text, **make(*(tail.split(",") if tail else ())))
     except (TypeError, ValueError):
         raise UserError(f"Stall profile {name} must be written {usage}, not {text!r}") from None
 
@@ -96,38 +116,30 @@ def per_port(stall: str | Iterable[str] | Mapping[str, str]) -> dict[str, Profil
 
 
 def _never():
-    return 0, lambda rng: repeat(True)
+    return {}
 
 
 def _always_but_one(k="4"):
-    k = _at_least(2, k)
-    return k - 1, lambda rng: _periodic([True] + [False] * (k - 1), rng)
+    return {"on": 1, "off": _at_least(2, k) - 1}
 
 
 def _alternating():
-    return 1, lambda rng: _periodic([True, False], rng)
+    return {"on": 1, "off": 1}
 
 
 def _bernoulli(p):
     p = float(p)
     if not 0 <= p < 1:
         raise ValueError
-
-    def start(rng):
-        while True:
-            yield from (rng.random(1024) >= p).tolist()
-
-    return (int(np.log(1e-9) / np.log(p)) + 1 if p else 0), start
+    return {"p": p}
 
 
 def _bursts(on, off):
-    on, off = _at_least(1, on), _at_least(1, off)
-    return off, lambda rng: _periodic([True] * on + [False] * off, rng)
+    return {"on": _at_least(1, on), "off": _at_least(1, off)}
 
 
 def _paused(cycles, at="0"):
-    cycles, at = _at_least(1, cycles), _at_least(0, at)
-    return cycles, lambda rng: chain(repeat(True, at), repeat(False, cycles), repeat(True))
+    return {"pause": _at_least(1, cycles), "at": _at_least(0, at)}
 
 
 def _at_least(least, text):
@@ -135,11 +147,6 @@ def _at_least(least, text):
     if value < least:
         raise ValueError
     return value
-
-
-def _periodic(pattern, rng):
-    """Repeat ``pattern`` for ever, from a random phase so that ports do not stall in step."""
-    return islice(cycle(pattern), int(rng.integers(len(pattern))), None)
 
 
 _MAKERS = {

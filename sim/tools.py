@@ -39,7 +39,7 @@ _NEEDS = {
 
 #: Registers without a reset start from random values; names inside the design stay private, which
 #: lets Verilator optimise (the runner always asks for ``--public-flat-rw``, the last one wins).
-_VERILATOR_BUILD = [
+VERILATOR_BUILD = [
     "--no-public-flat-rw",
     "--x-assign",
     "unique",
@@ -85,18 +85,17 @@ def build(
     SimulationError
         When the build fails, with the end of its log.
     """
-    env = _environment(simulator)
+    env = environment(simulator)
     cache = cache_folder(cache)
-    tools = _versions(simulator, env)
-    folder = cache / _digest(verilog, top, simulator, tools)
-    with _locked(cache / f"{folder.name}.lock"):
-        if not folder.is_dir():
-            if progress:
-                progress(f"building {top} with {simulator}")
-            with tempfile.TemporaryDirectory(dir=cache, prefix=".build-") as work:
-                _build(Path(work), verilog, top, simulator, env, cache / _digest(tools))
-                (Path(work) / "out").rename(folder)
-    return folder
+    tools = versions(simulator, env)
+    runtime = cache / digest(tools, VERILATOR_BUILD)
+
+    def make(work):
+        if progress:
+            progress(f"building {top} with {simulator}")
+        _build(work, verilog, top, simulator, env, runtime)
+
+    return kept(cache, digest(verilog, top, simulator, tools, VERILATOR_BUILD), make)
 
 
 def run(
@@ -166,7 +165,22 @@ def cache_folder(cache: str | os.PathLike | None = None) -> Path:
     return folder
 
 
-def _environment(simulator):
+def kept(cache: Path, name: str, make: Callable[[Path], None]) -> Path:
+    """Folder ``name`` of builds in ``cache``; where it is missing, built by one process or thread.
+
+    ``make`` is called with a temporary folder and leaves the result in its subfolder ``out``. When
+    it raises, nothing is kept.
+    """
+    folder = cache / name
+    with _locked(cache / f"{name}.lock"):
+        if not folder.is_dir():
+            with tempfile.TemporaryDirectory(dir=cache, prefix=".build-") as work:
+                make(Path(work))
+                (Path(work) / "out").rename(folder)
+    return folder
+
+
+def environment(simulator: str) -> dict[str, str]:
     """Environment in which the simulator's programs are found; refuses when they are not."""
     if simulator not in SIMULATORS:
         raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
@@ -186,7 +200,8 @@ def _environment(simulator):
     return env
 
 
-def _versions(simulator, env):
+def versions(simulator: str, env: dict[str, str]) -> str:
+    """Versions of what a build depends on, beside its sources."""
     command = ["verilator", "--version"] if simulator == "verilator" else ["iverilog", "-V"]
     told = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     compiler = shutil.which("c++", path=env["PATH"]) if simulator == "verilator" else ""
@@ -214,7 +229,7 @@ def _build(work, verilog, top, simulator, env, runtime):
         )
         ports.write_text("`verilator_config\n" + names)
         spec["sources"].insert(0, str(ports))
-        spec["build_args"] = _VERILATOR_BUILD
+        spec["build_args"] = VERILATOR_BUILD
         # Verilator's own library is the same for all designs: compile it once. Its objects must
         # look newer than the headers that are about to be written.
         later = time.time() + 3600
@@ -297,8 +312,9 @@ def _tail(work, lines=30):
     return "\n".join("\n".join(texts).splitlines()[-lines:])
 
 
-def _digest(*texts):
-    return hashlib.sha256(json.dumps([*texts, _VERILATOR_BUILD]).encode()).hexdigest()[:24]
+def digest(*parts) -> str:
+    """Name of a build made from ``parts``, texts and lists of texts."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
 @contextlib.contextmanager
