@@ -133,7 +133,7 @@ def run(
     """
     if not job:
         raise SimulationError("there is nothing to simulate")
-    env = _environment(simulator)
+    env = environment(simulator)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".run-") as work:
         work = Path(work)
         (work / "job.pickle").write_bytes(pickle.dumps(list(job)))
