@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cdma.cli.options import add_format_options, format_from
+from cdma.cli.tensors import NAMING, load_tensor
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 
@@ -17,6 +18,7 @@ emits, and whoever decompresses it must be told them.
 example:
   cdma compress relu1.npy -o relu1.zvc
   cdma compress tensors.npz:relu1 -o relu1.bin --raw
+  cdma compress model.safetensors:conv1.weight -o conv1.zvc
 """
 DECOMPRESS_EPILOG = """\
 example:
@@ -35,7 +37,7 @@ example:
 def add_parser(subparsers) -> None:
     """Add the verbs ``compress``, ``decompress`` and ``info``."""
     compress = _add_verb(subparsers, "compress", "compress a tensor", COMPRESS_EPILOG)
-    compress.add_argument("input", metavar="IN", help="tensor: FILE.npy or FILE.npz:KEY")
+    compress.add_argument("input", metavar="IN", help=f"tensor: {NAMING}")
     compress.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write")
     compress.add_argument("--raw", action="store_true", help="write the bare stream, no container")
     add_format_options(compress, default="the size of an element, and nothing else fits")
@@ -65,7 +67,6 @@ def run_compress(args: argparse.Namespace) -> int:
     """Write the container, or the bare stream."""
     import numpy as np
 
-    from cdma.cli.tensors import load_tensor
     from cdma.golden import compress, write_container
 
     array = load_tensor(args.input)
@@ -220,15 +221,16 @@ def _naming(path: str):
 
 
 def _dtype(name: str):
-    import numpy as np
+    from cdma.golden.container import numpy_dtype
 
     try:
-        dtype = np.dtype(name)
+        dtype = numpy_dtype(name)
     except TypeError:
         dtype = None
-    if dtype is None or dtype.kind not in "biufc" or dtype.itemsize not in (1, 2, 4, 8):
+    is_number = dtype is not None and (dtype.kind in "biufc" or name == "bfloat16")
+    if not is_number or dtype.itemsize not in (1, 2, 4, 8):
         raise UserError(f"--dtype must be a NumPy type of 1, 2, 4 or 8 bytes, not {name!r}")
-    return dtype.newbyteorder("<")
+    return dtype
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ import json
 import sys
 
 from cdma.cli.options import add_config_options, config_from
-from cdma.cli.tensors import load_tensor
+from cdma.cli.tensors import NAMING, load_tensor
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 
@@ -35,7 +35,7 @@ def add_parser(subparsers) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("tensor", metavar="FILE", help="FILE.npy or FILE.npz:KEY")
+    parser.add_argument("tensor", metavar="FILE", help=NAMING)
     parser.add_argument(
         "--unit", choices=UNITS, default="compressor", help="which unit (default: compressor)"
     )

@@ -127,7 +127,7 @@ def read_container(file: str | os.PathLike | BinaryIO) -> np.ndarray:
     with _opened(file, "rb") as source:
         header = parse_header(source)
         words = _read_chunks(source, header, 0, len(header.chunk_crcs))
-    return words.view(_numpy_dtype(header.dtype)).reshape(header.shape)
+    return words.view(numpy_dtype(header.dtype)).reshape(header.shape)
 
 
 def read_range(file: str | os.PathLike | BinaryIO, start: int, stop: int) -> np.ndarray:
@@ -154,7 +154,7 @@ def read_range(file: str | os.PathLike | BinaryIO, start: int, stop: int) -> np.
         last = -(-stop // header.chunk_words)
         words = _read_chunks(source, header, first, last)
     skipped = first * header.chunk_words
-    return words[start - skipped : stop - skipped].view(_numpy_dtype(header.dtype))
+    return words[start - skipped : stop - skipped].view(numpy_dtype(header.dtype))
 
 
 def _chunk_offsets(words: np.ndarray, fmt: Format, chunk_blocks: int) -> np.ndarray:
@@ -173,7 +173,7 @@ def _crcs(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return np.array([zlib.crc32(part) for part in parts], "<u4")
 
 
-def _numpy_dtype(name: str) -> np.dtype:
+def numpy_dtype(name: str) -> np.dtype:
     """Type to give elements back as."""
     if name != "bfloat16":
         return np.dtype(name).newbyteorder("<")

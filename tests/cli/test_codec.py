@@ -59,6 +59,20 @@ def test_archive_and_block_length(report, tensor):
     np.testing.assert_array_equal(read_container("a.zvc"), tensor, strict=True)
 
 
+def test_bfloat16_in_a_container_and_raw(report):
+    pytest.importorskip("ml_dtypes")
+    safetensors = pytest.importorskip("safetensors.numpy")
+    words = np.array([0, 0x3F80, 0x8000, 0], "<u2")
+    safetensors.save_file({"x": words.view("bfloat16")}, "b.safetensors")
+    assert report("compress", "b.safetensors:x", "-o", "b.zvc")["dtype"] == "bfloat16"
+    report("decompress", "b.zvc", "-o", "b.npy")
+    report("compress", "b.safetensors:x", "-o", "b.bin", "--raw")
+    raw = ("--raw", "--count", 4, "--dtype", "bfloat16", "-o", "raw.npy")
+    report("decompress", "b.bin", *raw)
+    assert Path("raw.npy").read_bytes() == Path("b.npy").read_bytes()
+    np.testing.assert_array_equal(np.load("b.npy").view("<u2"), words)
+
+
 def test_raw_is_the_bare_stream(capsys, tensor):
     assert main(["compress", "a.npy", "-o", "a.bin", "--raw"]) == 0
     assert Path("a.bin").read_bytes() == compress(tensor).tobytes()
@@ -147,7 +161,10 @@ def test_bfloat16_survives(capsys):
     ("argv", "message"),
     [
         (("no.npy", "-o", "x"), "no.npy: No such file or directory"),
-        (("a.txt", "-o", "x"), "a.txt: unknown type of file, expected FILE.npy or FILE.npz:KEY"),
+        (
+            ("a.txt", "-o", "x"),
+            "a.txt: unknown type of file, expected .npy, .npz, .safetensors, .pt, .pth",
+        ),
         (
             ("a.npy", "-o", "x", "--word-bits", 16),
             "a.npy: elements are float32, so words have 32 bits, not 16; leave --word-bits out",

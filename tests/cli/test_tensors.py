@@ -1,12 +1,14 @@
 """Reading tensors from .npy and .npz files."""
 
 import io
+import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cdma.cli.tensors import load_tensor
+from cdma.cli.tensors import each, load_tensor, names, split
 from cdma.errors import UserError
 
 DTYPES = ("bool", "i1", "u1", "<f2", ">f2", "<i4", ">f4", "<f8", "u8", "<c8")
@@ -62,13 +64,14 @@ def test_no_such_file(tmp_path):
 
 def test_folder(tmp_path):
     (tmp_path / "a.npy").mkdir()
-    message = f"{tmp_path}/a.npy: is a folder, expected an .npy or .npz file"
+    message = f"{tmp_path}/a.npy: is a folder, expected a file of tensors"
     assert refusal(tmp_path / "a.npy") == message
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "", "a.npy:x", "a.npy.gz"])
 def test_unknown_type_of_file(name):
-    message = f"{name}: unknown type of file, expected FILE.npy or FILE.npz:KEY"
+    suffixes = ".npy, .npz, .safetensors, .pt, .pth"
+    message = f"{name}: unknown type of file, expected {suffixes}"
     assert refusal(name) == message
 
 
@@ -83,8 +86,9 @@ def test_keys_of_an_archive(tmp_path):
 
 def test_archive_without_arrays(tmp_path):
     np.savez(tmp_path / "a.npz")
-    message = f"{tmp_path}/a.npz: name one of its arrays, it is empty"
-    assert refusal(tmp_path / "a.npz") == message
+    assert refusal(tmp_path / "a.npz") == f"{tmp_path}/a.npz: holds no array"
+    message = f"{tmp_path}/a.npz: no array 'x', it holds none"
+    assert refusal(f"{tmp_path}/a.npz:x") == message
 
 
 def test_never_unpickles(tmp_path):
@@ -176,3 +180,73 @@ def test_archive_of_something_else(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("notes.txt", "text")
     assert refusal(path).startswith(f"{path}:notes.txt: damaged or not an .npy file (")
+
+
+def test_npy_files_are_mapped(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros(1 << 20))
+    tracemalloc.start()
+    try:
+        read = load_tensor(str(tmp_path / "a.npy"))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 18
+    finally:
+        tracemalloc.stop()
+    assert not read.any()
+
+
+def test_each_array_of_a_file_comes_with_its_name(tmp_path):
+    arrays = {"x": np.arange(3), "group/y:z": np.zeros((2, 2))}
+    np.savez(tmp_path / "a.npz", **arrays)
+    np.save(tmp_path / "a.npy", np.ones(2))
+    path = tmp_path / "a.npz"
+    assert names(str(path)) == [f"{path}:x", f"{path}:group/y:z"]
+    for (name, array), expected in zip(each(str(path)), arrays.values(), strict=True):
+        np.testing.assert_array_equal(array, expected, strict=True)
+        np.testing.assert_array_equal(load_tensor(name), expected, strict=True)
+    ((name, array),) = each(f"{path}:x")
+    assert name == f"{path}:x"
+    np.testing.assert_array_equal(array, arrays["x"])
+    assert names(f"{path}:x") == [f"{path}:x"]
+    assert names(str(tmp_path / "a.npy")) == [str(tmp_path / "a.npy")]
+    assert [name for name, _ in each(str(tmp_path / "a.npy"))] == [str(tmp_path / "a.npy")]
+
+
+def test_each_reads_one_at_a_time(tmp_path):
+    size = 1 << 20
+    np.savez_compressed(tmp_path / "a.npz", **{f"k{i}": np.zeros(size, "u1") for i in range(8)})
+    tracemalloc.start()
+    try:
+        for _, array in each(str(tmp_path / "a.npz")):
+            assert array.size == size
+        assert tracemalloc.get_traced_memory()[1] < 3 * size
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("function", [names, lambda name: list(each(name))])
+def test_each_and_names_refuse(tmp_path, function):
+    path = tmp_path / "a.npz"
+    np.savez(path)
+    for name, message in [
+        (path, f"{path}: holds no array"),
+        (f"{path}:x", f"{path}: no array 'x', it holds none"),
+        (tmp_path / "b.npy", f"{tmp_path}/b.npy: No such file or directory"),
+        ("a.txt", "a.txt: unknown type of file, expected .npy, .npz, .safetensors, .pt, .pth"),
+    ]:
+        with pytest.raises(UserError) as caught:
+            function(str(name))
+        assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "key"),
+    [
+        ("a.npz:x", "a.npz", "x"),
+        ("d.e/a.safetensors:conv1.weight", "d.e/a.safetensors", "conv1.weight"),
+        ("a.pt:b.npz:c", "a.pt", "b.npz:c"),
+        ("a.pth:b\nc", "a.pth", "b\nc"),
+        ("a.pth", "a.pth", None),
+        ("a:b.npy", "a:b.npy", None),
+    ],
+)
+def test_file_and_key(name, file, key):
+    assert split(name) == (Path(file), key)

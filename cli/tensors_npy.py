@@ -1,0 +1,47 @@
+"""``.npy`` files, mapped into memory.
+
+On damaged bytes NumPy and zipfile raise what comes along, from TokenError to MemoryError, and there
+is no list of it; so each ``except Exception`` here and in ``tensors_npz`` stands around their code
+alone.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from cdma.errors import UserError
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
+    """The function that maps the one array, under the key ``""``."""
+    yield {"": lambda: _map(path)}
+
+
+def refusal(name: str, error: Exception) -> UserError:
+    """What a user is told for an exception that NumPy raised on the bytes of an array."""
+    # NumPy has no exception of its own for this, and reading such a file would run its code.
+    if "bject array" in str(error) or "Python objects" in str(error):
+        return UserError(f"{name}: holds Python objects, expected an array of numbers")
+    return UserError(f"{name}: damaged or not an .npy file ({error})")
+
+
+def as_numbers(array: np.ndarray) -> np.ndarray:
+    """The array; numbers that NumPy lacks, whose files hold raw bytes, as unsigned words."""
+    dtype = array.dtype
+    if dtype.kind == "V" and dtype.names is None and dtype.itemsize in (1, 2):
+        return array.view(f"<u{dtype.itemsize}")
+    return array
+
+
+def _map(path: Path) -> np.ndarray:
+    try:
+        mapped = np.lib.format.open_memmap(path, mode="r")
+        extra = path.stat().st_size - mapped.offset - mapped.nbytes
+    except Exception as error:
+        raise refusal(str(path), error) from error
+    if extra:
+        raise UserError(f"{path}: damaged file (bytes follow after the array)")
+    return as_numbers(np.asarray(mapped))
