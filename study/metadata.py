@@ -1,0 +1,123 @@
+"""What is known of tensors beside their values: network, layer, layout, stage of training.
+
+It stands in a ``manifest.json`` or ``capture.json`` (what ``cdma capture`` writes) in the folder of
+the tensors' files::
+
+    {"name": "digits",
+     "tensors": [{"file": "step0020.npz", "key": "relu1", "network": "digits", "layer": "relu1",
+                  "kind": "conv+relu", "layout": "NCHW", "step": 20, "format": "fp32",
+                  "images": ["test 0-63"]}, ...]}
+
+All but ``file`` may be missing, and other fields may be there. ``key`` names the array in a file of
+several. ``network`` is the list's ``name`` unless given, and else the folder's name. A remark in
+parentheses at the end of ``layer``, such as ``relu1 (first 8 channels)``, is not part of its name.
+``stage``, a text with a number in it such as ``"train_040%"``, may stand in place of ``step``.
+Layers are listed in the order of the network, and tensors of one network and stage with the same
+``images`` are of the same images in the same order, as far as each goes.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cdma.errors import UserError
+
+FILES = ("manifest.json", "capture.json")
+_REMARK = re.compile(r"\s*\([^()]*\)$")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What is told of one tensor.
+
+    Parameters
+    ----------
+    network, layer : str
+    kind : str
+        How the layer computes, such as ``"conv+relu"``, ``"pool"`` or ``"fc+relu"``.
+    layout : str or None
+        Axes in the order in which they are stored, such as ``"NCHW"``.
+    step : float or None
+        How far training had come, in whatever unit the list has; ``None`` when it does not tell.
+    stage : str
+        The same for a reader.
+    format : str
+        Type of the elements, where it is not that of the array; else empty.
+    images : tuple of str
+        What the network was given.
+    position : int
+        Place in the list.
+    """
+
+    network: str
+    layer: str
+    kind: str = ""
+    layout: str | None = None
+    step: float | None = None
+    stage: str = ""
+    format: str = ""
+    images: tuple[str, ...] = ()
+    position: int = 0
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether it is the output of a pooling layer."""
+        return "pool" in (self.kind or self.layer).lower()
+
+
+def read_folder(folder: Path) -> dict[tuple[str, str | None], Metadata]:
+    """What the lists in a folder tell, by name of file and key; empty where there is no list.
+
+    Raises
+    ------
+    UserError
+        When a list is not as described above.
+    """
+    listed = {}
+    for name in FILES:
+        path = folder / name
+        if path.is_file():
+            listed |= _read(path)
+    return listed
+
+
+def find(listed: dict[tuple[str, str | None], Metadata], file: Path, key: str | None) -> Metadata:
+    """Metadata of the array ``key`` of ``file``; of one that is not listed, what its name tells."""
+    found = listed.get((file.name, key)) or listed.get((file.name, None))
+    return found or Metadata(network=file.stem if key else "", layer=key or file.stem)
+
+
+def _read(path: Path) -> dict[tuple[str, str | None], Metadata]:
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        network = whole.get("name", path.parent.name)
+        return {
+            (entry["file"], entry.get("key")): _entry(entry, network, position)
+            for position, entry in enumerate(whole["tensors"])
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise UserError(
+            f"{path}: expected a list of tensors, each with a file ({problem})"
+        ) from error
+
+
+def _entry(entry: dict, network: str, position: int) -> Metadata:
+    stage = str(entry.get("stage", ""))
+    step = entry.get("step")
+    number = re.search(r"\d+(\.\d+)?", stage)
+    if step is None and number:
+        step = number[0]
+    layer = str(entry.get("layer") or entry.get("key") or Path(entry["file"]).stem)
+    return Metadata(
+        network=str(entry.get("network", network)),
+        layer=_REMARK.sub("", layer) or layer,
+        kind=str(entry.get("kind", "")),
+        layout=None if entry.get("layout") is None else str(entry["layout"]),
+        step=None if step is None else float(step),
+        stage=stage or ("" if step is None else f"step {step}"),
+        format=str(entry.get("format", "")),
+        images=tuple(map(str, entry.get("images") or ())),
+        position=position,
+    )

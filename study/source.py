@@ -1,0 +1,37 @@
+"""The tensors that files and folders hold, by the names that ``load_tensor`` takes."""
+
+from pathlib import Path
+
+from cdma.cli import tensors
+from cdma.errors import UserError
+
+
+def names_in(argument: str) -> list[str]:
+    """Names of the tensors that ``argument`` stands for.
+
+    Parameters
+    ----------
+    argument : str
+        A file, a file with a key, or a folder: every file of tensors in it and below.
+
+    Raises
+    ------
+    UserError
+        When there is no such file, or no tensor in it.
+    """
+    folder = Path(argument)
+    if not folder.is_dir():
+        return tensors.names(argument)
+    files = sorted(file for file in folder.rglob("*") if file.suffix in tensors.MODULES)
+    if not files:
+        raise UserError(f"{folder}: holds no file of tensors ({', '.join(tensors.MODULES)})")
+    return [name for file in files for name in tensors.names(str(file))]
+
+
+def split(name: str) -> tuple[Path, str | None]:
+    """File and key of a tensor's name; a file that holds nothing else has no key."""
+    for suffix in tensors.MODULES:
+        file, found, key = name.partition(f"{suffix}:")
+        if found:
+            return Path(file + suffix), key
+    return Path(name), None
