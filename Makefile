@@ -9,7 +9,7 @@ OUT := build
 CONFIGS := 8x32 16x16 32x8 32x32
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim synth bench lint clean help
+.PHONY: demo test test-all generate cosim synth bench-hw bench lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -29,6 +29,9 @@ cosim: $(OUT)/activations/capture.json  ## one tensor through both units in a ro
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)
+
+bench-hw: $(READY)  ## the same, held against synth/baseline.json: fails when a unit got bigger or slower
+	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/bench-hw --jobs $(JOBS) --baseline synth/baseline.json
 
 bench: $(READY)  ## speed and memory of the golden model beside zlib
 	$(BIN)/cdma bench

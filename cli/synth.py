@@ -1,6 +1,7 @@
 """``cdma synth``: area and timing of the units."""
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -15,9 +16,13 @@ EPILOG = """\
 ECP5 needs pip install 'cdma[synth]'; figures in standard cells need a Liberty file, their timing
 OpenSTA (the program sta). Steps that have not changed since the last run are not run again.
 
-example:
+examples:
   cdma synth --config 8x32 --config 16x16 --liberty nangate45_typ.lib.gz
 writes build/synth/synth.md, build/synth/synth.json and a plot
+  cdma synth --config 8x32 --baseline synth/baseline.json
+says what got better and worse, and ends with status 1 when anything got worse
+  cdma synth --sweep --seeds 3 --liberty nangate45_typ.lib.gz
+takes hours; begun again, it goes on where it was interrupted
 """
 
 
@@ -38,6 +43,11 @@ def add_parser(subparsers) -> None:
         action="append",
         metavar="NAME",
         help="lanes x word bits, such as 8x32 (8x32b64: blocks of 64 words); may be repeated",
+    )
+    parser.add_argument(
+        "--sweep",
+        action="store_true",
+        help="2 to 64 lanes of 8, 16 and 32 bits; what a tool fails on is noted and left out",
     )
     parser.add_argument(
         "--lanes", type=int, metavar="N", help="words in a beat, in place of --config (default: 8)"
@@ -70,15 +80,24 @@ def add_parser(subparsers) -> None:
         metavar="DIR",
         help="folder of kept results (default: $CDMA_CACHE or build/synth-cache)",
     )
+    parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="compare with this baseline, or with an earlier synth.json: exit status 1 if worse",
+    )
+    parser.add_argument(
+        "--save-baseline", metavar="FILE", help="write what was measured as a new baseline"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the report, and print it."""
-    from cdma.synth import cache, liberty, measure, plot, report, tools
+    from cdma.synth import baseline, cache, liberty, measure, plot, report, tools
 
     configs = _configs(args)
+    before = baseline.load(args.baseline) if args.baseline else None
     path = args.liberty or os.environ.get("CDMA_LIBERTY")
     library = liberty.read(path) if path else None
     if args.no_ecp5 and library is None:
@@ -99,32 +118,45 @@ def run(args: argparse.Namespace) -> int:
 
     folder = make_folder(args.output)
     steps = cache.Steps(args.cache or cache.default_folder(), _announce)
-    designs = []
-    for config in configs:
-        for unit in dict.fromkeys(args.unit or UNITS):
-            _announce(f"{unit} {config.name}: Verilog", steps.seconds)
-            designs.append(measure.generated(unit, config))
-    records = measure.measure(
-        designs,
-        steps,
-        seeds=args.seeds,
-        jobs=args.jobs,
-        with_ecp5=not args.no_ecp5,
-        liberty=library,
-        with_timing="OpenSTA" in versions,
-    )
+    records = []
+    # A sweep takes hours: it writes what it has, and goes on when a size is too much for a tool.
+    for group in [[config] for config in configs] if args.sweep else [configs]:
+        designs = []
+        for config in group:
+            for unit in dict.fromkeys(args.unit or UNITS):
+                _announce(f"{unit} {config.name}: Verilog", steps.seconds)
+                designs.append(measure.generated(unit, config))
+        records += measure.measure(
+            designs,
+            steps,
+            seeds=args.seeds,
+            jobs=args.jobs,
+            with_ecp5=not args.no_ecp5,
+            liberty=library,
+            with_timing="OpenSTA" in versions,
+            on_failure=notes.append if args.sweep else None,
+        )
+        json_text = report.as_json(records, notes, versions)
+        write_text(folder / "synth.json", json_text)
+        write_text(folder / "synth.md", report.markdown(records, notes, versions))
     print(
         f"[{steps.seconds:7.1f} s] done: {steps.ran} steps run, {steps.found} kept from before",
         file=sys.stderr,
     )
-
-    json_text = report.as_json(records, notes, versions)
-    write_text(folder / "synth.json", json_text)
-    write_text(folder / "synth.md", report.markdown(records, notes, versions))
-    print(json_text if args.json else report.text(records, notes), end="")
     if len(configs) > 1:
         plot.draw(records, folder)
-    return 0
+
+    comparison = baseline.compare(before, records, versions) if before else None
+    if args.json:
+        compared = {"comparison": comparison.as_dict()} if comparison else {}
+        print(json.dumps({**json.loads(json_text), **compared}, indent=2))
+    else:
+        print(report.text(records, notes), end="")
+        if comparison:
+            print(f"\nagainst {args.baseline}:\n{comparison.text()}", end="")
+    if args.save_baseline:
+        baseline.save(args.save_baseline, records, versions)
+    return int(comparison is not None and comparison.is_worse)
 
 
 def _positive(text: str) -> int:
@@ -135,8 +167,13 @@ def _positive(text: str) -> int:
 
 def _configs(args: argparse.Namespace) -> list:
     from cdma.hdl.config import Config
+    from cdma.synth import scaling
 
     sizes = (args.lanes, args.word_bits, args.block_words)
+    if args.sweep:
+        if args.config or any(size is not None for size in sizes):
+            raise UserError("--sweep has its own sizes: leave --config, --lanes and the like out")
+        return scaling.sweep()
     if args.config is None:
         fmt = format_from(args)
         with refusals_as_user_errors():

@@ -11,6 +11,7 @@ def record(
     word_bits: int,
     lattice: dict | None,
     silicon: dict | None,
+    latency_cycles: int | None = None,
 ) -> dict:
     """Record of a unit: its size, and its figures in each technology or ``None``.
 
@@ -24,6 +25,8 @@ def record(
         :func:`ecp5_figures`.
     silicon : dict, optional
         ``library``, its name, and :func:`asic_figures` under the name of each script of ABC.
+    latency_cycles : int, optional
+        Documented latency.
     """
     return {
         "unit": unit,
@@ -31,6 +34,7 @@ def record(
         "lanes": lanes,
         "word_bits": word_bits,
         "bytes_per_cycle": bytes_per_cycle(lanes, word_bits),
+        "latency_cycles": latency_cycles,
         "ecp5": lattice,
         "asic": silicon,
     }
@@ -42,7 +46,7 @@ def bytes_per_cycle(lanes: int, word_bits: int) -> int:
 
 
 def ecp5_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> dict:
-    """Figures on ECP5.
+    """Figures on ECP5; without a clock what follows from it is ``None``.
 
     Parameters
     ----------
@@ -53,16 +57,16 @@ def ecp5_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> 
     clocks : sequence of float
         Clock in MHz of each run of place-and-route.
     """
-    median = statistics.median(clocks)
-    speed = width * median / 1e3
+    median = statistics.median(clocks) if clocks else None
+    speed = width * median / 1e3 if clocks else None
     return {
         **cells,
         "fmax_mhz": median,
-        "fmax_mhz_min": min(clocks),
-        "fmax_mhz_max": max(clocks),
+        "fmax_mhz_min": min(clocks, default=None),
+        "fmax_mhz_max": max(clocks, default=None),
         "seeds": len(clocks),
         "gb_per_s": speed,
-        "gb_per_s_per_klut": speed / (cells["lut4"] / 1e3) if cells["lut4"] else None,
+        "gb_per_s_per_klut": speed / (cells["lut4"] / 1e3) if speed and cells["lut4"] else None,
     }
 
 

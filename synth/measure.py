@@ -1,9 +1,10 @@
 """Measures units: plans the steps of the flow, runs them side by side, and gathers the figures."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
+from cdma.errors import UserError
 from cdma.hdl.config import Config
 from cdma.synth import asic, ecp5
 from cdma.synth.cache import Steps
@@ -25,12 +26,15 @@ class Design:
         Name of its module, with clock ``aclk``.
     verilog : str
         Its text.
+    latency : int, optional
+        Its documented latency in cycles.
     """
 
     unit: str
     config: Config
     top: str
     verilog: str
+    latency: int | None = None
 
     @property
     def label(self) -> str:
@@ -42,7 +46,8 @@ def generated(unit: str, config: Config) -> Design:
     """Compressor or decompressor as ``cdma generate`` writes it."""
     from cdma.hdl import emit
 
-    return Design(unit, config, f"cdma_{unit}", emit.verilog(unit, config))
+    text = emit.verilog(unit, config)
+    return Design(unit, config, f"cdma_{unit}", text, emit.latency(unit, config))
 
 
 def measure(
@@ -54,6 +59,7 @@ def measure(
     with_ecp5: bool = True,
     liberty: Liberty | None = None,
     with_timing: bool = True,
+    on_failure: Callable[[str], None] | None = None,
 ) -> list[dict]:
     """Figures of each design.
 
@@ -72,6 +78,8 @@ def measure(
         Library to map onto; none leaves the figures in standard cells out.
     with_timing : bool
         Whether to time them with OpenSTA.
+    on_failure : callable, optional
+        Told why figures are missing when a tool fails; without it the first failure ends all.
 
     Returns
     -------
@@ -81,9 +89,18 @@ def measure(
     Raises
     ------
     UserError
-        When a tool is missing or fails.
+        When a tool is missing, or fails without ``on_failure``.
     """
     flows = list(asic.FLOWS) if liberty else []
+
+    def result(future: Future):
+        try:
+            return future.result()
+        except UserError as error:
+            if on_failure is None:
+                raise
+            on_failure(str(error))
+            return None
 
     def cells(design: Design, flow: str) -> dict:
         unit = (steps, design.label, design.top)
@@ -106,28 +123,28 @@ def measure(
             design: [pool.start(clock, design, seed + 1) for seed in range(seeds)]
             for design in netlists
         }
-        return [
-            record(
-                design.unit,
-                design.config.name,
-                design.config.lanes,
-                design.config.format.word_bits,
-                ecp5_figures(
-                    design.config.beat_bytes,
-                    asdict(netlists[design].result().area),
-                    [future.result() for future in clocks[design]],
+        records = []
+        for design in designs:
+            lattice = silicon = None
+            if with_ecp5 and (found := result(netlists[design])) is not None:
+                reached = [result(future) for future in clocks[design]]
+                reached = [mhz for mhz in reached if mhz is not None]
+                lattice = ecp5_figures(design.config.beat_bytes, asdict(found.area), reached)
+            if liberty:
+                silicon = {flow: result(mapped[design, flow]) for flow in flows}
+                silicon = {"library": liberty.name, **silicon}
+            records.append(
+                record(
+                    design.unit,
+                    design.config.name,
+                    design.config.lanes,
+                    design.config.format.word_bits,
+                    lattice,
+                    silicon,
+                    design.latency,
                 )
-                if with_ecp5
-                else None,
-                {
-                    "library": liberty.name,
-                    **{flow: mapped[design, flow].result() for flow in flows},
-                }
-                if liberty
-                else None,
             )
-            for design in designs
-        ]
+        return records
 
 
 class _Pool:

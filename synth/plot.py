@@ -1,57 +1,88 @@
-"""Area and clock against lanes, with the peers beside."""
+"""Area, clock and bytes per second against lanes, with the peers beside."""
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cdma.errors import require
 from cdma.files import replacing
+from cdma.synth.columns import ECP5, Column, column_at
 from cdma.synth.peers import PEERS
-from cdma.synth.report import ECP5, Column, asic_columns
+
+#: A row of panels for each technology.
+PANELS = (
+    ("ecp5.lut4", "ecp5.fmax_mhz", "ecp5.gb_per_s"),
+    ("asic.abc.area_um2", "asic.abc.critical_ns", "asic.abc.gb_per_s"),
+)
 
 
 def draw(records: Sequence[Mapping], folder: Path) -> list[Path]:
     """Write ``area-fmax.png`` and ``area-fmax.svg`` and give their paths.
 
-    One line for each unit and word width; a panel for area and one for speed in each technology
-    that the records have figures in, with the peers that were measured in it.
+    One line for each unit and word width; panels for area and speed in each technology that the
+    records have figures in, with the peers that were measured in it.
 
     Raises
     ------
     MissingPackageError
         When matplotlib is not installed.
     """
-    require("matplotlib", extra="synth", verb="the plot of cdma synth")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    panels = [column for column in _panels() if any(map(column.value, records))]
-    rows = (len(panels) + 1) // 2
-    figure = Figure(figsize=(11, 4.2 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    for axes, column in zip(figure.subplots(rows, 2).flat, panels, strict=False):
-        _panel(axes, column, records)
     paths = [Path(folder) / f"area-fmax.{kind}" for kind in ("png", "svg")]
     for path in paths:
+        picture = render(records, path.suffix[1:])
         with replacing(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:], dpi=120)
+            temporary.write_bytes(picture)
     return paths
 
 
-def _panels() -> list[Column]:
-    columns = (*ECP5, *asic_columns("abc"))
-    wanted = ("ecp5.lut4", "ecp5.fmax_mhz", "asic.abc.area_um2", "asic.abc.critical_ns")
-    return [column for path in wanted for column in columns if column.path == path]
+def render(records: Sequence[Mapping], kind: str) -> bytes:
+    """Give the plot as ``png`` or ``svg``, the same bytes each time.
+
+    Raises as :func:`draw` does.
+    """
+    require("matplotlib", extra="synth", verb="the plot of cdma synth")
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = [[column_at(path) for path in row] for row in PANELS]
+    rows = [row for row in rows if any(c.value(record) for c in row for record in records)]
+    with matplotlib.rc_context({"svg.hashsalt": "cdma", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(14, 4.2 * len(rows)), layout="constrained")
+        FigureCanvasAgg(figure)
+        for line, row in zip(figure.subplots(len(rows), 3, squeeze=False), rows, strict=True):
+            for axes, each in zip(line, row, strict=True):
+                _panel(axes, each, records)
+        target = io.BytesIO()
+        dated = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+        figure.savefig(target, format=kind, dpi=120, metadata=dated)
+    return target.getvalue()
 
 
 def _panel(axes, column: Column, records: Sequence[Mapping]) -> None:
-    lines: dict[str, list[tuple[int, float]]] = {}
+    lines: dict[tuple[str, int], list[tuple[int, float]]] = {}
     for record in records:
         value = column.value(record)
         if value is not None:
-            name = f"{record['unit']}, {record['word_bits']}-bit words"
-            lines.setdefault(name, []).append((record["lanes"], value))
-    for name, points in lines.items():
-        axes.plot(*zip(*sorted(points), strict=True), marker="o", label=name)
+            lines.setdefault((record["unit"], record["word_bits"]), []).append(
+                (record["lanes"], value)
+            )
+    axes.set_title(column.path.split(".")[0].upper())
+    if not lines:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, f"{column.title}: not measured", ha="center")
+        return
+    # A color for each word width, a marker and a dash for each unit.
+    units, widths = (list(dict.fromkeys(names)) for names in zip(*lines, strict=True))
+    for (unit, bits), points in lines.items():
+        axes.plot(
+            *zip(*sorted(points), strict=True),
+            color=f"C{widths.index(bits)}",
+            marker="os^v"[units.index(unit) % 4],
+            linestyle=("-", "--", ":", "-.")[units.index(unit) % 4],
+            markersize=4,
+            label=f"{unit}, {bits}-bit words",
+        )
     for peer in _comparable(column, records):
         point = (peer["lanes"], column.value(peer))
         axes.plot(*point, marker="x", color="0.6", linestyle="none")
@@ -73,7 +104,6 @@ def _panel(axes, column: Column, records: Sequence[Mapping]) -> None:
     axes.tick_params(which="both", labelsize=7)
     axes.set_xlabel("lanes")
     axes.set_ylabel(f"{column.title} ({column.better} is better)")
-    axes.set_title(column.path.split(".")[0].upper())
     axes.grid(visible=True, which="both", alpha=0.2)
     axes.legend(fontsize=7)
 

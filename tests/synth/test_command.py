@@ -1,11 +1,13 @@
 """``cdma synth``: what it writes, and what it says when something is missing."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from cdma.cli import main, synth
-from cdma.synth import asic, measure
+from cdma.errors import UserError
+from cdma.synth import asic, measure, scaling
 
 
 @pytest.fixture
@@ -74,6 +76,42 @@ def test_without_opensta_area_is_left(run, capsys, monkeypatch, tmp_path, librar
     assert "critical ns" in out
 
 
+def test_baseline_is_written_and_compared(run, capsys, tmp_path, library_file):
+    options = ("--unit", "compressor", "--no-ecp5", "--liberty", library_file)
+    assert run(*options, "--save-baseline", "base.json") == 0
+    assert run(*options, "--baseline", "base.json") == 0
+    assert "\nagainst base.json:\n" in capsys.readouterr().out
+
+    kept = json.loads((tmp_path / "base.json").read_text())
+    kept["records"][0]["asic"]["abc"]["area_um2"] *= 0.9
+    (tmp_path / "base.json").write_text(json.dumps(kept))
+    assert run(*options, "--baseline", "base.json") == 1
+    assert "1 worse" in capsys.readouterr().out
+    # The report of an earlier run will do, and a new baseline is written even when it is worse.
+    assert run(*options, "--baseline", "base.json", "--save-baseline", "new.json", "--json") == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["comparison"]["is_worse"]
+    assert run(*options, "--baseline", "build/synth/synth.json") == 0
+    assert run(*options, "--baseline", "new.json") == 0
+
+
+def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, library_file):
+    def fail_at_four(*arguments):
+        if "4x8" in arguments[1]:
+            raise UserError(f"{arguments[1]}: no room")
+        return synthesise(*arguments)
+
+    synthesise = asic.synthesise
+    monkeypatch.setattr(asic, "synthesise", fail_at_four)
+    monkeypatch.setattr(scaling, "WORD_BITS", (8,))
+    assert run("--sweep", "--unit", "compressor", "--no-ecp5", "--liberty", library_file) == 0
+    out, _ = capsys.readouterr()
+    assert "compressor 4x8: no room" in out.splitlines()
+    assert "area um2 over lanes x log2(lanes)" in out
+    written = json.loads(Path("build/synth/synth.json").read_text())
+    assert len(written["records"]) == 6
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -83,6 +121,8 @@ def test_without_opensta_area_is_left(run, capsys, monkeypatch, tmp_path, librar
         (["--config", "7x32"], "Number of lanes must be a power of two in 2..64, not 7"),
         (["--config", "8x32", "--lanes", "8"], "give either --config or --lanes"),
         (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
+        (["--sweep", "--lanes", "8"], "--sweep has its own sizes: leave --config, --lanes and the"),
+        (["--baseline", "none.json"], "none.json: cannot read this baseline"),
         (["--seeds", "0"], "argument --seeds: must be an integer of at least 1, not '0'"),
         (["--jobs", "two"], "argument --jobs: must be an integer of at least 1, not 'two'"),
         (["--unit", "engine"], "argument --unit: invalid choice: 'engine'"),

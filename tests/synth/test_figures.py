@@ -35,3 +35,10 @@ def test_without_timing_there_is_no_speed():
     figures = asic_figures(32, 7980.0, 5000.0, None, 0.798)
     assert figures["gb_per_s"] is None
     assert figures["gb_per_s_per_mm2"] is None
+
+
+def test_without_a_clock_there_is_area():
+    figures = ecp5_figures(32, {"lut4": 2000}, [])
+    assert (figures["lut4"], figures["seeds"], figures["fmax_mhz"]) == (2000, 0, None)
+    assert figures["gb_per_s"] is None
+    assert figures["gb_per_s_per_klut"] is None

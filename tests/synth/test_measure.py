@@ -55,6 +55,33 @@ def test_a_failing_tool_ends_it(monkeypatch, tmp_path, tiny):
         measure.measure([tiny], Steps(tmp_path), seeds=2, jobs=1)
 
 
+def test_a_failing_tool_leaves_a_gap_when_told_to(monkeypatch, tmp_path, tiny):
+    def fmax(steps, label, netlist, seed):
+        if seed == 2:
+            raise UserError("tiny: no room")
+        return 100.0 * seed
+
+    monkeypatch.setattr(
+        ecp5, "synthesise", lambda *_: ecp5.Netlist(ecp5.Area(9, 9, 0, 0, 0, 0), "")
+    )
+    monkeypatch.setattr(ecp5, "fmax", fmax)
+    said = []
+    (record,) = measure.measure([tiny], Steps(tmp_path), seeds=3, jobs=1, on_failure=said.append)
+    assert (record["ecp5"]["seeds"], record["ecp5"]["fmax_mhz"]) == (2, 200)
+    assert said == ["tiny: no room"]
+
+
+def test_a_unit_that_does_not_map_has_no_figures(monkeypatch, tmp_path, tiny):
+    def fail(*_):
+        raise UserError("tiny: no room")
+
+    monkeypatch.setattr(ecp5, "synthesise", fail)
+    said = []
+    (record,) = measure.measure([tiny], Steps(tmp_path), seeds=3, jobs=1, on_failure=said.append)
+    assert record["ecp5"] is None
+    assert said == ["tiny: no room"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_generated_units_map_and_route(tmp_path, unit):

@@ -32,19 +32,30 @@ def test_png_and_svg_are_written(tmp_path):
 def test_a_panel_needs_figures(tmp_path):
     _, svg = plot.draw([{**record, "asic": None} for record in RECORDS], tmp_path)
     text = svg.read_text()
-    assert "<!-- LUT4 (smaller is better) -->" in text
-    assert "<!-- area um2 (smaller is better) -->" not in text
+    assert ">LUT4 (smaller is better)</text>" in text
+    assert ">area um2 (smaller is better)</text>" not in text
+
+
+def test_a_figure_that_is_missing_is_said():
+    untimed = {"library": "toy", "abc": asic_figures(4, 1e3, 500.0, None, 1.0)}
+    text = plot.render([{**RECORDS[0], "asic": untimed}], "svg").decode()
+    assert ">critical ns: not measured</text>" in text
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_same_bytes_each_time(kind):
+    assert plot.render(RECORDS, kind) == plot.render(RECORDS, kind)
 
 
 def test_peers_stand_beside_their_own_technology_only(tmp_path):
     _, svg = plot.draw(RECORDS, tmp_path)
-    assert svg.read_text().count("<!-- axispacker 8x32 -->") == 2  # the panels of ECP5
+    assert svg.read_text().count(">axispacker 8x32</text>") == 3  # the panels of ECP5
     nangate = [
         {**record, "asic": {**record["asic"], "library": "NangateOpenCellLibrary"}}
         for record in RECORDS
     ]
     _, svg = plot.draw(nangate, tmp_path)
-    assert svg.read_text().count("<!-- axispacker 8x32 -->") == 4
+    assert svg.read_text().count(">axispacker 8x32</text>") == 6
 
 
 def test_missing_matplotlib_says_what_to_install(tmp_path, monkeypatch):
