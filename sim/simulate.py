@@ -10,12 +10,15 @@ from cdma import golden
 from cdma.errors import UserError
 from cdma.golden.words import format_for, to_words
 from cdma.hdl.config import Config
-from cdma.sim import chain, throughput, tools
+from cdma.sim import chain, model_job, throughput, tools
 from cdma.sim.backpressure import per_port
 from cdma.sim.compare import Expected, first_difference, wrong_count
 from cdma.sim.job import Drain, Feed, Report, Stimulus
+from cdma.sim.model_unit import ModelUnit
 
 UNITS = ("compressor", "decompressor", "roundtrip")
+#: The compiled model is ``fast``; the others run under cocotb.
+SIMULATORS = (*tools.SIMULATORS, "fast")
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def cosim(
     config : Config
         Size of the unit.
     simulator : str
-        ``verilator`` or ``icarus``.
+        One of ``SIMULATORS``.
     **options
         Of :func:`cosim_all`.
 
@@ -190,12 +193,19 @@ def cosim_all(
     """
     if unit not in UNITS:
         raise UserError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
+    if simulator not in SIMULATORS:
+        raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
     bench = _BENCHES[unit](config)
+    verilog = verilog or bench.verilog()
     stimuli = [bench.stimulus(scenario) for scenario in scenarios]
     if seconds is None:
         seconds = 600 + sum(stimulus.size for stimulus in stimuli) / 10_000
-    folder = tools.build(verilog or bench.verilog(), bench.top, simulator, cache, progress)
-    reports = tools.run(folder, bench.top, stimuli, simulator, seconds, progress)
+    if simulator == "fast":
+        model = ModelUnit(unit, config, verilog, cache, progress)
+        reports = model_job.run(model, stimuli, seconds, progress)
+    else:
+        folder = tools.build(verilog, bench.top, simulator, cache, progress)
+        reports = tools.run(folder, bench.top, stimuli, simulator, seconds, progress)
     return [
         bench.result(scenario, report) for scenario, report in zip(scenarios, reports, strict=True)
     ]
@@ -356,6 +366,11 @@ class _Roundtrip(_Compressor):
 
 
 _BENCHES = {bench.unit: bench for bench in (_Compressor, _Decompressor, _Roundtrip)}
+
+
+def unit_verilog(unit: str, config: Config) -> str:
+    """What is simulated of a unit, top level ``cdma_<unit>``; of a roundtrip both units in a row."""
+    return _BENCHES[unit](config).verilog()
 
 
 def _emit():

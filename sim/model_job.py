@@ -1,0 +1,65 @@
+"""Plays the runs of a job on a compiled model in place of cocotb."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from cdma.sim.backpressure import PORTS, parse
+from cdma.sim.job import Packet, Report, Stimulus
+from cdma.sim.model_unit import Crossed, ModelUnit
+
+
+def run(
+    model: ModelUnit,
+    job: Sequence[Stimulus],
+    seconds: float = 600,
+    progress: Callable[[str], None] | None = None,
+) -> list[Report]:
+    """Play ``job`` on a model, give one report for each stimulus.
+
+    Stalls, cycles and rules are those of :func:`cdma.sim.tools.run`; two-state, so that there is no
+    X, and every port is held to what it owes at once.
+
+    Raises
+    ------
+    SimulationError
+        When one stimulus takes more than ``seconds`` of wall time.
+    """
+    return [_play(model, stimulus, seconds, progress) for stimulus in job]
+
+
+def _play(model, stimulus, seconds, progress):
+    packets = stimulus.inputs["s_axis"].packets
+    commands = stimulus.inputs.get("s_axis_cmd")
+    profiles = dict.fromkeys(PORTS, parse("never"))
+    for port in (*stimulus.inputs.values(), *stimulus.outputs.values()):
+        profiles[port.port] = parse(port.stall)
+    played = model.play(
+        np.frombuffer(b"".join(packets), np.uint8),
+        np.cumsum([0, *map(len, packets)]),
+        None if commands is None else np.frombuffer(b"".join(commands.packets), "<u4"),
+        profiles,
+        stimulus.seed,
+        is_dirty=stimulus.is_dirty,
+        reset_at=stimulus.reset_at,
+        seconds=seconds,
+        progress=progress,
+    )
+    return Report(
+        {
+            prefix: _packets(port, with_data=prefix not in stimulus.inputs)
+            for prefix, port in played.ports.items()
+        },
+        {prefix: port.stalls for prefix, port in played.ports.items()},
+        played.cycles,
+        played.failure,
+    )
+
+
+def _packets(port: Crossed, with_data: bool) -> list[Packet]:
+    data, start, found = memoryview(port.data), 0, []
+    for end, beats, first_cycle, last_cycle in port.packets.tolist():
+        content = bytes(data[start:end]) if with_data else b""
+        found.append(Packet(content, beats, first_cycle, last_cycle))
+        start = end
+    return found

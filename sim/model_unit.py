@@ -1,0 +1,298 @@
+"""A unit's compiled model: packets in, what crossed each port out (``model.cpp`` does the work)."""
+
+import ctypes
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cdma.errors import UserError
+from cdma.hdl.config import Config
+from cdma.sim import model_build, tools
+from cdma.sim.backpressure import PORTS, Profile
+
+#: Struct ``Packet`` of ``model_streams.h``: where a packet's bytes end, and when it crossed a port.
+PACKET = np.dtype([(name, np.int64) for name in ("end", "beats", "first_cycle", "last_cycle")])
+
+_RUNNING, _DONE, _FAILED = range(3)
+#: Bytes that an output may give beyond what it owes, so that a comparison can tell what they are.
+_SURPLUS = 1 << 16
+
+
+class _Stall(ctypes.Structure):
+    _fields_ = (
+        *[(name, ctypes.c_int64) for name in ("on", "off", "phase", "pause", "at")],
+        ("p", ctypes.c_double),
+        ("draw", ctypes.c_void_p),
+        ("state", ctypes.c_void_p),
+    )
+
+
+class _Port(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("stall", _Stall),
+        *[(name, ctypes.c_void_p) for name in ("data", "offsets", "out")],
+        ("capacity", ctypes.c_int64),
+        ("packets", ctypes.c_void_p),
+        *[(name, ctypes.c_int64) for name in ("count", "done", "stalls")],
+    )
+
+
+#: Ports of ``Job`` in ``model.cpp``: field, prefix, name of the back-pressure.
+_PORTS = (
+    ("source", "s_axis", "source"),
+    ("command", "s_axis_cmd", "command"),
+    ("sink", "m_axis", "sink"),
+    ("status", "m_axis_sts", "status"),
+    ("link", "link", None),
+    ("link_status", "m_axis_csts", "status"),
+)
+
+
+class _Job(ctypes.Structure):
+    _fields_ = (
+        *[(field, _Port) for field, _, _ in _PORTS],
+        ("junk", ctypes.c_uint64),
+        ("patience", ctypes.c_int64),
+        ("cycle", ctypes.c_int64),
+        ("failure", ctypes.c_char * 256),
+    )
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """What crossed a port.
+
+    Attributes
+    ----------
+    data : np.ndarray of uint8, shape (bytes,)
+        Bytes of all packets (records), behind each other.
+    packets : np.ndarray of PACKET, shape (packets,)
+        Those that crossed whole.
+    owed : int
+        How many should have.
+    stalls : int
+        Cycles with ``tvalid`` and without ``tready``.
+    """
+
+    data: np.ndarray
+    packets: np.ndarray
+    owed: int
+    stalls: int
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run: what crossed each port, by its prefix, its length in cycles, and what went wrong."""
+
+    ports: dict[str, Crossed]
+    cycles: int
+    failure: str
+
+
+class ModelUnit:
+    """The compiled model of one unit; built when it is not in the cache.
+
+    Runs are independent of each other, and threads may run them at the same time.
+
+    Parameters
+    ----------
+    unit, config, cache, progress
+        As for :func:`cdma.sim.model_build.build`.
+    verilog : str
+        The design.
+
+    Raises
+    ------
+    UserError, SimulationError
+        As :func:`cdma.sim.model_build.build`.
+    """
+
+    def __init__(
+        self,
+        unit: str,
+        config: Config,
+        verilog: str,
+        cache: str | os.PathLike | None = None,
+        progress: Callable[[str], None] | None = None,
+    ):
+        self.unit, self.config = unit, config
+        self._library = _load(model_build.build(verilog, unit, config, cache, progress))
+
+    def play(
+        self,
+        data: np.ndarray,
+        offsets: np.ndarray,
+        counts: np.ndarray | None,
+        profiles: Mapping[str, Profile],
+        seed: int = 0,
+        *,
+        is_dirty: bool = False,
+        reset_at: int | None = None,
+        seconds: float | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Played:
+        """Play packets from reset to the last one.
+
+        Parameters
+        ----------
+        data : np.ndarray of uint8, shape (bytes,), contiguous
+            Bytes of all packets, behind each other.
+        offsets : np.ndarray of int64, shape (packets + 1,)
+            Where each packet begins in ``data``, and where the last ends.
+        counts : np.ndarray of uint32, shape (packets,), or None
+            Words in each packet, where the unit takes commands.
+        profiles : mapping of str to Profile
+            Back-pressure of each of ``backpressure.PORTS``.
+        seed : int
+            Seeds back-pressure, junk, and registers without reset.
+        is_dirty, reset_at
+            As for :class:`cdma.sim.job.Stimulus`.
+        seconds : float or None
+            Wall time after which the run is ended.
+        progress : callable or None
+            Told about once a second how far the run is.
+
+        Raises
+        ------
+        SimulationError
+            When the time is up.
+        """
+        arrays = self._arrays(data, offsets, counts)
+        model = self._library.model_new(1 + seed % (1 << 30))  # 0 would not repeat
+        try:
+            if reset_at is not None:
+                job = _job(arrays, profiles, seed, is_dirty)
+                self._advance(model, job, arrays, reset_at, seconds, progress)
+                if job.failure:
+                    return _played(job, arrays)
+            job = _job(arrays, profiles, seed, is_dirty)
+            self._advance(model, job, arrays, None, seconds, progress)
+            return _played(job, arrays)
+        finally:
+            self._library.model_delete(model)
+
+    def _arrays(self, data, offsets, counts):
+        """Buffers of each port, by field of ``_Job``."""
+        fmt = self.config.format
+        number, size = len(offsets) - 1, int(offsets[-1] - offsets[0])
+        words = 0 if counts is None else int(counts.sum(dtype=np.int64))
+        # A stream is the data and its masks; each packet has one block that may be partial.
+        blocks = size // (fmt.block_words * fmt.word_bytes) + number
+        stream = size + blocks * fmt.mask_bytes
+        status = 8 if self.unit == "compressor" else 5
+        sizes = {
+            "sink": stream if self.unit == "compressor" else words * fmt.word_bytes,
+            "status": number * status,
+        }
+        if self.unit == "roundtrip":
+            sizes |= {"link": stream, "link_status": number * 8}
+        arrays = {
+            field: {
+                "out": np.empty(size + _SURPLUS, np.uint8),
+                "packets": np.empty(number, PACKET),
+            }
+            for field, size in sizes.items()
+        }
+        arrays["source"] = {
+            "data": data,
+            "offsets": np.ascontiguousarray(offsets, np.int64),
+            "packets": np.empty(number, PACKET),
+        }
+        if self.unit != "compressor":
+            commands = np.ascontiguousarray(counts, "<u4")
+            arrays["command"] = {"data": commands, "packets": np.empty(number, PACKET)}
+        return arrays
+
+    def _advance(self, model, job, arrays, cycles, seconds, progress):
+        """Run in slices of about a quarter of a second, so that it can be interrupted."""
+        start = told = time.monotonic()
+        library, slice_ = self._library, 4096
+        outcome = library.model_start(model, job)
+        while outcome == _RUNNING and job.cycle != cycles:
+            before = time.monotonic()
+            if seconds is not None and before - start > seconds:
+                raise tools.SimulationError(f"the model was ended after {seconds:g} s")
+            limit = slice_ if cycles is None else min(slice_, cycles - job.cycle)
+            outcome = library.model_advance(model, job, limit)
+            now = time.monotonic()
+            if now - before < 0.25:
+                slice_ *= 2
+            if progress and now - told > 1:
+                told = now
+                progress(f"cycle {job.cycle:,}: {_how_far(job, arrays)}")
+        if outcome == _FAILED and job.failure.startswith(b"hangs"):
+            job.failure += f"; {_how_far(job, arrays)}".encode()[: 255 - len(job.failure)]
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise UserError(f"{path}: cannot load this model, delete its folder ({error})") from error
+    job = ctypes.POINTER(_Job)
+    library.model_new.argtypes = [ctypes.c_int]
+    library.model_new.restype = ctypes.c_void_p
+    library.model_delete.argtypes = [ctypes.c_void_p]
+    library.model_delete.restype = None
+    library.model_start.argtypes = [ctypes.c_void_p, job]
+    library.model_advance.argtypes = [ctypes.c_void_p, job, ctypes.c_int64]
+    return library
+
+
+def _job(arrays, profiles, seed, is_dirty):
+    job = _Job()
+    job.junk = 2 * seed + 1 if is_dirty else 0
+    job.patience = 1000
+    job.generators = []  # must live as long as the job
+    for field, prefix, port in _PORTS:
+        if field not in arrays:
+            continue
+        target = getattr(job, field)
+        target.name = prefix.encode()
+        target.count = len(arrays[field]["packets"])
+        for name, array in arrays[field].items():
+            setattr(target, name, array.ctypes.data)
+        if "out" in arrays[field]:
+            target.capacity = arrays[field]["out"].size
+        if port is not None:
+            job.patience += 4 * profiles[port].longest
+            job.generators.append(_start(target.stall, profiles[port], seed, port))
+    return job
+
+
+def _start(stall, profile, seed, port):
+    """Fill in a ``_Stall``, give the generator that it draws from."""
+    rng, stall.phase = profile.start(seed, port)
+    for name in ("on", "off", "pause", "at", "p"):
+        setattr(stall, name, getattr(profile, name))
+    interface = rng.bit_generator.ctypes
+    stall.draw = ctypes.cast(interface.next_double, ctypes.c_void_p)
+    stall.state = interface.state_address
+    return rng
+
+
+def _played(job, arrays):
+    ports = {}
+    for field, prefix, _ in _PORTS:
+        if field not in arrays:
+            continue
+        port, packets = getattr(job, field), arrays[field]["packets"]
+        done = packets[: port.done]
+        data = arrays[field].get("out", arrays[field].get("data"))
+        size = int(done["end"][-1]) if len(done) else 0
+        ports[prefix] = Crossed(data[:size], done, len(packets), port.stalls)
+    return Played(ports, job.cycle, job.failure.decode())
+
+
+def _how_far(job, arrays):
+    told = []
+    for field, prefix, _ in _PORTS:
+        if field in arrays:
+            port, way = getattr(job, field), "in" if "data" in arrays[field] else "out"
+            told.append(f"{port.done:,} of {port.count:,} packets {way} at {prefix}")
+    return ", ".join(told)
