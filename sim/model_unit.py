@@ -12,7 +12,7 @@ import numpy as np
 from cdma.errors import UserError
 from cdma.hdl.config import Config
 from cdma.sim import model_build, tools
-from cdma.sim.backpressure import PORTS, Profile
+from cdma.sim.backpressure import Profile
 
 #: Struct ``Packet`` of ``model_streams.h``: where a packet's bytes end, and when it crossed a port.
 PACKET = np.dtype([(name, np.int64) for name in ("end", "beats", "first_cycle", "last_cycle")])

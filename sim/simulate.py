@@ -369,7 +369,7 @@ _BENCHES = {bench.unit: bench for bench in (_Compressor, _Decompressor, _Roundtr
 
 
 def unit_verilog(unit: str, config: Config) -> str:
-    """What is simulated of a unit, top level ``cdma_<unit>``; of a roundtrip both units in a row."""
+    """What is simulated: a unit as generated, or of a roundtrip both and a top around them."""
     return _BENCHES[unit](config).verilog()
 
 
