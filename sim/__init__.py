@@ -2,7 +2,8 @@
 
 from cdma.sim.axis import Violation
 from cdma.sim.model import ModelResult, RtlModel
-from cdma.sim.simulate import Result, Scenario, cosim, cosim_all
+from cdma.sim.result import Result, Scenario
+from cdma.sim.simulate import cosim, cosim_all
 from cdma.sim.tools import SimulationError
 
 __all__ = [

@@ -13,7 +13,7 @@ from cdma.hdl.config import Config
 from cdma.sim.axis import Violation
 from cdma.sim.backpressure import per_port
 from cdma.sim.model_unit import ModelUnit, Played
-from cdma.sim.simulate import UNITS, unit_verilog
+from cdma.sim.simulate import unit_verilog
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,11 @@ class RtlModel:
         cache: str | os.PathLike | None = None,
         progress: Callable[[str], None] | None = None,
     ):
-        if unit not in UNITS:
-            raise UserError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
         with refusals_as_user_errors():
             self.config = Config(lanes, Format() if fmt is None else fmt)
         self.unit = unit
-        self._model = ModelUnit(
-            unit, self.config, verilog or unit_verilog(unit, self.config), cache, progress
-        )
+        verilog = verilog or unit_verilog(unit, self.config)
+        self._model = ModelUnit(unit, self.config, verilog, cache, progress)
 
     def run(
         self,

@@ -11,7 +11,9 @@ from cdma.hdl.config import Config
 from cdma.sim import tools
 
 #: What the library is made of beside the design.
-SOURCES = [Path(__file__).with_name(name) for name in ("model.cpp", "model_streams.h")]
+SOURCES = [
+    Path(__file__).with_name(name) for name in ("model.cpp", "model_streams.h", "model_stalls.h")
+]
 
 #: Vectors of which parts depend on each other would be evaluated again and again until they settle:
 #: split, they are evaluated once. Registers start at random values as in the other simulations.

@@ -1,6 +1,6 @@
-"""Plays the runs of a job on a compiled model in place of cocotb."""
+"""Plays a run of a job on a compiled model in place of cocotb."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,26 +9,21 @@ from cdma.sim.job import Packet, Report, Stimulus
 from cdma.sim.model_unit import Crossed, ModelUnit
 
 
-def run(
+def play(
     model: ModelUnit,
-    job: Sequence[Stimulus],
+    stimulus: Stimulus,
     seconds: float = 600,
     progress: Callable[[str], None] | None = None,
-) -> list[Report]:
-    """Play ``job`` on a model, give one report for each stimulus.
+) -> Report:
+    """Play one run of a job; stalls, cycles and rules are those of :mod:`cdma.sim.bench`.
 
-    Stalls, cycles and rules are those of :func:`cdma.sim.tools.run`; two-state, so that there is no
-    X, and every port is held to what it owes at once.
+    Two differences: there is no X, and a port that gives more than it owes fails at once.
 
     Raises
     ------
     SimulationError
-        When one stimulus takes more than ``seconds`` of wall time.
+        When it takes more than ``seconds`` of wall time.
     """
-    return [_play(model, stimulus, seconds, progress) for stimulus in job]
-
-
-def _play(model, stimulus, seconds, progress):
     packets = stimulus.inputs["s_axis"].packets
     commands = stimulus.inputs.get("s_axis_cmd")
     profiles = dict.fromkeys(PORTS, parse("never"))

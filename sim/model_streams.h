@@ -11,18 +11,13 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "model_stalls.h"
+
 // The bytes of a port lie in memory as they do on the bus: Verilator keeps up to 64 bits in one
 // integer and wider ports in an array of 32-bit words, the lowest first.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 constexpr int FAILURE_BYTES = 256;
-
-struct Stall {  // cdma.sim.backpressure.Profile, started
-    int64_t on, off, phase, pause, at;
-    double p;
-    double (*draw)(void*);  // NumPy's generator, so that the sequence is the same as in Python
-    void* state;
-};
 
 struct Packet {
     int64_t end;  // of its bytes, behind all packets before it
@@ -53,46 +48,6 @@ class Failure : public std::runtime_error {
     va_end(values);
     throw Failure(text);
 }
-
-// Who is willing to move a beat in which cycle, one item a cycle.
-class Willing {
-  public:
-    explicit Willing(const Stall& stall) : stall_(stall), place_(stall.phase) {}
-
-    bool next() {
-        if (stall_.p > 0) return stall_.draw(stall_.state) >= stall_.p;
-        if (stall_.pause) {
-            const int64_t now = place_++;
-            return now < stall_.at || now >= stall_.at + stall_.pause;
-        }
-        const bool willing = place_ < stall_.on;
-        if (++place_ == stall_.on + stall_.off) place_ = 0;
-        return willing;
-    }
-
-  private:
-    const Stall stall_;
-    int64_t place_;
-};
-
-class Junk {  // xorshift64*
-  public:
-    explicit Junk(uint64_t seed) : state_(seed) {}
-    explicit operator bool() const { return state_ != 0; }
-
-    void fill(uint8_t* bytes, int count) {
-        for (; count > 0; bytes += 8, count -= 8) {
-            state_ ^= state_ >> 12;
-            state_ ^= state_ << 25;
-            state_ ^= state_ >> 27;
-            const uint64_t drawn = state_ * 0x2545F4914F6CDD1D;
-            memcpy(bytes, &drawn, count < 8 ? count : 8);
-        }
-    }
-
-  private:
-    uint64_t state_;
-};
 
 struct Pins {
     uint8_t *data, *keep, *last, *valid, *ready;

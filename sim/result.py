@@ -1,0 +1,120 @@
+"""What is asked of a co-simulation, and what came of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cdma.hdl.config import Config
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Packets for a unit and how they are played, from reset.
+
+    Parameters
+    ----------
+    packets : list
+        Compressor and roundtrip: arrays of words. Decompressor: pairs of a stream (bytes) and the
+        number of words to give.
+    stall : str, iterable of str or mapping
+        Back-pressure, see :func:`cdma.sim.backpressure.per_port`.
+    seed : int
+        Seeds back-pressure and junk.
+    name : str
+        Shown when the scenario fails.
+    reset_at : int or None
+        Reset in this cycle, then start again from the first packet.
+    is_dirty : bool
+        Drive junk where a unit must not look.
+    """
+
+    packets: Sequence
+    stall: str | Iterable[str] | Mapping[str, str] = "never"
+    seed: int = 0
+    name: str = ""
+    reset_at: int | None = None
+    is_dirty: bool = False
+
+
+@dataclass(frozen=True)
+class PacketResult:
+    """One packet as the RTL dealt with it; cycles count from reset.
+
+    Attributes
+    ----------
+    output : bytes
+        What the RTL emitted.
+    status : tuple of int
+        The status record: (words in, bytes out) or (bytes consumed, error code).
+    link : bytes or None
+        Of a roundtrip, the stream between the units.
+    link_status : tuple of int or None
+        Of a roundtrip, the compressor's status record.
+    """
+
+    output: bytes
+    status: tuple[int, int]
+    beats_in: int
+    beats_out: int
+    first_cycle: int
+    last_cycle: int
+    status_cycle: int
+    link: bytes | None = None
+    link_status: tuple[int, int] | None = None
+
+    @property
+    def cycles(self) -> int:
+        """From the first input handshake to the last output handshake, both included."""
+        return self.last_cycle - self.first_cycle + 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """A scenario as the RTL dealt with it.
+
+    Attributes
+    ----------
+    packets : list of PacketResult
+        As many as came out whole.
+    stalls : dict of str to int
+        Cycles with ``tvalid`` and without ``tready``, by port prefix.
+    bound : int or None
+        Most cycles by the throughput rule; ``None`` where the rule says nothing (back-pressure,
+        malformed streams, roundtrip).
+    failure : str
+        Rule of the stream that was broken, or empty.
+    difference : str
+        First difference from the golden model, or empty.
+    """
+
+    unit: str
+    config: Config
+    scenario: Scenario
+    packets: list[PacketResult]
+    stalls: dict[str, int] = field(default_factory=dict)
+    bound: int | None = None
+    failure: str = ""
+    difference: str = ""
+
+    @property
+    def cycles(self) -> int:
+        """From the first input handshake to the last output handshake, both included."""
+        if not self.packets:
+            return 0
+        return self.packets[-1].last_cycle - self.packets[0].first_cycle + 1
+
+    @property
+    def is_fast_enough(self) -> bool | None:
+        """Verdict of the throughput rule, ``None`` where it says nothing."""
+        return None if self.bound is None else self.cycles <= self.bound
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in one line; empty when nothing is."""
+        where = f"{self.unit} {self.config.name}"
+        if self.scenario.name:
+            where += f", {self.scenario.name} (seed {self.scenario.seed})"
+        if self.failure or self.difference:
+            return f"{where}: {self.failure or self.difference}"
+        if self.is_fast_enough is False:
+            return f"{where}: took {self.cycles} cycles, at most {self.bound} expected"
+        return ""

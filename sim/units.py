@@ -1,0 +1,201 @@
+"""How each unit is fed by a co-simulation, and what it owes by the golden model."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from cdma import golden
+from cdma.golden.words import format_for, to_words
+from cdma.sim import chain, throughput
+from cdma.sim.backpressure import per_port
+from cdma.sim.compare import Expected, first_difference, wrong_count
+from cdma.sim.job import Drain, Feed, Report, Stimulus
+from cdma.sim.result import PacketResult, Result, Scenario
+
+
+class Bench:
+    """How one unit is fed and what it owes; subclasses say it for each unit.
+
+    Parameters
+    ----------
+    config : Config
+        Size of the unit.
+    """
+
+    unit: str
+
+    def __init__(self, config):
+        self.config = config
+        self.format = config.format
+        self.top = f"cdma_{self.unit}"
+
+    def verilog(self) -> str:
+        """What is simulated, top level ``top``."""
+        return _emit().verilog(self.unit, self.config)
+
+    def stimulus(self, scenario: Scenario) -> Stimulus:
+        """What the ports are fed with, and what they owe."""
+        profiles = {port: profile.text for port, profile in per_port(scenario.stall).items()}
+        count = len(scenario.packets)
+        inputs = {
+            prefix: Feed(packets, profiles[port], port)
+            for prefix, port, packets in self.feeds(scenario.packets)
+        }
+        outputs = {prefix: Drain(count, profiles[port], port) for prefix, port in self.drains}
+        return Stimulus(
+            inputs,
+            outputs,
+            dict.fromkeys(self.watched, count),
+            scenario.seed,
+            scenario.reset_at,
+            scenario.is_dirty,
+            self.keep_bytes,
+        )
+
+    drains = (("m_axis", "sink"), ("m_axis_sts", "status"))
+    watched = ()
+    keep_bytes = 1
+
+    @property
+    def owing(self):
+        """Prefixes of the ports that owe one packet or record for each packet fed."""
+        return (*(prefix for prefix, _ in self.drains), *self.watched)
+
+    def result(self, scenario: Scenario, report: Report) -> Result:
+        """What came out, compared with the golden model."""
+        if not report.packets:
+            return Result(self.unit, self.config, scenario, [], failure=report.failure)
+        packets = self.packets(report)
+        expected = [self.expected(packet) for packet in scenario.packets]
+        counts = {name: len(report.packets[name]) for name in self.owing}
+        difference = first_difference(packets, expected, self.config)
+        difference = difference or wrong_count(counts, len(expected))
+        return Result(
+            self.unit,
+            self.config,
+            scenario,
+            packets,
+            report.stalls,
+            self.bound(scenario, expected),
+            report.failure,
+            difference,
+        )
+
+    def packets(self, report):
+        ports = report.packets
+        found = zip(ports["s_axis"], ports["m_axis"], ports["m_axis_sts"], strict=False)
+        return [
+            PacketResult(
+                output=after.data,
+                status=_record(status.data),
+                beats_in=before.beats,
+                beats_out=after.beats,
+                first_cycle=before.first_cycle,
+                last_cycle=after.last_cycle,
+                status_cycle=status.first_cycle,
+            )
+            for before, after, status in found
+        ]
+
+    def bound(self, scenario, expected):
+        is_willing = all(profile.text == "never" for profile in per_port(scenario.stall).values())
+        if not is_willing or not all(packet.is_well_formed for packet in expected):
+            return None
+        latency = _emit().latency(self.unit, self.config)
+        return throughput.most_cycles([p.words for p in expected], self.config, latency)
+
+
+class _Compressor(Bench):
+    unit = "compressor"
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.keep_bytes = config.format.word_bytes
+
+    def feeds(self, packets):
+        return [("s_axis", "source", [_words(p, self.format).tobytes() for p in packets])]
+
+    def expected(self, packet):
+        words = _words(packet, self.format)
+        stream = golden.compress(words, self.format).tobytes()
+        return Expected(words, stream, (words.size, len(stream)), unit_bytes=1)
+
+
+class _Decompressor(Bench):
+    unit = "decompressor"
+
+    def feeds(self, packets):
+        return [
+            ("s_axis", "source", [bytes(stream) for stream, _ in packets]),
+            ("s_axis_cmd", "command", [_command(count) for _, count in packets]),
+        ]
+
+    def expected(self, packet):
+        stream, count = packet
+        data = np.frombuffer(bytes(stream), np.uint8)
+        words, consumed, code = golden.salvage(data, count, self.format)
+        return Expected(
+            words, words.tobytes(), (consumed, int(code)), self.format.word_bytes, code == 0
+        )
+
+
+class _Roundtrip(_Compressor):
+    unit = "roundtrip"
+    drains = (*Bench.drains, ("m_axis_csts", "status"))
+    watched = ("link",)
+
+    def verilog(self):
+        units = [_emit().verilog(unit, self.config) for unit in ("compressor", "decompressor")]
+        return chain.verilog(*units, self.config)
+
+    def feeds(self, packets):
+        commands = [_command(_words(packet, self.format).size) for packet in packets]
+        return [*super().feeds(packets), ("s_axis_cmd", "command", commands)]
+
+    def packets(self, report):
+        found = super().packets(report)
+        links = zip(report.packets["link"], report.packets["m_axis_csts"], strict=False)
+        return [
+            replace(packet, link=stream.data, link_status=_record(status.data))
+            for packet, (stream, status) in zip(found, links, strict=False)
+        ]
+
+    def expected(self, packet):
+        sent = super().expected(packet)
+        size = len(sent.output)
+        return Expected(
+            sent.words,
+            sent.words.tobytes(),
+            (size, 0),
+            self.format.word_bytes,
+            link=sent.output,
+            link_status=sent.status,
+        )
+
+    def bound(self, scenario, expected):
+        return None
+
+
+#: By the name of the unit; a roundtrip is the compressor into the decompressor.
+BENCHES = {bench.unit: bench for bench in (_Compressor, _Decompressor, _Roundtrip)}
+
+
+def _emit():
+    """The module that generates Verilog; it imports Amaranth, which a running bench need not."""
+    from cdma.hdl import emit
+
+    return emit
+
+
+def _words(packet, fmt):
+    array = np.asarray(packet)
+    format_for(array.dtype, fmt)
+    return to_words(array)
+
+
+def _command(count):
+    return int(count).to_bytes(4, "little")
+
+
+def _record(data):
+    return int.from_bytes(data[:4], "little"), int.from_bytes(data[4:], "little")
