@@ -1,8 +1,9 @@
 """Options that several verbs share, and the objects that they describe."""
 
 import argparse
+import re
 
-from cdma.errors import refusals_as_user_errors
+from cdma.errors import UserError, refusals_as_user_errors
 
 
 def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
@@ -49,3 +50,15 @@ def config_from(args: argparse.Namespace, word_bits: int = 32):
     fmt = format_from(args, word_bits)
     with refusals_as_user_errors():
         return Config(args.lanes, fmt)
+
+
+def config_named(name: str):
+    """``Config`` of a name: lanes x word bits, and the block length where it is not the default."""
+    from cdma.hdl.config import Config
+
+    numbers = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?", name, re.ASCII)
+    if numbers is None:
+        raise UserError(f"--config must be lanes x word bits such as 8x32 or 8x32b64, not {name!r}")
+    lanes, word_bits, block_words = (int(number) if number else None for number in numbers.groups())
+    with refusals_as_user_errors():
+        return Config.of(lanes, word_bits, block_words)

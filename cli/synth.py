@@ -3,10 +3,9 @@
 import argparse
 import json
 import os
-import re
 import sys
 
-from cdma.cli.options import add_format_options, format_from
+from cdma.cli.options import add_format_options, config_named, format_from
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, write_text
 
@@ -180,18 +179,7 @@ def _configs(args: argparse.Namespace) -> list:
             return [Config(8 if args.lanes is None else args.lanes, fmt)]
     if any(size is not None for size in sizes):
         raise UserError("give either --config or --lanes, --word-bits and --block-words, not both")
-    return [_named(name) for name in dict.fromkeys(args.config)]
-
-
-def _named(name: str):
-    from cdma.hdl.config import Config
-
-    numbers = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?", name, re.ASCII)
-    if numbers is None:
-        raise UserError(f"--config must be lanes x word bits such as 8x32 or 8x32b64, not {name!r}")
-    lanes, word_bits, block_words = (int(number) if number else None for number in numbers.groups())
-    with refusals_as_user_errors():
-        return Config.of(lanes, word_bits, block_words)
+    return [config_named(name) for name in dict.fromkeys(args.config)]
 
 
 def _announce(label: str, seconds: float) -> None:

