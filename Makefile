@@ -36,9 +36,10 @@ bench-hw: $(READY)  ## the same, held against synth/baseline.json: fails when a 
 bench: $(READY)  ## speed and memory of the golden model beside zlib
 	$(BIN)/cdma bench
 
-lint: $(READY)  ## style and format of the sources
+lint: $(READY)  ## style of the sources; the generated Verilog before Verilator, slang, Icarus and Yosys
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/cdma lint
 
 clean:  ## delete what was built and the environment
 	rm -rf $(OUT) $(VENV) *.egg-info dist .pytest_cache .ruff_cache .hypothesis
