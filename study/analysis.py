@@ -4,20 +4,23 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cdma.cli.tensors import load_tensor
+from cdma.cli.tensors import load_tensor, split
 from cdma.study.chunks import CHUNK_BYTES
 from cdma.study.layouts import LAYOUTS, arranged, axes_of, layouts_of
 from cdma.study.measure import measure
 from cdma.study.metadata import Metadata, find, read_folder
 from cdma.study.pools import advance
 from cdma.study.rtl import RtlCompressor
-from cdma.study.source import names_in, split
+from cdma.study.source import names_in
 from cdma.study.sweep import Task
 
 #: Weight of a tensor in a sweep, of which it tells while it runs.
 WEIGHT = 1_000_000
 #: What a record takes over from the metadata.
-_TOLD = ("network", "layer", "kind", "stage", "step", "images", "position", "is_pool")
+_TOLD = (
+    *("network", "layer", "is_part", "kind", "stage", "step"),
+    *("images", "mode", "about", "position", "is_pool"),
+)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,17 @@ the tensors' files::
     {"name": "digits",
      "tensors": [{"file": "step0020.npz", "key": "relu1", "network": "digits", "layer": "relu1",
                   "kind": "conv+relu", "layout": "NCHW", "step": 20, "format": "fp32",
-                  "images": ["test 0-63"]}, ...]}
+                  "images": ["test 0-63"], "mode": "inference"}, ...],
+     "weights_licences": {"digits": "trained here"}}
 
 All but ``file`` may be missing, and other fields may be there. ``key`` names the array in a file of
 several. ``network`` is the list's ``name`` unless given, and else the folder's name. A remark in
-parentheses at the end of ``layer``, such as ``relu1 (first 8 channels)``, is not part of its name.
+parentheses at the end of ``layer``, such as ``relu1 (first 8 channels)``, is not part of its name
+and says that the tensor is a part of the layer's output.
 ``stage``, a text with a number in it such as ``"train_040%"``, may stand in place of ``step``.
 Layers are listed in the order of the network, and tensors of one network and stage with the same
-``images`` are of the same images in the same order, as far as each goes.
+``images`` are of the same images in the same order, as far as each goes. ``weights_licences`` tells
+where networks come from.
 """
 
 import json
@@ -34,6 +37,8 @@ class Metadata:
     Parameters
     ----------
     network, layer : str
+    is_part : bool
+        Whether it is only a part of the layer's output.
     kind : str
         How the layer computes, such as ``"conv+relu"``, ``"pool"`` or ``"fc+relu"``.
     layout : str or None
@@ -46,18 +51,25 @@ class Metadata:
         Type of the elements, where it is not that of the array; else empty.
     images : tuple of str
         What the network was given.
+    mode : str
+        How it ran, such as ``"inference"``.
+    about : str
+        Where the network comes from.
     position : int
         Place in the list.
     """
 
     network: str
     layer: str
+    is_part: bool = False
     kind: str = ""
     layout: str | None = None
     step: float | None = None
     stage: str = ""
     format: str = ""
     images: tuple[str, ...] = ()
+    mode: str = ""
+    about: str = ""
     position: int = 0
 
     @property
@@ -85,15 +97,16 @@ def read_folder(folder: Path) -> dict[tuple[str, str | None], Metadata]:
 def find(listed: dict[tuple[str, str | None], Metadata], file: Path, key: str | None) -> Metadata:
     """Metadata of the array ``key`` of ``file``; of one that is not listed, what its name tells."""
     found = listed.get((file.name, key)) or listed.get((file.name, None))
-    return found or Metadata(network=file.stem if key else "", layer=key or file.stem)
+    return found or Metadata(
+        network=file.stem if key else file.resolve().parent.name, layer=key or file.stem
+    )
 
 
 def _read(path: Path) -> dict[tuple[str, str | None], Metadata]:
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
-        network = whole.get("name", path.parent.name)
         return {
-            (entry["file"], entry.get("key")): _entry(entry, network, position)
+            (entry["file"], entry.get("key")): _entry(entry, position, whole, path.parent.name)
             for position, entry in enumerate(whole["tensors"])
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -103,21 +116,27 @@ def _read(path: Path) -> dict[tuple[str, str | None], Metadata]:
         ) from error
 
 
-def _entry(entry: dict, network: str, position: int) -> Metadata:
+def _entry(entry: dict, position: int, whole: dict, folder: str) -> Metadata:
+    network = str(entry.get("network", whole.get("name", folder)))
+    about = whole.get("weights_licences", {}).get(network, whole.get("network", ""))
     stage = str(entry.get("stage", ""))
     step = entry.get("step")
     number = re.search(r"\d+(\.\d+)?", stage)
     if step is None and number:
         step = number[0]
-    layer = str(entry.get("layer") or entry.get("key") or Path(entry["file"]).stem)
+    told = str(entry.get("layer") or entry.get("key") or Path(entry["file"]).stem)
+    layer = _REMARK.sub("", told) or told
     return Metadata(
-        network=str(entry.get("network", network)),
-        layer=_REMARK.sub("", layer) or layer,
+        network=network,
+        layer=layer,
+        is_part=layer != told,
         kind=str(entry.get("kind", "")),
         layout=None if entry.get("layout") is None else str(entry["layout"]),
         step=None if step is None else float(step),
         stage=stage or ("" if step is None else f"step {step}"),
         format=str(entry.get("format", "")),
         images=tuple(map(str, entry.get("images") or ())),
+        mode=str(entry.get("mode", "")),
+        about=str(about),
         position=position,
     )

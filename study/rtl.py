@@ -1,11 +1,20 @@
 """The hardware's own figures: tensors through the compiled RTL of the compressor."""
 
+from functools import cache
+
 import numpy as np
 
 from cdma.golden import Format, compress
 
 #: Bytes of a beat, unless the lanes are given.
 BEAT_BYTES = 32
+
+
+@cache
+def _model(fmt: Format, lanes: int):
+    from cdma.sim import RtlModel  # what it needs is an extra
+
+    return RtlModel("compressor", fmt, lanes)
 
 
 class RtlCompressor:
@@ -25,11 +34,9 @@ class RtlCompressor:
     """
 
     def __init__(self, word_bits: int, lanes: int | None = None):
-        from cdma.sim import RtlModel
-
         self._format = Format(word_bits)
         lanes = BEAT_BYTES * 8 // word_bits if lanes is None else lanes
-        self._model = RtlModel("compressor", self._format, lanes)
+        self._model = _model(self._format, lanes)
         self._config = f"{lanes}x{word_bits}"
         self._bytes = self._cycles = self._packets = 0
         self._is_equal = True

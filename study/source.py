@@ -26,12 +26,3 @@ def names_in(argument: str) -> list[str]:
     if not files:
         raise UserError(f"{folder}: holds no file of tensors ({', '.join(tensors.MODULES)})")
     return [name for file in files for name in tensors.names(str(file))]
-
-
-def split(name: str) -> tuple[Path, str | None]:
-    """File and key of a tensor's name; a file that holds nothing else has no key."""
-    for suffix in tensors.MODULES:
-        file, found, key = name.partition(f"{suffix}:")
-        if found:
-            return Path(file + suffix), key
-    return Path(name), None

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from cdma.cli.tables import format_table
+from cdma.cli.tensors import split
 from cdma.study.algorithms import ALGORITHMS, BOUND, BOUND_TITLE
-from cdma.study.source import split
 from cdma.study.summary import totals
 
 TITLES = {**{name: it.title for name, it in ALGORITHMS.items()}, BOUND: BOUND_TITLE}
