@@ -9,7 +9,7 @@ OUT := build
 CONFIGS := 8x32 16x16 32x8 32x32
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim synth bench-hw bench lint clean help
+.PHONY: demo test test-all generate cosim synth bench-hw bench study lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -35,6 +35,9 @@ bench-hw: $(READY)  ## the same, held against synth/baseline.json: fails when a 
 
 bench: $(READY)  ## speed and memory of the golden model beside zlib
 	$(BIN)/cdma bench
+
+study: $(READY) $(if $(CDMA_DATA),,$(OUT)/activations/capture.json)  ## the paper's claims on CDMA_DATA, into docs; without it on captured activations, into build/study
+	$(BIN)/cdma study "$(or $(CDMA_DATA),$(OUT)/activations)" -o $(if $(CDMA_DATA),docs,$(OUT)/study) --jobs $(JOBS)
 
 lint: $(READY)  ## style of the sources; the generated Verilog before Verilator, slang, Icarus and Yosys
 	$(BIN)/ruff check .

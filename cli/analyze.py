@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     print(tables.as_json(records, failures) if args.json else tables.text(records), end="")
     if failures:
         return 2
-    return int(any(record["rtl"] and not record["rtl"]["equal"] for record in records))
+    return int(any(record["rtl"] and record["rtl"]["problem"] for record in records))
 
 
 def analyze_all(tasks, args: argparse.Namespace) -> tuple[list[dict], dict[str, str]]:

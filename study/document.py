@@ -139,9 +139,9 @@ def _networks(records: Sequence[dict], given: int) -> str:
     if missing:
         lines.append(f"Networks of the paper that are missing: {', '.join(missing)}.")
     lines += [
-        f"Of the {given} tensors given {len(tensors)} are used: fp32 with known axes, each once. The",
-        "verdicts are about these. A network that has the name of one of the paper's is another",
-        "training of it on other images, and may be of another size or version.\n",
+        f"Of the {given} tensors given {len(tensors)} are used: fp32 with known axes, each once.",
+        "The verdicts are about these. A network that has the name of one of the paper's is",
+        "another training of it on other images, and may be of another size or version.\n",
     ]
     return "\n".join(lines)
 

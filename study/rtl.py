@@ -4,17 +4,11 @@ from functools import cache
 
 import numpy as np
 
+from cdma.errors import UserError
 from cdma.golden import Format, compress
 
 #: Bytes of a beat, unless the lanes are given.
 BEAT_BYTES = 32
-
-
-@cache
-def _model(fmt: Format, lanes: int):
-    from cdma.sim import RtlModel  # what it needs is an extra
-
-    return RtlModel("compressor", fmt, lanes)
 
 
 class RtlCompressor:
@@ -30,7 +24,7 @@ class RtlCompressor:
     Raises
     ------
     UserError
-        When a tool is missing, or there is no unit with so many lanes.
+        When there is no unit with so many lanes, a tool is missing, or the model cannot be built.
     """
 
     def __init__(self, word_bits: int, lanes: int | None = None):
@@ -39,23 +33,41 @@ class RtlCompressor:
         self._model = _model(self._format, lanes)
         self._config = f"{lanes}x{word_bits}"
         self._bytes = self._cycles = self._packets = 0
-        self._is_equal = True
+        self._problem = ""
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,)."""
-        result = self._model.run(words)
-        output = np.asarray(result.output).reshape(-1).view(np.uint8)
-        self._bytes += len(output)
-        self._cycles += int(result.cycles)
+        """Take the next chunk, shape (words,); nothing more after a problem."""
+        from cdma.sim import SimulationError, Violation
+
+        if self._problem:
+            return
         self._packets += 1
-        self._is_equal &= np.array_equal(output, compress(words, self._format))
+        try:
+            result = self._model.run(words)
+        except (SimulationError, Violation) as error:
+            self._problem = f"packet {self._packets}: {error}"
+            return
+        self._bytes += len(result.output)
+        self._cycles += result.cycles
+        if not np.array_equal(result.output, compress(words, self._format)):
+            self._problem = f"packet {self._packets}: the stream is not the golden model's"
 
     def finish(self) -> dict:
-        """``config``, ``bytes`` out, ``cycles``, ``packets``, and whether all were as they must."""
+        """``config``, ``bytes`` out, ``cycles``, ``packets``, and ``problem``, empty if none."""
         return {
             "config": self._config,
             "bytes": self._bytes,
             "cycles": self._cycles,
             "packets": self._packets,
-            "equal": self._is_equal,
+            "problem": self._problem,
         }
+
+
+@cache
+def _model(fmt: Format, lanes: int):
+    from cdma.sim import RtlModel, SimulationError  # what they need is an extra
+
+    try:
+        return RtlModel("compressor", fmt, lanes)
+    except SimulationError as error:
+        raise UserError(f"no model of the RTL: {error}") from error

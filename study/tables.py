@@ -16,7 +16,7 @@ _FIELDS = (
     *("tensor", "network", "layer", "kind", "stage", "step", "format", "dtype", "shape", "axes"),
     *("layout", "words", "bytes", "nonzeros", "density", "zero_blocks", "full_blocks", "digest"),
 )
-_RTL = ("config", "bytes", "cycles", "packets", "equal")
+_RTL = ("config", "bytes", "cycles", "packets", "problem")
 LEGEND = """\
 columns of algorithms: bytes of the tensor for each encoded byte (bigger is better)
 density: share of words that are not zero; zero, full blocks: share of blocks all zero, none zero
@@ -103,5 +103,5 @@ def _hardware(record: Mapping) -> dict:
         "rtl_bytes": rtl["bytes"],
         "rtl_cycles": rtl["cycles"],
         "rtl_per_cycle": record["bytes"] / rtl["cycles"] if rtl["cycles"] else None,
-        "rtl_verdict": "equal" if rtl["equal"] else "differs",
+        "rtl_verdict": rtl["problem"] or "equal",
     }
