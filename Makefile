@@ -6,10 +6,11 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := build
+FUZZ ?= 1000000
 CONFIGS := 8x32 16x16 32x8 32x32
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim synth bench-hw bench study lint clean help
+.PHONY: demo test test-all generate cosim fuzz synth bench-hw bench study lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -27,13 +28,17 @@ generate: $(READY)  ## Verilog of both units, 8 lanes x 32 bits, into build/veri
 cosim: $(OUT)/activations/capture.json  ## one tensor through both units in a row, with back-pressure
 	$(BIN)/cdma cosim $(OUT)/activations/step0500.relu2.npy --unit roundtrip --stall bernoulli:0.3
 
+fuzz: $(READY)  ## a million random packets through each unit, malformed ones through the decompressor
+	$(BIN)/cdma fuzz --packets $(FUZZ)
+	$(BIN)/cdma fuzz --packets $(shell expr $(FUZZ) / 10) --lanes 2 --word-bits 8
+
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)
 
 bench-hw: $(READY)  ## the same, held against synth/baseline.json: fails when a unit got bigger or slower
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/bench-hw --jobs $(JOBS) --baseline synth/baseline.json
 
-bench: $(READY)  ## speed and memory of the golden model beside zlib
+bench: $(READY)  ## speed of the golden model beside zlib, of the compiled RTL beside cocotb
 	$(BIN)/cdma bench
 
 study: $(READY) $(if $(CDMA_DATA),,$(OUT)/activations/capture.json)  ## the paper's claims on CDMA_DATA, into docs; without it on captured activations, into build/study

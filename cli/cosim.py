@@ -16,8 +16,8 @@ EPILOG = """\
 PROFILE is one of never, always-but-one[:K], alternating, bernoulli:P, bursts:ON,OFF and
 paused:CYCLES[,AT]; PORT=PROFILE stalls one of source, sink, status and command alone.
 
-verilator and icarus run under cocotb; fast is Verilator with a loop in C++, the same cycles some forty
-times faster, for large tensors.
+verilator and icarus run under cocotb; fast is Verilator with a loop in C++, for large tensors: the
+same cycles forty times as fast.
 
 exit status: 0 equal and as fast as promised, 1 not so, 2 a mistake in the input or a missing tool
 
