@@ -1,10 +1,10 @@
-"""``cdma capture``: real activations, with nothing that pip does not install."""
+"""``cdma capture``: real activations, of a network of its own or of a user's PyTorch model."""
 
 import argparse
 import json
 import sys
 
-from cdma.errors import require
+from cdma.errors import UserError, require
 from cdma.files import make_folder, replacing, write_text
 
 STEPS = (0, 20, 100, 500)
@@ -14,6 +14,8 @@ IMAGES = 64
 LAYERS = ("relu1", "pool1", "relu2", "pool2", "relu3")
 #: Copies of the last stage in other types, so that there are words of every width.
 COPIES = {"relu1": ("float16", "int8"), "pool1": ("float64", "float16", "int8")}
+_UNITS = {"K": 10, "M": 20, "G": 30}
+KINDS = {"relu3": "fc+relu", "pool1": "pool", "pool2": "pool"}
 
 EPILOG = """\
 Trains a network of two convolutions and two dense layers on the digits that scikit-learn brings
@@ -21,9 +23,27 @@ along (8 x 8 pixels, four fifths to train on), and saves what ReLU and pooling g
 that it was not trained on: layout NCHW, float32, 2.5 MB in all. Same seed, same machine: same
 files. capture.json lists them with shape, density and the accuracy on the other fifth.
 
+With --torch it calls a function of yours that trains a PyTorch model of yours, and records every
+output of ReLU and pooling, as modules or as functions. The function is given an object to put
+around the forward pass of each training step, and may note numbers of that step:
+
+  def train(capture):
+      ...
+      for images, labels in batches:
+          with capture(model):
+              scores = model(images)
+          loss = ...
+          capture.note(loss=loss)
+          ...
+
+Density is measured on whole batches, at up to 1000 steps. Tensors are saved at as many steps as
+--budget allows, of large batches only the first images. Both are dense at first and ever rarer,
+since density moves most at first. What torch.compile or TorchScript has compiled is not seen.
+
 example:
   cdma capture -o activations
   cdma compress activations/step0500.relu2.npy -o relu2.zvc
+  cdma capture --torch examples/digits_torch.py:train -o digits --budget 16M --figures
 """
 
 
@@ -43,7 +63,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--steps",
         type=_steps,
-        default=STEPS,
         metavar="N,N",
         help="steps of training after which to save, rising; 0 is before training "
         f"(default: {','.join(map(str, STEPS))})",
@@ -55,12 +74,34 @@ def add_parser(subparsers) -> None:
         metavar="N",
         help="seed of weights, batches and split (default: 0)",
     )
+    torch = parser.add_argument_group("models of yours")
+    torch.add_argument(
+        "--torch",
+        metavar="MODULE:FUNCTION",
+        help="function that trains a PyTorch model; also FILE.py:FUNCTION",
+    )
+    torch.add_argument(
+        "--budget",
+        type=_bytes,
+        metavar="BYTES",
+        help="bytes of tensors to save, such as 500M (default: 64M)",
+    )
+    torch.add_argument(
+        "--figures",
+        action="store_true",
+        help="also write density.svg and density.png: density over training",
+    )
     parser.add_argument("--json", action="store_true", help="print capture.json")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, save, report."""
+    if args.torch is not None:
+        return _run_torch(args)
+    if args.budget is not None or args.figures:
+        raise UserError("--budget and --figures go with --torch")
+    steps = args.steps or STEPS
     datasets = require("sklearn.datasets", extra="capture", verb="cdma capture")
     threads = require("threadpoolctl", extra="capture", verb="cdma capture")
     folder = make_folder(args.output)
@@ -68,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     tensors = []
     # One thread: products this small lose time to more, and their sums would vary with the number.
     with threads.threadpool_limits(1):
-        for step, accuracy, outputs in _train(datasets.load_digits(), args.seed, args.steps):
+        for step, accuracy, outputs in _train(datasets.load_digits(), args.seed, steps):
             stages.append({"step": step, "test_accuracy": accuracy})
             print(f"step {step}: test accuracy {accuracy:.1%}", file=sys.stderr)
             tensors += [_save(folder, step, layer, outputs[layer]) for layer in LAYERS]
@@ -89,6 +130,17 @@ def run(args: argparse.Namespace) -> int:
     text = json.dumps(report, indent=2) + "\n"
     write_text(folder / "capture.json", text)
     print(text if args.json else _summary(folder, report), end="")
+    return 0
+
+
+def _run_torch(args: argparse.Namespace) -> int:
+    from cdma.cli import capture_torch
+
+    if args.steps is not None:
+        raise UserError("--steps does not go with --torch: the function tells what a step is")
+    budget = capture_torch.BUDGET if args.budget is None else args.budget
+    report = capture_torch.run(args.torch, args.output, budget, args.seed, args.figures)
+    print(json.dumps(report, indent=2) if args.json else capture_torch.summary(args.output, report))
     return 0
 
 
@@ -122,6 +174,7 @@ def _save(folder, step: int, layer: str, array, suffix: str = "", **more) -> dic
     return {
         "file": name,
         "layer": layer,
+        "kind": KINDS.get(layer, "conv+relu"),
         "step": step,
         "shape": list(array.shape),
         "layout": "NCHW" if array.ndim == 4 else "NC",
@@ -165,6 +218,14 @@ def _natural(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"must be an integer, zero or more, not {text!r}")
     return int(text)
+
+
+def _bytes(text: str) -> int:
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "")
+    size = _natural(number) << _UNITS.get(unit, 0)
+    if not size:
+        raise argparse.ArgumentTypeError("must be a byte or more")
+    return size
 
 
 def _steps(text: str) -> tuple[int, ...]:

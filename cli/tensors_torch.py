@@ -35,7 +35,7 @@ def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
         reason = str(error).split(". ")[0] or type(error).__name__
         raise UserError(f"{path}: damaged or not a file of tensors ({reason})") from error
     yield {
-        key: partial(_as_array, tensor, f"{path}:{key}")
+        key: partial(as_array, tensor, f"{path}:{key}")
         for key, tensor in _tensors(loaded, path).items()
     }
 
@@ -60,7 +60,7 @@ def _tensors(loaded, path: Path) -> dict:
     return found
 
 
-def _as_array(tensor, name: str) -> np.ndarray:
+def as_array(tensor, name: str) -> np.ndarray:
     import torch
 
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:

@@ -45,6 +45,8 @@ def test_the_listing_tells_what_the_files_hold(captured, listing):
         assert array.dtype.name == tensor["dtype"]
         assert array.flags.c_contiguous
         assert np.count_nonzero(array) / array.size == tensor["density"]
+        kind = {"r": "conv+relu", "p": "pool"}[tensor["layer"][0]]
+        assert tensor["kind"] == ("fc+relu" if tensor["layer"] == "relu3" else kind)
         assert tensor["test_accuracy"] == accuracies[tensor["step"]]
         assert array.min() == 0  # rectified
 
