@@ -5,6 +5,48 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 
+class Routes(data.StructLayout):
+    """How the switches of a network stand, before decoding.
+
+    A level ``k`` has groups of ``2**(k+1)`` lanes. For each, ``level{k}`` has the destination of
+    the first word of the group's upper half, modulo the size of the group.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat, a power of two of at least 2.
+    """
+
+    def __init__(self, lanes: int):
+        super().__init__(
+            {
+                f"level{level}": data.ArrayLayout(level + 1, lanes >> level + 1)
+                for level in range(levels_of(lanes))
+            }
+        )
+
+
+def routes(m: Module, ranks, offset) -> data.View:
+    """Routes that bring the marked words of a beat to consecutive banks from ``offset`` on.
+
+    Parameters
+    ----------
+    m : Module
+        Gets the logic: an adder of ``k + 1`` bits for each group of level ``k``.
+    ranks : array of numbers
+        Marked words below each lane, see :class:`~cdma.hdl.prefix.PrefixSum`.
+    offset : Value
+        Bank of the first marked word.
+    """
+    lanes = len(ranks)
+    result = Signal(Routes(lanes), name="routes")
+    for level in range(levels_of(lanes)):
+        span = 1 << level
+        for group, start in enumerate(result[f"level{level}"]):
+            m.d.comb += start.eq(offset[: level + 1] + ranks[(2 * group + 1) * span][: level + 1])
+    return result
+
+
 class Compactor(wiring.Component):
     """Send the marked words of a beat, in order, to cyclically consecutive banks.
 
@@ -14,8 +56,12 @@ class Compactor(wiring.Component):
     have equal low ``k`` destination bits and stand less than ``2**(k+1)`` lanes apart, so their
     ranks differ by less than that: their destinations differ in bit ``k`` and they never collide.
 
-    Throughput one beat a cycle, no back-pressure. Latency ``log2(lanes) - 1`` cycles: a register
-    follows every level but the last, whose outputs are combinational.
+    How a switch stands follows from one number for each group of lanes (:class:`Routes`): the words
+    of its upper half have consecutive destinations, so the first of them gives all (the control of
+    inverse butterflies for bit extraction: Hilewitz and Lee, 2008, here with an offset).
+
+    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: one or two levels
+    before each register; the outputs are registered. Words that are not marked may be anything.
 
     Parameters
     ----------
@@ -26,52 +72,44 @@ class Compactor(wiring.Component):
 
     Members
     -------
+    enable : In, the registers load
     words : In, array of ``lanes`` words
     mask : In, the marked words
-    ranks : In, array: number of marked words below each (see :class:`PrefixSum`)
-    offset : In, bank of the first marked word
-    bank_words : Out, array of ``lanes`` words, valid where ``bank_mask`` is set
-    bank_mask : Out, the banks that hold a word
+    routes : In, :class:`Routes`
+    bank_words : Out, array of ``lanes`` words, zero where no word comes
     """
 
     def __init__(self, lanes: int, word_bits: int):
-        self.levels = _levels(lanes)
+        self.lanes = lanes
+        self.word_bits = word_bits
         super().__init__(
             {
+                "enable": In(1),
                 "words": In(data.ArrayLayout(word_bits, lanes)),
                 "mask": In(lanes),
-                "ranks": In(data.ArrayLayout(self.levels, lanes)),
-                "offset": In(self.levels),
+                "routes": In(Routes(lanes)),
                 "bank_words": Out(data.ArrayLayout(word_bits, lanes)),
-                "bank_mask": Out(lanes),
             }
         )
 
-    @property
-    def latency(self) -> int:
+    @staticmethod
+    def latency(lanes: int) -> int:
         """Cycles from ``words`` to ``bank_words``."""
-        return self.levels - 1
+        return -(-levels_of(lanes) // 2)
 
     def elaborate(self, platform):
         m = Module()
-        words = list(self.words)
-        tags = _destinations(m, self)
-        for level in range(self.levels):
-            span = 1 << level
-            crossing = _crossing(m, tags, level)
-            words = [
-                Mux(crossing[lane ^ span], words[lane ^ span], words[lane])
-                for lane in range(len(words))
-            ]
-            tags = _route(m, tags, crossing, level)
-            if level < self.levels - 1:
-                words = [_registered(m, word, f"word{level}_{i}") for i, word in enumerate(words)]
-                tags = [_registered(m, tag, f"tag{level}_{i}") for i, tag in enumerate(tags)]
-        for lane, (word, tag) in enumerate(zip(words, tags, strict=True)):
-            m.d.comb += [
-                self.bank_words[lane].eq(word),
-                self.bank_mask[lane].eq(tag[0]),
-            ]
+        levels = levels_of(self.lanes)
+        words, tags, starts = list(self.words), list(self.mask), self.routes
+        for level in range(levels):
+            crossing = _crossing(m, starts, level)
+            words = _switch(words, crossing, level)
+            tags = _switch(tags, crossing, level)
+            if level == levels - 1:
+                words = [Mux(tag, word, 0) for word, tag in zip(words, _named(m, tags), strict=True)]
+            if (levels - level) % 2:
+                words, tags, starts = _stage(m, f"after{level}", self.enable, words, tags, starts)
+        m.d.comb += [self.bank_words[lane].eq(word) for lane, word in enumerate(words)]
         return m
 
 
@@ -79,13 +117,11 @@ class Expander(wiring.Component):
     """Bring words from cyclically consecutive banks to the marked lanes of a beat, in order.
 
     The reverse of :class:`Compactor`: the marked lane of rank ``r`` gets the word of bank
-    ``(offset + r) % lanes``, every other lane gets zero. The tags run through the network as they
-    would in the compactor and leave behind how each switch stands; the words then take the
-    switches in the opposite order.
+    ``(offset + r) % lanes``, every other lane gets zero. The switches stand as they would in the
+    compactor, and the words take them in the opposite order.
 
-    Throughput one beat a cycle, no back-pressure. The words are wanted one cycle after mask, ranks
-    and offset; latency from there ``log2(lanes) - 1`` cycles: a register follows every level but
-    the last, whose outputs are combinational.
+    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: all inputs are
+    registered, at most three levels follow each register, and the last level's are combinational.
 
     Parameters
     ----------
@@ -96,96 +132,84 @@ class Expander(wiring.Component):
 
     Members
     -------
+    enable : In, the registers load
+    bank_words : In, array of ``lanes`` words
     mask : In, the lanes that get a word
-    ranks : In, array: number of marked lanes below each (see :class:`PrefixSum`)
-    offset : In, bank of the first word
-    bank_words : In, array of ``lanes`` words, a cycle after the three above
+    routes : In, :class:`Routes`
     words : Out, array of ``lanes`` words
     """
 
     def __init__(self, lanes: int, word_bits: int):
-        self.levels = _levels(lanes)
+        self.lanes = lanes
+        self.word_bits = word_bits
         super().__init__(
             {
-                "mask": In(lanes),
-                "ranks": In(data.ArrayLayout(self.levels, lanes)),
-                "offset": In(self.levels),
+                "enable": In(1),
                 "bank_words": In(data.ArrayLayout(word_bits, lanes)),
+                "mask": In(lanes),
+                "routes": In(Routes(lanes)),
                 "words": Out(data.ArrayLayout(word_bits, lanes)),
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Cycles from mask, ranks and offset to ``words``."""
-        return self.levels
+    @staticmethod
+    def latency(lanes: int) -> int:
+        """Cycles from ``bank_words`` to ``words``."""
+        return -(-levels_of(lanes) // 3)
 
     def elaborate(self, platform):
         m = Module()
-        tags = _destinations(m, self)
-        settings = []  # of the switches, level by level
-        for level in range(self.levels):
-            crossing = _crossing(m, tags, level)
-            settings.append(_registered(m, crossing, f"cross{level}"))
-            tags = _route(m, tags, crossing, level)
-        mask = _registered(m, self.mask, "mask0")
-        words = list(self.bank_words)
-        for level in reversed(range(self.levels)):
-            span = 1 << level
-            crossing = settings.pop()
-            words = [
-                Mux(crossing[lane], words[lane ^ span], words[lane]) for lane in range(len(words))
-            ]
-            if level:
-                words = [_registered(m, word, f"word{level}_{i}") for i, word in enumerate(words)]
-                settings = [_registered(m, s, f"cross{i}_{level}") for i, s in enumerate(settings)]
-                mask = _registered(m, mask, f"mask{level}")
+        levels = levels_of(self.lanes)
+        words, mask, starts = list(self.bank_words), list(self.mask), self.routes
+        for level in reversed(range(levels)):
+            if level == levels - 1 or level % 3 == 2:
+                words, mask, starts = _stage(m, f"before{level}", self.enable, words, mask, starts)
+            words = _switch(words, _crossing(m, starts, level), level)
         for lane, word in enumerate(words):
             m.d.comb += self.words[lane].eq(Mux(mask[lane], word, 0))
         return m
 
 
-def _levels(lanes: int) -> int:
+def levels_of(lanes: int) -> int:
+    """Levels of switches of a network of ``lanes`` lanes; ValueError if that is no power of two."""
     if lanes < 2 or lanes & (lanes - 1):
         raise ValueError(f"Number of lanes must be a power of two of at least 2, not {lanes!r}")
     return lanes.bit_length() - 1
 
 
-# A tag is a valid bit and, above it, the destination.
+def _crossing(m: Module, starts, level: int) -> list:
+    """Per lane: its word changes to the other side of its switch."""
+    span = 1 << level
+    result = []
+    for group, start in enumerate(starts[f"level{level}"]):
+        switches = Signal(span, name=f"crossing{level}_{group}")
+        for index, switch in enumerate(switches):
+            # The upper half's word here, if there is one, goes to the first destination from
+            # `start` on that is `index` modulo the span; in the lower half it has to cross.
+            wraps = start[:level] > index if level else 0
+            m.d.comb += switch.eq(~(start[level] ^ wraps))
+        result += [*switches, *switches]
+    return result
 
 
-def _destinations(m: Module, network: Compactor | Expander) -> list:
-    tags = []
-    for lane, (valid, rank) in enumerate(zip(network.mask, network.ranks, strict=True)):
-        tag = Signal(1 + network.levels, name=f"tag_{lane}")
-        m.d.comb += tag.eq(Cat(valid, (network.offset + rank)[: network.levels]))
-        tags.append(tag)
-    return tags
+def _switch(values: list, crossing: list, level: int) -> list:
+    return [
+        Mux(crossing[lane], values[lane ^ 1 << level], values[lane]) for lane in range(len(values))
+    ]
 
 
-def _crossing(m: Module, tags: list, level: int) -> Signal:
-    """Per lane: its word changes to the other side of its switch at this level."""
-    crossing = Signal(len(tags), name=f"crossing_{level}")
-    for lane, tag in enumerate(tags):
-        m.d.comb += crossing[lane].eq(tag[0] & (tag[1 + level] != (lane >> level & 1)))
-    return crossing
+def _named(m: Module, tags: list) -> list:
+    result = Signal(len(tags), name="bank_tags")
+    m.d.comb += result.eq(Cat(tags))
+    return list(result)
 
 
-def _route(m: Module, tags: list, crossing: Signal, level: int) -> list:
-    routed = []
-    for lane, tag in enumerate(tags):
-        other = lane ^ 1 << level
-        result = Signal(len(tag), name=f"routed_{level}_{lane}")
-        # A lane whose own word leaves and that gets none must not keep a copy of its tag.
-        m.d.comb += [
-            result[0].eq(crossing[other] | (tag[0] & ~crossing[lane])),
-            result[1:].eq(Mux(crossing[other], tags[other][1:], tag[1:])),
-        ]
-        routed.append(result)
-    return routed
-
-
-def _registered(m: Module, value, name: str) -> Signal:
-    register = Signal(len(value), name=name, reset_less=True)
-    m.d.sync += register.eq(value)
-    return register
+def _stage(m: Module, name: str, enable, words: list, tags: list, starts):
+    """Registers for words, a bit per lane, and routes."""
+    held = [Signal.like(word, name=f"{name}_{i}", reset_less=True) for i, word in enumerate(words)]
+    held_tags = Signal(len(tags), name=f"{name}_tags", reset_less=True)
+    held_starts = Signal.like(starts, name=f"{name}_routes", reset_less=True)
+    with m.If(enable):
+        m.d.sync += [register.eq(word) for register, word in zip(held, words, strict=True)]
+        m.d.sync += [held_tags.eq(Cat(tags)), held_starts.eq(starts)]
+    return held, list(held_tags), held_starts

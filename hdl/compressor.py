@@ -1,37 +1,31 @@
 """The compressor."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.beat import (
-    COUNT_BITS,
-    Beat,
-    CompressorStatus,
-    count_thermometer,
-)
-from cdma.hdl.butterfly import Compactor
+from cdma.hdl.assembler import Assembler, Place
+from cdma.hdl.beat import COUNT_BITS, Beat, CompressorStatus, count_thermometer
+from cdma.hdl.buffer import RowBuffer
+from cdma.hdl.butterfly import Compactor, Routes, routes
 from cdma.hdl.config import Config
+from cdma.hdl.counter import Counter
 from cdma.hdl.mask import MaskGenerator
 from cdma.hdl.output import PacketOutput
-from cdma.hdl.prefix import PrefixSum, popcount
+from cdma.hdl.prefix import PrefixSum
 from cdma.hdl.queue import Queue
-from cdma.hdl.ring import BlockBuffer
 
 
 class Compressor(wiring.Component):
     """Turn packets of words into packets of their zero-value-compressed stream.
 
-    The datapath never stalls and never moves a word twice: a beat's zeros are found, its non-zero
-    words counted, and one cyclic butterfly writes them behind each other into a ring of rows. When
-    a block begins, the places of its mask are left free; when it ends, the mask is written there
-    and the rows before the next block may leave. The ring is thus block buffer, beat assembly and
-    output queue in one; a beat is accepted only when the ring has room for it.
+    Beats wait, as they came, until the mask of their block is whole. Meanwhile their non-zero words
+    are counted and given their places in the stream. Then one cyclic butterfly brings a beat's
+    words to their banks, and the assembler puts them behind the mask.
 
     Throughput one beat a cycle on the side that has more of them: a block costs the larger of its
     input beats and its stream words over ``lanes``, for any data. Latency see :meth:`latency`.
-    ``i.ready`` and the output beat are registered; the output register loads while ``o.ready``.
+    ``i.ready`` and the output beat come from registers.
 
     Parameters
     ----------
@@ -56,306 +50,267 @@ class Compressor(wiring.Component):
         )
 
     @staticmethod
-    def mask_writes(config: Config) -> int:
-        """Cycles in which a mask is written: more than one where it is longer than a beat."""
-        return -(-config.format.mask_words // config.lanes)
-
-    @staticmethod
-    def commit_delay(config: Config) -> int:
-        """Cycles from the counting of a block's last beat until all of the block is written."""
-        # A mask may have to wait until the one before is written.
-        return max(config.lanes.bit_length() - 2, 2 * Compressor.mask_writes(config) - 1)
-
-    @staticmethod
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         block is whole; and the most by which a packet takes longer than its beats."""
-        # Taking in the block; prefix sum, places, the delay, the output register.
-        return config.block_beats + 4 + Compressor.commit_delay(config)
+        # The wait for the block's mask, the network, the assembler; and the beat's own cycle.
+        return Compressor._wait(config) + Compactor.latency(config.lanes) + 2
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the ring: what is reserved for, and the more of two needs. One is a block with
-        what is on its way and two rows of slack, without which mixes of dense and empty blocks
-        would cost cycles; the other are packets of one beat, which take a row each."""
-        lanes, fmt = config.lanes, config.format
-        delay = Compressor.commit_delay(config)
-        block_words = fmt.block_words + fmt.mask_words
-        blocks = -(-(block_words + 2 * (lanes + fmt.mask_words) + lanes * delay) // lanes)
-        packets = delay + 1 + 5 * _rows_per_end(config)
-        return 1 << (max(blocks, packets) + _reserve(config) - 1).bit_length()
+        """Rows of the buffer in which beats wait for their block's mask."""
+        return Compressor._wait(config) + 1
+
+    @staticmethod
+    def _wait(config: Config) -> int:
+        """Cycles for which a block's first beat waits: until the last is in, and at least until it
+        is counted and has its place."""
+        return max(config.block_beats, 3 + PrefixSum.latency(config.lanes))
 
     def elaborate(self, platform):
         m = Module()
-        lanes, fmt = self.config.lanes, self.config.format
-        lane_bits = lanes.bit_length() - 1
-        rows = self.rows(self.config)
-        row_bits = (rows - 1).bit_length()
-        place = data.StructLayout({"lane": lane_bits, "row": row_bits + 1})
-        place_bits = lane_bits + row_bits + 1
+        config = self.config
+        lanes, fmt = config.lanes, config.format
+        rows = self.rows(config)
 
-        # Accept a beat and find its zeros.
-        accept = Signal()
+        # Take in a beat, find its zeros, and keep both.
         beat = self.i.payload
-        # The lowest byte of a word decides; before the packet's last beat all are kept.
-        keep = beat.keep[:: fmt.word_bytes] | (~beat.last).replicate(lanes)
-        block_beat = Signal(range(self.config.block_beats))
+        accept, launch = Signal(), Signal()
+        keep = Signal(lanes)
+        block_beat = Signal(range(config.block_beats))
         block_end = Signal()
+        m.submodules.zeros = zeros = MaskGenerator(lanes, fmt.word_bits)
+        m.submodules.buffer = buffer = RowBuffer(beat.words.shape(), rows)
+        m.submodules.parts = parts = Queue(_Part(lanes), rows)
         m.d.comb += [
+            # The lowest byte of a word decides; before the packet's last beat all are kept.
+            keep.eq(beat.keep[:: fmt.word_bytes] | (~beat.last).replicate(lanes)),
+            block_end.eq(beat.last | (block_beat == config.block_beats - 1)),
+            zeros.words.eq(beat.words),
+            zeros.keep.eq(keep),
+            self.i.ready.eq(buffer.i.ready),
             accept.eq(self.i.valid & self.i.ready),
-            block_end.eq(beat.last | (block_beat == self.config.block_beats - 1)),
+            buffer.i.valid.eq(self.i.valid),
+            buffer.i.payload.eq(beat.words),
+            buffer.o.ready.eq(launch),
+            parts.i.valid.eq(accept),
+            parts.i.payload.mask.eq(zeros.mask),
+            parts.i.payload.end.eq(block_end),
+            parts.o.ready.eq(launch),
         ]
         with m.If(accept):
             m.d.sync += block_beat.eq(Mux(block_end, 0, block_beat + 1))
-        m.submodules.zeros = zeros = MaskGenerator(lanes, fmt.word_bits)
-        m.d.comb += [zeros.words.eq(beat.words), zeros.keep.eq(keep)]
 
-        a_valid = Signal()
-        a_words = Signal.like(beat.words, reset_less=True)
-        a_mask = Signal(lanes, reset_less=True)
-        a_keep = Signal(lanes, reset_less=True)
-        a_last = Signal(reset_less=True)
-        a_beat = Signal.like(block_beat, reset_less=True)
-        a_end = Signal(reset_less=True)
-        m.d.sync += [
-            a_valid.eq(accept),
-            a_words.eq(beat.words),
-            a_mask.eq(zeros.mask),
-            a_keep.eq(keep),
-            a_last.eq(beat.last),
-            a_beat.eq(block_beat),
-            a_end.eq(block_end),
-        ]
-
-        # Count its non-zero words.
-        m.submodules.prefix = prefix = PrefixSum(lanes)
-        m.d.comb += prefix.mask.eq(a_mask)
-        b_valid = Signal()
-        b_words = Signal.like(a_words, reset_less=True)
-        b_mask = Signal(lanes, reset_less=True)
-        b_ranks = Signal.like(prefix.ranks, reset_less=True)
-        b_total = Signal.like(prefix.total, reset_less=True)
-        b_step = Signal(range(lanes + fmt.mask_words + 1), reset_less=True)
-        b_kept = Signal(lanes.bit_length(), reset_less=True)
-        b_last = Signal(reset_less=True)
-        b_beat = Signal.like(block_beat, reset_less=True)
-        b_end = Signal(reset_less=True)
-        b_void = Signal(reset_less=True)  # a last beat without a word, at the start of a block
-        b_ended = Signal()  # the beat before was a packet's last
-        m.d.sync += [
-            b_valid.eq(a_valid),
-            b_ended.eq(b_valid & b_last),
-            b_words.eq(a_words),
-            b_mask.eq(Mux(a_valid, a_mask, 0)),
-            b_ranks.eq(prefix.ranks),
-            b_total.eq(prefix.total),
-            b_step.eq(prefix.total + Mux(a_end, fmt.mask_words, 0)),
-            b_kept.eq(count_thermometer(a_keep)),
-            b_last.eq(a_last),
-            b_beat.eq(a_beat),
-            b_end.eq(a_end),
-            b_void.eq((a_beat == 0) & ~a_keep[0]),
-        ]
-
-        # Give it its places in the ring: a mask's are left free at the start of each block.
-        start = Signal(place)  # of the block's mask
-        base = Signal(place, init={"lane": fmt.mask_words % lanes, "row": fmt.mask_words // lanes})
-        end = Signal(place)  # behind the beat's last word
-        next_start, next_base = Signal(place), Signal(place)
-        next_row = Signal(row_bits + 1)  # where a packet after this one begins
-        filled = Signal(lane_bits + 2)  # words of the row, were it longer
+        # Give the beat its place in the stream.
+        m.submodules.placer = placer = Placer(config)
+        m.submodules.placed = placed = Queue(Placed(config), rows)
+        wiring.connect(m, placer.o, placed.i)
         m.d.comb += [
-            filled.eq(base.lane + b_total),
-            end.as_value().eq(base.as_value() + b_total),
-            # The end rounded up to a row; a packet without a word takes a row as well.
-            next_row.eq(Mux(b_void, start.row + 1, base.row + ((filled + lanes - 1) >> lane_bits))),
+            placer.valid.eq(accept),
+            placer.mask.eq(zeros.mask),
+            placer.keep.eq(keep),
+            placer.first.eq(block_beat == 0),
+            placer.last.eq(beat.last),
+            placed.o.ready.eq(launch),
         ]
-        with m.If(b_last):
-            m.d.comb += [
-                next_start.row.eq(next_row),
-                next_base.as_value().eq((next_row << lane_bits) + fmt.mask_words),
-            ]
-        with m.Else():
-            m.d.comb += [
-                next_start.eq(end),
-                next_base.as_value().eq(base.as_value() + b_step),
-            ]
-        with m.If(b_valid):
-            m.d.sync += base.eq(next_base)
-            with m.If(b_end):
-                m.d.sync += start.eq(next_start)
 
-        m.submodules.compactor = compactor = Compactor(lanes, fmt.word_bits)
-        m.submodules.buffer = buffer = BlockBuffer(self.config, rows)
-        at = _delayed(m, base.as_value()[: place_bits - 1], compactor.latency, "at")
+        # Let it go once its block is whole: an end that waits is that of the first block.
+        is_whole = (Cat(entry.end for entry in parts.entries) & parts.valid).any()
+        enable = Signal()
+        m.d.comb += launch.eq(enable & placed.o.valid & is_whole)
+        m.submodules.network = network = Compactor(lanes, fmt.word_bits)
         m.d.comb += [
-            compactor.words.eq(b_words),
-            compactor.mask.eq(b_mask),
-            compactor.ranks.eq(b_ranks),
-            compactor.offset.eq(base.lane),
-            buffer.data.enable.eq(compactor.bank_mask),
-            buffer.data.words.eq(compactor.bank_words),
-            Cat(buffer.data.start, buffer.data.row).eq(at),
+            network.enable.eq(enable),
+            network.words.eq(buffer.o.payload),
+            network.mask.eq(parts.o.payload.mask),
+            network.routes.eq(placed.o.payload.routes),
         ]
-        self._write_mask(
-            m, buffer, b_valid & b_end & ~b_void, b_mask, b_beat, start.as_value()[:-1]
-        )
+        travels = Signal(_Travels(config))
+        m.d.comb += [
+            travels.mask.eq(_block_mask(config, parts)),
+            travels.place.eq(placed.o.payload.place),
+        ]
+        valid = launch
+        for stage in range(network.latency(lanes) - 1):
+            arrives = Signal.like(travels, name=f"travels{stage}", reset_less=True)
+            arrives_valid = Signal(name=f"valid{stage}")
+            with m.If(enable):
+                m.d.sync += [arrives.eq(travels), arrives_valid.eq(valid)]
+            travels, valid = arrives, arrives_valid
 
-        # What was given places by now is written after the delay.
-        delay = self.commit_delay(self.config)
-        committed = _delayed(m, start.row, delay, "committed", is_reset=True)
-
-        # Let whole rows out.
-        m.submodules.output = output = PacketOutput(self.config, CompressorStatus(), 4)
+        # Put it behind what went before.
+        m.submodules.assembler = assembler = Assembler(config)
+        m.submodules.output = output = PacketOutput(config, CompressorStatus())
+        row = assembler.o.payload.row
+        m.d.comb += [
+            assembler.valid.eq(valid),
+            assembler.place.eq(travels.place),
+            assembler.mask.eq(travels.mask),
+            assembler.bank_words.eq(network.bank_words),
+            enable.eq(assembler.enable),
+            output.i.valid.eq(assembler.o.valid),
+            output.i.payload.eq(row),
+            assembler.o.ready.eq(output.i.ready),
+        ]
         wiring.connect(m, wiring.flipped(self.o), output.o)
         wiring.connect(m, wiring.flipped(self.o_status), output.o_status)
-        row = Signal(row_bits + 1)
-        m.submodules.ends = packet_ends = Memory(
-            shape=data.StructLayout({"count": lanes.bit_length(), "words": COUNT_BITS}),
-            depth=rows,
-            init=[],
-        )
-        mark, ending = packet_ends.write_port(), packet_ends.read_port(domain="comb")
-        is_last = Signal(rows)
-        # A cycle after its last beat was counted, `start` stands behind the packet.
-        packet_words = self._count_words(m, b_valid, b_last, b_kept)
-        count = Mux(b_void, start.lane, Mux(end.lane == 0, lanes, end.lane))
-        m.d.sync += [mark.data.count.eq(count), mark.data.words.eq(packet_words)]
-        m.d.comb += [
-            mark.addr.eq(start.row - 1),
-            mark.en.eq(b_ended),
-            ending.addr.eq(row),
-            buffer.row.eq(row),
-            output.i.payload.words.eq(buffer.words),
-            output.i.payload.last.eq(is_last.bit_select(row[:row_bits], 1)),
-            output.i.payload.count.eq(ending.data.count),
-        ]
-        take = Signal()
-        may_leave = Signal()
-        m.d.comb += [
-            may_leave.eq((row != committed) & (~output.i.payload.last | output.i_status.ready)),
-            output.i.valid.eq(may_leave),
-            take.eq(may_leave & output.i.ready),
-            buffer.take.eq(take),
-            output.i_status.valid.eq(take & output.i.payload.last),
-        ]
-        rows_out = Signal(COUNT_BITS)  # of this packet, before this row
-        stream_words = (rows_out << lane_bits) + ending.data.count
-        m.d.comb += [
-            output.i_status.payload.words.eq(ending.data.words),
-            output.i_status.payload.bytes.eq(stream_words * fmt.word_bytes),
-        ]
-        with m.If(take):
-            m.d.sync += [
-                row.eq(row + 1),
-                rows_out.eq(Mux(output.i.payload.last, 0, rows_out + 1)),
-                is_last.bit_select(row[:row_bits], 1).eq(0),
-            ]
-        with m.If(mark.en):
-            m.d.sync += is_last.bit_select(mark.addr, 1).eq(1)
 
-        # Accept a beat only where it finds room. `used` is what was taken a cycle ago; room is kept
-        # for the beats on their way since then and for the one that `ready` will let in.
-        used = Signal(row_bits + 1)
-        ends = Cat(b_ended, b_valid & b_last, a_valid & a_last, accept & beat.last)
-        per_end = _rows_per_end(self.config)
-        m.d.sync += used.eq(base.row - row)
-        room = used + popcount(m, ends) * per_end <= rows - _reserve(self.config) - per_end
-        m.d.sync += self.i.ready.eq(
-            room & self._masks_keep_up(m, accept & beat.last & keep[0], block_beat)
-        )
+        # Count what came in and went out, row by row.
+        kept = assembler.o.payload.kept
+        m.submodules.words_in = words_in = Counter(COUNT_BITS, len(kept))
+        m.submodules.rows_out = rows_out = Counter(COUNT_BITS - (lanes.bit_length() - 1), 1)
+        leaves = output.i.valid & output.i.ready
+        is_first = Signal(init=1)  # the row begins a packet
+        last_count = Signal.like(row.count)
+        with m.If(leaves):
+            m.d.sync += [is_first.eq(row.last), last_count.eq(row.count)]
+        m.d.comb += [
+            words_in.enable.eq(leaves),
+            words_in.restart.eq(is_first),
+            words_in.step.eq(kept),
+            rows_out.enable.eq(leaves),
+            rows_out.restart.eq(is_first),
+            # The last row's words come from its count.
+            rows_out.step.eq(~row.last | row.count[-1]),
+            output.i_status.words.eq(words_in.value),
+            output.i_status.bytes.eq(Cat(last_count[:-1], rows_out.value) * fmt.word_bytes),
+        ]
         return m
 
-    def _count_words(self, m, valid, last, kept):
-        """Words of the packet up to and with the beat now counted."""
-        lane_bits = self.config.lanes.bit_length() - 1
-        beats = Signal(COUNT_BITS - lane_bits)  # whole ones before this
-        whole = Signal.like(beats)
-        m.d.comb += whole.eq(beats + kept[lane_bits])
-        with m.If(valid):
-            m.d.sync += beats.eq(Mux(last, 0, whole))
-        return Cat(kept[:lane_bits], whole)
 
-    def _write_mask(self, m, buffer, ready, beat_mask, beat_index, start):
-        """Collect the block's mask and write it into the places left free for it."""
-        lanes, fmt = self.config.lanes, self.config.format
+class Placed(data.StructLayout):
+    """A beat that has its place in the stream.
+
+    Members
+    -------
+    place : :class:`~cdma.hdl.assembler.Place`
+    routes : how its words get there, :class:`~cdma.hdl.butterfly.Routes`
+    """
+
+    def __init__(self, config: Config):
+        super().__init__({"place": Place(config), "routes": Routes(config.lanes)})
+
+
+class Placer(wiring.Component):
+    """Count the non-zero words of each beat and give it its place in the stream.
+
+    Throughput one beat a cycle, latency ``2 + PrefixSum.latency(lanes)`` cycles.
+
+    Parameters
+    ----------
+    config : Config
+        Lanes and format.
+
+    Members
+    -------
+    valid : In, there is a beat
+    mask : In, its non-zero words
+    keep : In, its words
+    first : In, a block begins with it
+    last : In, the packet ends with it
+    o : Out stream of :class:`Placed`; always ready
+    """
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "valid": In(1),
+                "mask": In(config.lanes),
+                "keep": In(config.lanes),
+                "first": In(1),
+                "last": In(1),
+                "o": Out(stream.Signature(Placed(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes, mask_words = self.config.lanes, self.config.format.mask_words
         lane_bits = lanes.bit_length() - 1
-        slots = min(lanes, 1 << (fmt.mask_words - 1).bit_length())  # words written in a cycle
+        m.submodules.prefix = prefix = PrefixSum(lanes)
+        m.d.comb += prefix.enable.eq(1)
 
-        collected = Signal(fmt.block_words)
-        whole = Signal(fmt.block_words)
-        m.d.comb += whole.eq(collected | beat_mask << beat_index * lanes)
-        with m.If(ready):
-            m.d.sync += collected.eq(0)
-        with m.Else():
-            m.d.sync += collected.eq(whole)
-
-        writes = self.mask_writes(self.config)
-        pending = data.StructLayout({"mask": fmt.block_words, "place": len(start)})
-        valid, mask, index = Signal(), Signal(pending), Signal(range(writes))
-        if writes == 1:
-            m.d.sync += [valid.eq(ready), mask.mask.eq(whole), mask.place.eq(start)]
-        else:
-            m.submodules.masks = masks = Queue(pending, 4)
-            m.d.comb += [
-                masks.i.valid.eq(ready),
-                masks.i.payload.mask.eq(whole),
-                masks.i.payload.place.eq(start),
-                valid.eq(masks.o.valid),
-                mask.eq(masks.o.payload),
-                masks.o.ready.eq(index == writes - 1),
-            ]
-            with m.If(valid):
-                m.d.sync += index.eq(Mux(masks.o.ready, 0, index + 1))
-
-        words = Signal(data.ArrayLayout(fmt.word_bits, slots))
-        left = Signal(range(fmt.mask_words + 1))  # words from this one on
-        place = Signal.like(start)
+        # Count.
+        beat = Signal(data.StructLayout({"first": 1, "last": 1, "kept": lanes.bit_length()}))
+        valid, mask = self.valid, self.mask
         m.d.comb += [
-            words.eq(mask.mask.word_select(index, slots * fmt.word_bits)),
-            left.eq(fmt.mask_words - index * lanes),
-            place.eq(mask.place + index * lanes),
-            Cat(buffer.mask.start, buffer.mask.row).eq(place),
+            beat.first.eq(self.first),
+            beat.last.eq(self.last),
+            beat.kept.eq(count_thermometer(self.keep)),
         ]
-        slot_bits = slots.bit_length() - 1
-        for bank in range(lanes):
-            # How far this bank is from the mask's first place: there the mask's word stands.
-            distance = Signal(lane_bits, name=f"distance{bank}")
-            m.d.comb += [
-                distance.eq(bank - place[:lane_bits]),
-                buffer.mask.enable[bank].eq(valid & (distance < left)),
-                buffer.mask.words[bank].eq(words[distance[:slot_bits]] if slots > 1 else words[0]),
-            ]
+        for stage in range(1 + prefix.latency(lanes)):
+            valid = _registered(m, valid, f"valid{stage}", is_reset=True)
+            beat = _registered(m, beat, f"beat{stage}")
+            if stage == 0:
+                mask = _registered(m, mask, "mask")
+        m.d.comb += prefix.mask.eq(mask)
+        # A last beat without a word, where a block would begin, has no mask.
+        has_mask = _registered(m, beat.first & (beat.kept != 0), "has_mask")
+        step = _registered(
+            m, prefix.total + Mux(beat.first & (beat.kept != 0), mask_words, 0), "step"
+        )
+        ranks = _registered(m, prefix.ranks, "ranks")
+        valid = _registered(m, valid, "valid_counted", is_reset=True)
+        beat = _registered(m, beat, "beat_counted")
 
-    def _masks_keep_up(self, m, packet_ends, block_beat):
-        """Where a mask takes longer to write than the shortest packet to come in, wait for it."""
-        extra = self.mask_writes(self.config) - 1
-        if extra == 0:
-            return Const(1)
-        wait = Signal(range(extra + 1))
-        is_short = packet_ends & (block_beat < extra)
-        with m.If(is_short):
-            m.d.sync += wait.eq(extra - block_beat)
-        with m.Elif(wait != 0):
-            m.d.sync += wait.eq(wait - 1)
-        return (wait <= 1) & ~is_short
+        # Place.
+        lane = Signal(lane_bits)  # behind what went before
+        behind = Signal(range(2 * lanes + mask_words))  # words of the row, were it longer
+        up = Signal(range(2 * lanes + mask_words + lanes))  # the same, rounded up to whole rows
+        placed = self.o.payload
+        place = placed.place
+        capacity = Assembler.capacity(self.config)
+        offset = Signal(lane_bits)
+        m.d.comb += [
+            behind.eq(lane + step),
+            up.eq(behind + (lanes - 1)),
+            offset.eq(lane + Mux(has_mask, mask_words, 0)),
+            self.o.valid.eq(valid),
+            place.lane.eq(lane),
+            place.has_mask.eq(has_mask),
+            # A packet's last beat completes the row that it ends in, even an empty one.
+            place.rows.eq(
+                Mux(beat.last, Mux(behind == 0, 1, up >> lane_bits), behind >> lane_bits)
+            ),
+            place.last.eq(beat.last),
+            place.count.eq(
+                Mux((behind != 0) & (behind[:lane_bits] == 0), lanes, behind[:lane_bits])
+            ),
+            place.kept.eq(beat.kept),
+            placed.routes.eq(routes(m, ranks, offset)),
+        ]
+        for i, fits in enumerate(place.fits):
+            m.d.comb += fits.eq(behind <= capacity - (i + 1) * lanes)
+        with m.If(valid):
+            m.d.sync += lane.eq(Mux(beat.last, 0, behind[:lane_bits]))
+        return m
 
 
-def _reserve(config: Config) -> int:
-    """Rows that the beats on their way can take, no packet's end among them."""
-    lanes, beats = config.lanes, 5
-    blocks = 1 + (beats - 1) // config.block_beats
-    return (lanes - 1 + beats * lanes + blocks * config.format.mask_words) // lanes
+class _Part(data.StructLayout):
+    """A beat's part of its block's mask, and whether it is the last."""
+
+    def __init__(self, lanes: int):
+        super().__init__({"mask": lanes, "end": 1})
 
 
-def _rows_per_end(config: Config) -> int:
-    """Rows that a packet's end can take beyond that: the rest of its row, and the next mask's."""
-    return 1 + config.format.mask_words // config.lanes
+class _Travels(data.StructLayout):
+    """What goes beside a beat's words through the network."""
+
+    def __init__(self, config: Config):
+        super().__init__({"mask": config.format.block_words, "place": Place(config)})
 
 
-def _delayed(m, value, cycles, name, *, is_reset=False):
-    for cycle in range(cycles):
-        register = Signal(len(value), name=f"{name}{cycle}", reset_less=not is_reset)
-        m.d.sync += register.eq(value)
-        value = register
-    return value
+def _block_mask(config: Config, parts: Queue):
+    """Mask of the block whose first beat is at the head; the block may be short."""
+    masks, is_inside = [], 1
+    for entry in list(parts.entries)[: config.block_beats]:
+        masks.append(entry.mask & is_inside.replicate(config.lanes) if masks else entry.mask)
+        is_inside = ~entry.end & is_inside
+    return Cat(masks)
+
+
+def _registered(m, value, name, is_reset=False):
+    register = Signal.like(value, name=name, reset_less=not is_reset)
+    m.d.sync += register.eq(value)
+    return register

@@ -4,12 +4,16 @@ from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+#: Bits of a mask that are counted in one cycle; of a longer one the halves are counted first.
+MOST_COMBINATIONAL = 16
+
 
 class PrefixSum(wiring.Component):
     """Count, for each bit of a mask, the ones below it.
 
-    Combinational. Sklansky's parallel prefix (1960): ``log2(width)`` adders deep. Synthesis keeps a
-    written-out sum as a chain, so the tree is built here.
+    Sklansky's parallel prefix (1960): ``log2(width)`` adders deep. Synthesis keeps a written-out
+    sum as a chain, so the tree is built here. Throughput one mask a cycle while ``enable``, latency
+    :meth:`latency` cycles: combinational up to 16 bits, one register for more.
 
     Parameters
     ----------
@@ -18,6 +22,7 @@ class PrefixSum(wiring.Component):
 
     Members
     -------
+    enable : In, the register loads, where there is one
     mask : In, ``width`` bits
     ranks : Out, array of ``width`` numbers: ``ranks[i]`` is the number of ones in ``mask[:i]``
     total : Out, number of ones in the mask
@@ -29,17 +34,25 @@ class PrefixSum(wiring.Component):
         self.width = width
         super().__init__(
             {
+                "enable": In(1),
                 "mask": In(width),
                 "ranks": Out(data.ArrayLayout((width - 1).bit_length(), width)),
                 "total": Out(width.bit_length()),
             }
         )
 
+    @staticmethod
+    def latency(width: int) -> int:
+        """Cycles from the mask to its counts."""
+        return 1 if width > MOST_COMBINATIONAL else 0
+
     def elaborate(self, platform):
         m = Module()
         sums = [Value.cast(bit) for bit in self.mask]  # inclusive
         span = 1
         while span < self.width:
+            if span == MOST_COMBINATIONAL // 2 and self.latency(self.width):
+                sums = [self._registered(m, value, i) for i, value in enumerate(sums)]
             # Lanes in the upper half of each group of 2 * span add the total of the lower half.
             sums = [
                 add(m, sums[i], sums[i // span * span - 1]) if i // span % 2 else sums[i]
@@ -52,10 +65,20 @@ class PrefixSum(wiring.Component):
         m.d.comb += self.total.eq(sums[-1])
         return m
 
+    def _registered(self, m, value, i):
+        register = Signal(len(value), name=f"sum{i}", reset_less=True)
+        with m.If(self.enable):
+            m.d.sync += register.eq(value)
+        return register
+
 
 def popcount(m: Module, mask: Value) -> Value:
     """Number of ones in ``mask``, as a balanced tree of adders."""
-    terms = [Value.cast(bit) for bit in mask]
+    return tree(m, [Value.cast(bit) for bit in mask])
+
+
+def tree(m: Module, terms: list) -> Value:
+    """Sum of short unsigned numbers, as a balanced tree of adders."""
     while len(terms) > 1:
         pairs = zip(terms[::2], terms[1::2], strict=False)
         odd = terms[-1:] if len(terms) % 2 else []

@@ -1,55 +1,68 @@
-"""A queue in a small memory."""
+"""A queue whose entries move up, so that its head stands in registers."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 
 class Queue(wiring.Component):
-    """First-in first-out buffer in a small memory (LUT RAM on an FPGA).
+    """First-in first-out buffer of registers: what leaves makes all entries move up.
 
-    Throughput one transfer a cycle; latency one cycle. ``i.ready`` and ``o.valid`` come from
-    registered pointers, so no path runs through from one side to the other; ``o.payload`` is read
-    combinationally from the memory.
+    For narrow payloads: the head and all entries behind it are read without a multiplexer. Latency
+    one cycle, throughput one transfer a cycle; ``i.ready`` and ``o`` come from registers.
 
     Parameters
     ----------
     shape : ShapeLike
         What is queued.
     depth : int
-        Entries, a power of two of at least 2.
+        Entries, at least 1. With one entry the throughput is one transfer in two cycles.
 
     Members
     -------
     i, o : In, Out streams of ``shape``
+    entries : Out, array of ``depth`` payloads, the head first
+    valid : Out, a bit per entry, contiguous from the head
     """
 
     def __init__(self, shape, depth: int):
-        if depth < 2 or depth & (depth - 1):
-            raise ValueError(
-                f"Depth of a queue must be a power of two of at least 2, not {depth!r}"
-            )
+        if depth < 1:
+            raise ValueError(f"Depth of a queue must be at least 1, not {depth!r}")
         self.shape = shape
         self.depth = depth
-        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+        super().__init__(
+            {
+                "i": In(stream.Signature(shape)),
+                "o": Out(stream.Signature(shape)),
+                "entries": Out(data.ArrayLayout(shape, depth)),
+                "valid": Out(depth),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        head, tail = Signal(range(2 * self.depth)), Signal(range(2 * self.depth))
-        m.d.comb += [
-            self.i.ready.eq(tail != head ^ self.depth),
-            self.o.valid.eq(tail != head),
-            write.en.eq(self.i.valid & self.i.ready),
-            write.addr.eq(tail),
-            write.data.eq(self.i.payload),
-            read.addr.eq(head),
-            self.o.payload.eq(read.data),
+        entries = [
+            Signal(self.shape, name=f"entry{k}", reset_less=True) for k in range(self.depth)
         ]
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += tail.eq(tail + 1)
-        with m.If(self.o.valid & self.o.ready):
-            m.d.sync += head.eq(head + 1)
+        valid = Signal(self.depth)
+        enters, leaves = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(~valid[-1]),
+            self.o.valid.eq(valid[0]),
+            self.o.payload.eq(entries[0]),
+            enters.eq(self.i.valid & self.i.ready),
+            leaves.eq(self.o.valid & self.o.ready),
+            self.valid.eq(valid),
+        ]
+        with m.If(enters & ~leaves):
+            m.d.sync += valid.eq(valid << 1 | 1)
+        with m.Elif(leaves & ~enters):
+            m.d.sync += valid.eq(valid >> 1)
+        for k, entry in enumerate(entries):
+            behind = entries[k + 1] if k + 1 < self.depth else self.i.payload
+            is_filled_behind = valid[k + 1] if k + 1 < self.depth else 0
+            m.d.comb += self.entries[k].eq(entry)
+            # An empty entry takes whatever is offered; it counts only once `valid` says so.
+            with m.If(leaves | ~valid[k]):
+                m.d.sync += entry.eq(Mux(is_filled_behind, behind, self.i.payload))
         return m

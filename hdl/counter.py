@@ -1,0 +1,71 @@
+"""A wide counter without a long carry."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+PART_BITS = 8  # a carry goes through one part in a cycle, and past all others
+
+
+class Counter(wiring.Component):
+    """Sum of small steps, modulo ``2**width``.
+
+    The upper bits are counted in parts, each of which remembers whether it is all ones, so that a
+    carry passes it without looking at its bits. A sum of 32 bits is then no longer than its first
+    part's, and synthesis cannot make a chain of it. Latency one cycle.
+
+    Parameters
+    ----------
+    width : int
+        Bits of the sum.
+    step_bits : int
+        Bits of a step, fewer than ``width``.
+
+    Members
+    -------
+    enable : In, add
+    restart : In, with ``enable``: the sum begins anew, with this step
+    step : In, what to add
+    value : Out, the sum
+    """
+
+    def __init__(self, width: int, step_bits: int):
+        if not 0 < step_bits < width:
+            raise ValueError(
+                f"Bits of a step must be positive and fewer than the {width} of the sum, "
+                f"not {step_bits!r}"
+            )
+        self.width = width
+        self.step_bits = step_bits
+        super().__init__(
+            {
+                "enable": In(1),
+                "restart": In(1),
+                "step": In(step_bits),
+                "value": Out(width),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        first_bits = min(self.width, max(self.step_bits, PART_BITS))
+        first = Signal(first_bits)
+        total = Signal(first_bits + 1)
+        m.d.comb += total.eq(Mux(self.restart, 0, first) + self.step)
+        with m.If(self.enable):
+            m.d.sync += first.eq(total)
+        carry = total[first_bits]
+        parts = [first]
+        for start in range(first_bits, self.width, PART_BITS):
+            bits = min(PART_BITS, self.width - start)
+            part = Signal(bits, name=f"part{start}")
+            is_full = Signal(name=f"is_full{start}")
+            with m.If(self.enable & self.restart):
+                # What begins anew is smaller than the first part holds, but for a carry.
+                m.d.sync += [part.eq(carry), is_full.eq(carry & (bits == 1))]
+            with m.Elif(self.enable & carry):
+                m.d.sync += [part.eq(part + 1), is_full.eq(part == (1 << bits) - 2)]
+            carry = carry & is_full & ~self.restart
+            parts.append(part)
+        m.d.comb += self.value.eq(Cat(parts))
+        return m
