@@ -20,6 +20,7 @@ README = (ROOT / "README.md").read_text()
 NOT_RUN = [
     "make         # sets up .venv",
     "pip install . ",
+    "cdma capture --torch examples/digits_torch.py:train ",
     "cdma synth --config 8x32 --config 16x16 -o build/synth ",
 ]
 BLOCK = re.compile(r"^(<!-- not run: [^\n]+ -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
