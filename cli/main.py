@@ -6,11 +6,24 @@ import sys
 from collections.abc import Sequence
 
 import cdma
-from cdma.cli import analyze, bench, capture, codec, cosim, demo, fuzz, generate, lint, study, synth
+from cdma.cli import (
+    analyze,
+    bench,
+    capture,
+    codec,
+    cosim,
+    demo,
+    fuzz,
+    generate,
+    lint,
+    power,
+    study,
+    synth,
+)
 from cdma.errors import MissingPackageError, UserError
 
 #: Modules in the order of the help; each adds its verbs and the function that runs them.
-VERBS = (generate, codec, capture, analyze, study, cosim, fuzz, lint, synth, bench, demo)
+VERBS = (generate, codec, capture, analyze, study, cosim, fuzz, lint, synth, power, bench, demo)
 
 EPILOG = """\
 exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a tool that is missing

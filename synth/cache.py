@@ -35,7 +35,7 @@ class Steps:
     """
 
     def __init__(self, folder: Path, announce: Callable[[str, float], None] | None = None):
-        self._folder = make_folder(folder)
+        self.folder = make_folder(folder)
         self._announce = announce or (lambda label, seconds: None)
         self._start = time.monotonic()
         self._lock = Lock()
@@ -56,7 +56,7 @@ class Steps:
         outputs: list[str],
     ) -> dict[str, str]:
         """Text of each of ``outputs`` of ``tools.execute``, which raises what this raises."""
-        path = self._folder / f"{_key(tool, arguments, inputs, outputs)}.json.gz"
+        path = self.folder / f"{_key(tool, arguments, inputs, outputs)}.json.gz"
         kept = _load(path, outputs)
         with self._lock:
             if kept is None:
@@ -67,7 +67,7 @@ class Steps:
         if kept is not None:
             return kept
         try:
-            texts = tools.execute(tool, arguments, inputs, outputs, self._folder)
+            texts = tools.execute(tool, arguments, inputs, outputs, self.folder)
         except UserError as error:
             raise UserError(f"{label}: {error}") from error
         with replacing(path) as temporary:

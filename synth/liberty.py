@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cdma.errors import UserError
+from cdma.synth import function
 
 #: File taken from a folder.
 DEFAULT_FILE = "nangate45_typ.lib.gz"
@@ -86,7 +87,7 @@ def _unpack(path: Path) -> str:
         ) from error
 
 
-def _cells(bare: str) -> Iterator[tuple[str, float, list[int | None]]]:
+def _cells(bare: str) -> Iterator[tuple[str, float, list[int]]]:
     """Name, area and truth table of each cell with one output and at most two inputs."""
     for group in re.split(r"\bcell\s*\(", bare)[1:]:
         functions = re.findall(r'\bfunction\s*:\s*"([^"]*)"', group)
@@ -96,12 +97,17 @@ def _cells(bare: str) -> Iterator[tuple[str, float, list[int | None]]]:
             continue
         pins = re.split(r"\bpin\s*\(", group)[1:]
         inputs = [_name(pin) for pin in pins if re.search(r'\bdirection\s*:\s*"?input', pin)]
-        if len(inputs) <= 2:
+        if len(inputs) > 2:
+            continue
+        try:
+            tree = function.parse(functions[0])
             table = [
-                _evaluate(functions[0], dict(zip(inputs, values, strict=True)))
+                function.evaluate(tree, dict(zip(inputs, values, strict=True)))
                 for values in itertools.product((0, 1), repeat=len(inputs))
             ]
-            yield _name(group), float(area[1]), table
+        except (KeyError, ValueError):  # it reads its own state, or is none
+            continue
+        yield _name(group), float(area[1]), table
 
 
 def _has_enables(bare: str) -> bool:
@@ -125,62 +131,3 @@ def _smallest(path: Path, what: str, cells: list, table: list[int]) -> tuple[str
         raise UserError(f"{path}: the library has no {what}, which the flow needs")
     area, name = min(found, key=lambda cell: (cell[0], len(cell[1]), cell[1]))
     return name, area
-
-
-def _evaluate(function: str, values: dict[str, int]) -> int | None:
-    """Value of a Liberty boolean function, or None when it reads something else than ``values``.
-
-    Liberty binds ``'`` and ``!`` tightest, then ``^``, then ``*``, ``&`` or a blank, then ``+``
-    or ``|``.
-    """
-    tokens = re.findall(r"[\w\[\]]+|[!'()^*&+|]", function)
-    position = 0
-
-    def peek() -> str:
-        return tokens[position] if position < len(tokens) else ""
-
-    def take() -> str:
-        nonlocal position
-        position += 1
-        return tokens[position - 1]
-
-    def factor() -> int:
-        token = take()
-        if token == "!":
-            return 1 - factor()
-        if token == "(":
-            value = either()
-            take()
-        else:
-            value = int(token) if token in ("0", "1") else values[token]
-        while peek() == "'":
-            take()
-            value = 1 - value
-        return value
-
-    def differ() -> int:
-        value = factor()
-        while peek() == "^":
-            take()
-            value ^= factor()
-        return value
-
-    def both() -> int:
-        value = differ()
-        while peek() not in ("", ")", "+", "|"):
-            if peek() in ("*", "&"):
-                take()
-            value &= differ()
-        return value
-
-    def either() -> int:
-        value = both()
-        while peek() in ("+", "|"):
-            take()
-            value |= both()
-        return value
-
-    try:
-        return either()
-    except (KeyError, IndexError):
-        return None

@@ -73,9 +73,20 @@ def verilator() -> Tool:
 
 def icarus() -> Tool:
     """Icarus Verilog, the program ``iverilog`` on the PATH. UserError when it is not installed."""
-    path = shutil.which("iverilog")
+    return _icarus("iverilog")
+
+
+def vvp() -> Tool:
+    """What runs that which Icarus Verilog compiled. UserError when it is not installed."""
+    return _icarus("vvp")
+
+
+def _icarus(program: str) -> Tool:
+    path = shutil.which(program)
     if path is None:
-        raise UserError("Icarus Verilog not installed: apt-get install iverilog")
+        raise UserError(
+            f"Icarus Verilog not installed: no {program} on the PATH (apt-get install iverilog)"
+        )
     return Tool("Icarus Verilog", _first_line(path, "-V"), (path,))
 
 
