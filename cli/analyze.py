@@ -116,11 +116,13 @@ def run(args: argparse.Namespace) -> int:
             csv = outputs.enter_context(replacing(args.csv))
         records, failures = analyze_all(tasks, args)
         if not records:
-            return 2
+            raise UserError("; ".join(reasons(failures)))
         if args.csv:
             csv.write_text(tables.as_csv(records), encoding="utf-8", newline="")
         if args.figures:
             plots.draw(records, Path(folder))
+    for reason in reasons(failures):
+        print(f"cdma analyze: {reason}", file=sys.stderr)
     print(tables.as_json(records, failures) if args.json else tables.text(records), end="")
     if failures:
         return 2
@@ -128,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def analyze_all(tasks, args: argparse.Namespace) -> tuple[list[dict], dict[str, str]]:
-    """Records of all tasks in their order, and why those failed that did, told on stderr."""
+    """Records of all tasks in their order, and by name why those failed that did."""
     from cdma.study.analysis import analyze
     from cdma.study.sweep import sweep
 
@@ -145,14 +147,11 @@ def analyze_all(tasks, args: argparse.Namespace) -> tuple[list[dict], dict[str, 
             continue
         if not isinstance(outcome.error, UserError):  # a fault of this program: show where
             traceback.print_exception(outcome.error)
-        message = str(outcome.error) or type(outcome.error).__name__
-        failures[task.name] = message
-    for line in _grouped(failures):
-        print(f"cdma {args.verb}: {line}", file=sys.stderr)
+        failures[task.name] = str(outcome.error) or type(outcome.error).__name__
     return records, failures
 
 
-def _grouped(failures: dict[str, str]) -> list[str]:
+def reasons(failures: dict[str, str]) -> list[str]:
     """A line for each reason, with the names that it stands for."""
     names: dict[str, list[str]] = {}
     for name, message in failures.items():

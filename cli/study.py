@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from cdma.cli.analyze import add_sweep_options, analyze_all
+from cdma.cli.analyze import add_sweep_options, analyze_all, reasons
 from cdma.errors import UserError, require
 from cdma.files import make_folder
 
@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
     tasks = plan(files, algorithms=tuple(algorithms))
     folder = make_folder(args.output)
     records, failures = analyze_all(tasks, args)
-    if failures:
-        return 2  # a document on a part of the tensors would not say so
+    if failures:  # a document on a part of the tensors would not say so
+        raise UserError("; ".join(reasons(failures)))
     document.write(records, folder)
     print(f"wrote {folder / 'study.md'} and its figures")
     return 0

@@ -74,7 +74,7 @@ def write(records: Sequence[dict], folder: Path) -> None:
     maps = [record for record in usable if record["layout"] in LAYOUTS]
     if not maps:
         raise UserError("no fp32 tensor among these has the axes N, C, H and W")
-    figures = plots.draw(maps, make_folder(folder / "images"), PREFIX, kinds=("svg",))
+    figures = plots.draw(usable, make_folder(folder / "images"), PREFIX, kinds=("svg",))
     shown = {path.stem.removeprefix(PREFIX): f"images/{path.name}" for path in figures}
     claims = [*ratio_claims(maps), *density_claims(usable, pairs(usable))]
     parts = [

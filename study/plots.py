@@ -6,6 +6,7 @@ from pathlib import Path
 from cdma.errors import require
 from cdma.files import replacing
 from cdma.study.density import layers_of, steps_of
+from cdma.study.layouts import LAYOUTS
 from cdma.study.summary import totals
 from cdma.study.tables import TITLES
 
@@ -73,8 +74,12 @@ def draw(
 
 
 def draw_ratio(figure, records: Sequence[dict]) -> bool:
-    """A panel for each layout, a group of bars for each network, a bar for each algorithm."""
-    sums = [{**total, "group": _group(total, records)} for total in totals(records)]
+    """A panel for each layout, a group of bars for each network, a bar for each algorithm.
+
+    Tensors that have no layouts to compare are left out, unless there are no others.
+    """
+    compared = [record for record in records if record["layout"] in LAYOUTS] or records
+    sums = [{**total, "group": _group(total, records)} for total in totals(compared)]
     layouts = list(dict.fromkeys(total["layout"] for total in sums))
     networks = list(dict.fromkeys(total["group"] for total in sums))
     if not sums:

@@ -51,9 +51,14 @@ def one_layout(records: Iterable[dict]) -> list[dict]:
 
 
 def without_copies(records: Iterable[dict]) -> list[dict]:
-    """Records without those tensors that hold the values of an earlier one in another layout."""
+    """Records without those tensors that are an earlier one in another layout."""
     first = {}
-    return [r for r in records if first.setdefault(r["digest"], r["tensor"]) == r["tensor"]]
+    kept = []
+    for record in records:
+        key = tuple(record[field] for field in ("network", "layer", "step", "format", "digest"))
+        if first.setdefault(key, record["tensor"]) == record["tensor"]:
+            kept.append(record)
+    return kept
 
 
 def mean(values: Iterable[float]) -> float:

@@ -1,7 +1,12 @@
 """Arrays that the tests of the study measure."""
 
+import json
+
 import numpy as np
 import pytest
+
+from cdma.study.algorithms import installed
+from cdma.study.analysis import analyze, plan
 
 
 def _relu(seed, shape, density, dtype=np.float32):
@@ -35,3 +40,42 @@ ARRAYS = {
 def array(request):
     """One array after another, each with a corner of its own."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def network(tmp_path_factory):
+    """Folder of a listed network at three steps of training, made to obey the paper."""
+    folder = tmp_path_factory.mktemp("network")
+    densities = {0: (0.5, 0.5, 0.4, 0.4), 10: (0.45, 0.2, 0.1, 0.1), 20: (0.48, 0.25, 0.1, 0.15)}
+    listed = []
+
+    def save(step, layer, array, **more):
+        name = f"step{step}.{layer}.npy"
+        np.save(folder / name, array)
+        entry = {"file": name, "layer": layer, "step": step, "layout": "NCHW", "images": ["all"]}
+        listed.append({**entry, **more})
+
+    for step, by_layer in densities.items():
+        for number, density in enumerate(by_layer):
+            size = 16 >> number // 2
+            array = _relu(number, (4, 8, size, size), 1)
+            # Zeros come in patches, as in the maps of real networks: runs are long in NCHW only.
+            patches = (4, 8, size // 4, size // 4)
+            order = np.random.default_rng(number).permutation(np.prod(patches)).reshape(patches)
+            array *= np.kron(order < density * order.size, np.ones((4, 4), bool))
+            save(step, f"relu{number}", array)
+            if number % 2:
+                pooled = array.reshape(4, 8, size // 2, 2, size // 2, 2).max(axis=(3, 5))
+                pooled[:, ::3] += 1
+                save(step, f"pool{number // 2}", pooled, kind="pool")
+        save(step, "fc", _relu(9, (4, 100), by_layer[-1]), layout="NC", kind="fc+relu")
+    (folder / "manifest.json").write_text(json.dumps({"name": "AlexNet-toy", "tensors": listed}))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def records(network):
+    """What ``analyze`` gives for it; not to be changed."""
+    names, _ = installed()
+    tasks = plan([str(network)], algorithms=tuple(names))
+    return [record for task in tasks for record in analyze(task.argument)]
