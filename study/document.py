@@ -76,14 +76,14 @@ def write(records: Sequence[dict], folder: Path) -> None:
         raise UserError("no fp32 tensor among these has the axes N, C, H and W")
     figures = plots.draw(usable, make_folder(folder / "images"), PREFIX, kinds=("svg",))
     shown = {path.stem.removeprefix(PREFIX): f"images/{path.name}" for path in figures}
-    claims = [*ratio_claims(maps), *density_claims(usable, pairs(usable))]
+    of_density = density_claims(usable, pairs(usable))
     parts = [
         INTRODUCTION,
-        _claims(claims),
+        _claims([*ratio_claims(maps), *of_density]),
         _networks(usable, len({record["tensor"] for record in records})),
         _ratios(maps, shown),
         _formats(records),
-        _densities(usable, claims[-4:], shown),
+        _densities(usable, of_density, shown),
         DEFINITIONS,
     ]
     write_text(folder / "study.md", "\n".join(parts))
