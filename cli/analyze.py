@@ -135,7 +135,8 @@ def analyze_all(tasks, args: argparse.Namespace) -> tuple[list[dict], dict[str, 
     from cdma.study.sweep import sweep
 
     total = sum(task.weight for task in tasks)
-    with closing(Bar(f"analyzing {len(tasks)} tensors", total)) as bar:
+    label = f"analyzing {len(tasks)} tensor{'s' if len(tasks) > 1 else ''}"
+    with closing(Bar(label, total)) as bar:
         jobs = min(args.jobs, len(tasks))
         sweeping = sweep(analyze, tasks, jobs=jobs, scheduler=args.scheduler, progress=bar)
         found = {outcome.task.name: outcome for outcome in sweeping}
