@@ -12,6 +12,7 @@ from cdma.golden.words import format_for, to_bytes, to_words
 from cdma.hdl.config import Config
 from cdma.sim.axis import Violation
 from cdma.sim.backpressure import per_port
+from cdma.sim.model_build import STATUS_BYTES
 from cdma.sim.model_unit import ModelUnit, Played
 from cdma.sim.simulate import unit_verilog
 
@@ -227,9 +228,9 @@ class RtlModel:
             if (offsets % size).any():
                 raise Violation("m_axis: a packet of words does not end with a whole word")
             output, offsets = output.view(self.config.format.dtype), offsets // size
-        records = ports["m_axis_sts"].data.reshape(len(offsets) - 1, -1)
-        status = np.zeros((len(records), 8), np.uint8)
-        status[:, : records.shape[1]] = records
+        size = STATUS_BYTES[self.unit]
+        status = np.zeros((len(offsets) - 1, 8), np.uint8)
+        status[:, :size] = ports["m_axis_sts"].data.reshape(-1, size)
         return ModelResult(
             output,
             offsets,

@@ -15,6 +15,9 @@ SOURCES = [
     Path(__file__).with_name(name) for name in ("model.cpp", "model_streams.h", "model_stalls.h")
 ]
 
+#: Bytes of a status record.
+STATUS_BYTES = {"compressor": 8, "decompressor": 5, "roundtrip": 5}
+
 #: Vectors of which parts depend on each other would be evaluated again and again until they settle:
 #: split, they are evaluated once. Registers start at random values as in the other simulations.
 _SPLIT = '`verilator_config\nsplit_var -module "*" -var "*"\n'
@@ -83,7 +86,7 @@ def _macros(unit, config):
     return {
         "BEAT_BYTES": config.beat_bytes,
         "KEEP_BYTES": 1 if unit == "decompressor" else config.format.word_bytes,
-        "STATUS_BYTES": 8 if unit == "compressor" else 5,
+        "STATUS_BYTES": STATUS_BYTES[unit],
         "HAS_COMMAND": int(unit != "compressor"),
         "HAS_LINK": int(unit == "roundtrip"),
     }
@@ -113,9 +116,10 @@ def _compile_unit(work, verilog, unit, flags, runtime, env):
     _call(["verilator", *_VERILATE, *design], work, env, f"translate cdma_{unit}")
     out = work / "out"
     out.mkdir()
-    generated = sorted(map(str, (work / "verilated").glob("*.cpp")))
-    objects = sorted(map(str, runtime.glob("*.o")))
-    inputs = [str(SOURCES[0]), *generated, *objects, f"-I{work / 'verilated'}"]
+    # In one piece, because reading the headers for each file takes longer than compiling it.
+    sources = [*sorted((work / "verilated").glob("*.cpp")), SOURCES[0]]
+    (work / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
+    inputs = ["all.cpp", "-Iverilated", *sorted(map(str, runtime.glob("*.o")))]
     link = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
     _call(["c++", *flags, *inputs, *link], work, env, f"compile cdma_{unit}")
 

@@ -184,10 +184,9 @@ class ModelUnit:
         # A stream is the data and its masks; each packet has one block that may be partial.
         blocks = size // (fmt.block_words * fmt.word_bytes) + number
         stream = size + blocks * fmt.mask_bytes
-        status = 8 if self.unit == "compressor" else 5
         sizes = {
             "sink": stream if self.unit == "compressor" else words * fmt.word_bytes,
-            "status": number * status,
+            "status": number * model_build.STATUS_BYTES[self.unit],
         }
         if self.unit == "roundtrip":
             sizes |= {"link": stream, "link_status": number * 8}
