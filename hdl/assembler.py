@@ -121,16 +121,16 @@ class Assembler(wiring.Component):
         # Whether it lands is known a cycle before, but for whether the first row leaves, which
         # comes late and only selects.
         complete = Signal(depth + 1, init=1)  # how many rows are complete, one-hot
-        lands_if = {pop: Signal(name=f"lands_if_{name}") for pop, name in ((0, "kept"), (1, "left"))}
+        lands_if = {
+            pop: Signal(name=f"lands_if_{name}") for pop, name in ((0, "kept"), (1, "left"))
+        }
         pop = Signal()
         lands = Signal()
         m.d.comb += [
             self.o.valid.eq(~complete[0]),
             pop.eq(self.o.valid & self.o.ready),
             lands.eq(Mux(self.o.ready, lands_if[1], lands_if[0])),
-            self.enable.eq(
-                Mux(self.o.ready, lands_if[1] | ~held_valid, lands_if[0] | ~held_valid)
-            ),
+            self.enable.eq(Mux(self.o.ready, lands_if[1] | ~held_valid, lands_if[0] | ~held_valid)),
         ]
         outcomes = [self._next(m, complete, held, held_valid, lands_if[p], p) for p in (0, 1)]
         for register, *values in zip((complete, lands_if[0], lands_if[1]), *outcomes, strict=True):
@@ -184,9 +184,7 @@ class Assembler(wiring.Component):
             is_behind_if_left = complete[: i + 1].any()
             for bank in range(min(lanes, capacity - i * lanes)):
                 loads = Signal(name=f"loads{i}_{bank}")
-                loads_if_left = lands_if[1] & (
-                    is_behind_if_left | (complete[i + 1] & ~begun[bank])
-                )
+                loads_if_left = lands_if[1] & (is_behind_if_left | (complete[i + 1] & ~begun[bank]))
                 m.d.comb += loads.eq(lands & (is_behind | (waiting[i] & ~begun[bank])))
                 is_mask = Cat(t & w[bank] for t, w in zip(target, masks_in, strict=True)).any()
                 is_word = Cat(t & w[bank] for t, w in zip(target, words_in, strict=True)).any()
@@ -253,9 +251,7 @@ class _End(data.StructLayout):
 
     def __init__(self, config: Config):
         row = AssembledRow(config)
-        super().__init__(
-            {"kept": row["kept"].shape, "last": 1, "count": config.lanes.bit_length()}
-        )
+        super().__init__({"kept": row["kept"].shape, "last": 1, "count": config.lanes.bit_length()})
 
 
 def _behind(waiting, rows):

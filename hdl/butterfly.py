@@ -106,7 +106,9 @@ class Compactor(wiring.Component):
             words = _switch(words, crossing, level)
             tags = _switch(tags, crossing, level)
             if level == levels - 1:
-                words = [Mux(tag, word, 0) for word, tag in zip(words, _named(m, tags), strict=True)]
+                words = [
+                    Mux(tag, word, 0) for word, tag in zip(words, _named(m, tags), strict=True)
+                ]
             if (levels - level) % 2:
                 words, tags, starts = _stage(m, f"after{level}", self.enable, words, tags, starts)
         m.d.comb += [self.bank_words[lane].eq(word) for lane, word in enumerate(words)]

@@ -41,9 +41,7 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        entries = [
-            Signal(self.shape, name=f"entry{k}", reset_less=True) for k in range(self.depth)
-        ]
+        entries = [Signal(self.shape, name=f"entry{k}", reset_less=True) for k in range(self.depth)]
         valid = Signal(self.depth)
         enters, leaves = Signal(), Signal()
         m.d.comb += [

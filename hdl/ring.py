@@ -1,258 +1,126 @@
-"""Rings of rows, a bank per lane: words stand in them one behind the other, whatever their row."""
+"""The ring of rows that a stream's beats wait in, read at any word."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.beat import Beat, count_thermometer
 from cdma.hdl.config import Config
-from cdma.hdl.queue import Queue
 
 
-class Place(data.StructLayout):
-    """Place of a word in a ring; the row has one bit more than the ring needs, to tell laps apart.
-
-    Members
-    -------
-    lane, row : bank and row
-    """
-
-    def __init__(self, config: Config, rows: int):
-        super().__init__(
-            {"lane": (config.lanes - 1).bit_length(), "row": (rows - 1).bit_length() + 1}
-        )
-
-
-class Ending(data.StructLayout):
-    """Where a packet ends in the ring.
+class RowInfo(data.StructLayout):
+    """What is known of a row.
 
     Members
     -------
-    place : behind its last whole word
-    next_row : where the packet after it begins
+    count : whole words that it holds; all but a packet's last row hold ``lanes``
+    last : the packet ends with it
     ragged : bytes follow the last whole word
     """
 
-    def __init__(self, config: Config, rows: int):
-        super().__init__(
-            {
-                "place": Place(config, rows),
-                "next_row": (rows - 1).bit_length() + 1,
-                "ragged": 1,
-            }
-        )
-
-
-class BankWrite(data.StructLayout):
-    """One write into each bank of a ring, every bank at its own row.
-
-    Members
-    -------
-    enable : a bit per bank
-    words : array of a word per bank
-    row : row of the banks from ``start`` on; the banks below it write the next row
-    start : bank in which the run of consecutive words begins
-    """
-
-    def __init__(self, config: Config, rows: int):
-        super().__init__(
-            {
-                "enable": config.lanes,
-                "words": data.ArrayLayout(config.format.word_bits, config.lanes),
-                "row": (rows - 1).bit_length(),
-                "start": (config.lanes - 1).bit_length(),
-            }
-        )
-
-
-class BlockBuffer(wiring.Component):
-    """Ring of rows of words in which a block's words wait for their mask.
-
-    A bank per lane takes two words a cycle, one of data and one of a mask, into different rows, and
-    gives one row a cycle combinationally. What keeps the two kinds apart is a flag per place that
-    says "a mask's word is here": it is set with the mask's word and cleared when the row is taken.
-    So each kind has a memory with one write port, which LUT RAM has, and no word is ever moved.
-
-    Parameters
-    ----------
-    config : Config
-        Lanes and word width.
-    rows : int
-        Rows of the ring, a power of two.
-
-    Members
-    -------
-    data, mask : In, the two writes, each with the rows they go to
-    row : In, number of the row to read
-    take : In, the row is taken: its flags are cleared, but for those set in the same cycle
-    words : Out, the words of that row
-    """
-
-    def __init__(self, config: Config, rows: int):
-        _check_rows(rows)
-        self.config = config
-        self.rows = rows
-        super().__init__(
-            {
-                "data": In(BankWrite(config, rows)),
-                "mask": In(BankWrite(config, rows)),
-                "row": In(range(rows)),
-                "take": In(1),
-                "words": Out(data.ArrayLayout(config.format.word_bits, config.lanes)),
-            }
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        for bank in range(self.config.lanes):
-            data_word = self._memory(m, f"data{bank}", self.data, bank)
-            mask_word = self._memory(m, f"mask{bank}", self.mask, bank)
-            is_mask = Signal(self.rows, name=f"is_mask{bank}")
-            m.d.comb += self.words[bank].eq(
-                Mux(is_mask.bit_select(self.row, 1), mask_word, data_word)
-            )
-            for row in range(self.rows):
-                with m.If(
-                    self.mask.enable[bank] & (bank_row(self.mask.row, self.mask.start, bank) == row)
-                ):
-                    m.d.sync += is_mask[row].eq(1)
-                with m.Elif(self.take & (self.row == row)):
-                    m.d.sync += is_mask[row].eq(0)
-        return m
-
-    def _memory(self, m, name, write, bank):
-        memory = Memory(shape=self.config.format.word_bits, depth=self.rows, init=[])
-        m.submodules[name] = memory
-        port, read = memory.write_port(), memory.read_port(domain="comb")
-        m.d.comb += [
-            port.en.eq(write.enable[bank]),
-            port.addr.eq(bank_row(write.row, write.start, bank)),
-            port.data.eq(write.words[bank]),
-            read.addr.eq(self.row),
-        ]
-        return read.data
-
-
-def bank_row(row: Value, start: Value, bank: int) -> Value:
-    """Row of ``bank`` in a run of consecutive words that begins at ``row`` in bank ``start``."""
-    if bank == (1 << len(start)) - 1:
-        return row
-    return (row + (bank < start))[: len(row)]
+    def __init__(self, config: Config):
+        super().__init__({"count": config.lanes.bit_length(), "last": 1, "ragged": 1})
 
 
 class StreamRing(wiring.Component):
-    """Ring of rows that holds the stream's beats, read at any word.
+    """Ring of rows that holds the stream's beats, a bank per lane; a packet begins in a new row.
 
-    A bank per lane. Each of two readers sees ``lanes`` consecutive words from any place on, every
-    bank giving its row combinationally. A packet begins in a row of its own.
+    Two readers see a word of each bank combinationally, each bank at a row of its own: as many
+    consecutive words as there are lanes, from any word on.
+
+    Throughput one beat a cycle, latency one cycle; ``i.ready`` comes from registers.
 
     Parameters
     ----------
     config : Config
         Lanes and word width.
     rows : int
-        Rows of the ring, a power of two.
+        Rows of the ring, at least 2.
 
     Members
     -------
     i : In stream of :class:`Beat`
-    row : Out, the row that the next beat is written to
-    ends_a, ends_b : Out streams of :class:`Ending`, in the order of the packets, one per reader
-    free : In, rows before this one are free
-    place_a, place_b : In, where the readers stand
-    bank_words_a, bank_words_b : Out, a word per bank
+    accept : Out, a beat is taken in, with ``tail`` and ``info``
+    tail : Out, index of the row that the next beat is written to
+    info : Out, :class:`RowInfo` of the beat at ``i``
+    free : In, a bit per row: the row is done with
+    is_full : Out, a bit per row: the row holds a beat
+    infos : Out, array of :class:`RowInfo`, per row
+    rows_a, rows_b : In, arrays of an index per bank
+    words_a, words_b : Out, arrays of a word per bank
     """
 
     def __init__(self, config: Config, rows: int):
-        _check_rows(rows)
+        if rows < 2:
+            raise ValueError(f"Number of rows must be at least 2, not {rows!r}")
         self.config = config
         self.rows = rows
-        place = Place(config, rows)
+        indices = data.ArrayLayout(range(rows), config.lanes)
         words = data.ArrayLayout(config.format.word_bits, config.lanes)
-        ending = stream.Signature(Ending(config, rows))
         super().__init__(
             {
                 "i": In(stream.Signature(Beat(config))),
-                "row": Out((rows - 1).bit_length() + 1),
-                "free": In((rows - 1).bit_length() + 1),
-                "ends_a": Out(ending),
-                "ends_b": Out(ending),
-                "place_a": In(place),
-                "place_b": In(place),
-                "bank_words_a": Out(words),
-                "bank_words_b": Out(words),
+                "accept": Out(1),
+                "tail": Out(range(rows)),
+                "info": Out(RowInfo(config)),
+                "free": In(rows),
+                "is_full": Out(rows),
+                "infos": Out(data.ArrayLayout(RowInfo(config), rows)),
+                "rows_a": In(indices),
+                "rows_b": In(indices),
+                "words_a": Out(words),
+                "words_b": Out(words),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         lanes, size = self.config.lanes, self.config.format.word_bytes
-        row_bits = (self.rows - 1).bit_length()
-        accept = Signal()
-        used = Signal(row_bits + 1)
+        beat, is_tail = self.i.payload, Signal(self.rows)
         m.d.comb += [
-            used.eq(self.row - self.free),
-            # A row stays empty, so that the words before a reader are always fewer than the ring
-            # holds and a place past the end of a packet can be told from them.
-            self.i.ready.eq(used != self.rows - 1),
-            accept.eq(self.i.valid & self.i.ready),
+            is_tail.eq(Cat(self.tail == index for index in range(self.rows))),
+            self.i.ready.eq((is_tail & ~self.is_full).any()),
+            self.accept.eq(self.i.valid & self.i.ready),
         ]
-        with m.If(accept):
-            m.d.sync += self.row.eq(self.row + 1)
+        with m.If(self.accept):
+            m.d.sync += self.tail.eq(add_row(m, self.tail, 1, self.rows))
+        for index in range(self.rows):
+            with m.If(self.accept & is_tail[index]):
+                m.d.sync += [self.is_full[index].eq(1), self.infos[index].eq(self.info)]
+            with m.Elif(self.free[index]):
+                m.d.sync += self.is_full[index].eq(0)
 
+        whole = Cat(beat.keep[lane * size :][:size].all() for lane in range(lanes))
+        m.d.comb += [
+            self.info.last.eq(beat.last),
+            self.info.count.eq(Mux(beat.last, count_thermometer(whole), lanes)),
+            self.info.ragged.eq(beat.last & (beat.keep[::size] & ~whole).any()),
+        ]
         for bank in range(lanes):
             memory = Memory(shape=self.config.format.word_bits, depth=self.rows, init=[])
             m.submodules[f"bank{bank}"] = memory
             write = memory.write_port()
             m.d.comb += [
-                write.en.eq(accept),
-                write.addr.eq(self.row),
-                write.data.eq(self.i.payload.words[bank]),
+                write.en.eq(self.accept),
+                write.addr.eq(self.tail),
+                write.data.eq(beat.words[bank]),
             ]
-            for place, words in (
-                (self.place_a, self.bank_words_a),
-                (self.place_b, self.bank_words_b),
-            ):
+            for rows, words in ((self.rows_a, self.words_a), (self.rows_b, self.words_b)):
                 read = memory.read_port(domain="comb")
-                m.d.comb += [
-                    read.addr.eq(bank_row(place.row, place.lane, bank)),
-                    words[bank].eq(read.data),
-                ]
-
-        keep = self.i.payload.keep
-        whole = Cat(keep[lane * size :][:size].all() for lane in range(lanes))
-        next_row = Signal.like(self.row)
-        ending = Signal(Ending(self.config, self.rows))
-        m.d.comb += [
-            next_row.eq(self.row + 1),
-            ending.place.lane.eq(count_thermometer(whole)),
-            ending.place.row.eq(Mux(whole[-1], next_row, self.row)),
-            ending.next_row.eq(next_row),
-            ending.ragged.eq((keep[::size] & ~whole).any()),
-        ]
-        for name, ends in (("ends_a", self.ends_a), ("ends_b", self.ends_b)):
-            m.submodules[name] = queue = Queue(Ending(self.config, self.rows), self.rows)
-            wiring.connect(m, queue.o, wiring.flipped(ends))
-            m.d.comb += [
-                queue.i.valid.eq(accept & self.i.payload.last),
-                queue.i.payload.eq(ending),
-            ]
+                m.d.comb += [read.addr.eq(rows[bank]), words[bank].eq(read.data)]
         return m
 
 
-def available_words(m, config, rows, row, ending, place):
-    """Words from ``place`` on that are in the ring and of this packet; negative past its end."""
-    limit = Signal(Place(config, rows))
-    with m.If(ending.valid):
-        m.d.comb += limit.eq(ending.payload.place)
-    with m.Else():
-        m.d.comb += limit.row.eq(row)
-    available = Signal(signed(len(limit.as_value())))
-    m.d.comb += available.eq(limit.as_value() - place.as_value())
-    return available
-
-
-def _check_rows(rows: int) -> None:
-    if rows < 2 or rows & (rows - 1):
-        raise ValueError(f"Number of rows must be a power of two of at least 2, not {rows!r}")
+def add_row(m: Module, row: Value, step: Value | int, rows: int) -> Value:
+    """Index of the row ``step`` rows on in a ring, step by step of its bits where it is a value."""
+    if not isinstance(step, int):
+        for bit, is_set in enumerate(step):
+            further = add_row(m, row, (1 << bit) % rows, rows)
+            moved = Signal(range(rows), name=f"moved{bit}")
+            m.d.comb += moved.eq(Mux(is_set, further, row))
+            row = moved
+        return row
+    moved = Signal(range(rows), name="moved")
+    m.d.comb += moved.eq(Mux(row >= rows - step, row - (rows - step), row + step) if step else row)
+    return moved
