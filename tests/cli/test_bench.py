@@ -6,6 +6,7 @@ import pytest
 
 from cdma.cli import bench
 from cdma.errors import UserError
+from cdma.sim import tools
 
 
 def run(*arguments) -> int:
@@ -33,6 +34,11 @@ def test_json(capsys):
         if row["times_zlib"] is not None:
             assert 0 < row["peak_times_array"] < 10
     assert all(f"bench: {name}\n" in output.err for name in rows)
+    cocotb, compiled = result["rtl"]
+    assert cocotb["cycles"] == compiled["cycles"] > (1 << 20) / 32
+    assert cocotb["times_cocotb"] is None
+    assert compiled["times_cocotb"] == pytest.approx(compiled["mb_per_s"] / cocotb["mb_per_s"])
+    assert compiled["times_cocotb"] > 10  # of one MiB, most of which is starting the simulator
 
 
 def test_table(capsys):
@@ -40,6 +46,15 @@ def test_table(capsys):
     out = capsys.readouterr().out
     assert out.startswith("1 MiB of fp32 at density 0.5: ratio 1.8")
     assert re.search(r"^decompress +[\d,.]+ +[\d.,]+ +[\d.]+$", out, re.MULTILINE)
+    assert re.search(r"^compressor 8x32, compiled +[\d,]+ +[\d.,]+ +[\d.]+$", out, re.MULTILINE)
+
+
+def test_rtl_is_left_out_without_its_tools(capsys, monkeypatch):
+    monkeypatch.setattr(tools, "SIMULATORS", ())
+    assert run("--mib", "1", "--json") == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["rtl"] == []
+    assert "bench: RTL left out: " in output.err
 
 
 @pytest.mark.parametrize(

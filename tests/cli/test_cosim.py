@@ -79,6 +79,22 @@ def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
     assert told["stream_bytes"] == compress(np.load(tensor)).size
 
 
+@pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
+def test_fast_tells_the_same(report, tensor, tmp_path, unit):
+    command = ["cosim", tensor, "--lanes", 4, "--unit", unit, "--stall", "sink=bernoulli:0.3"]
+    told = report(*command)
+    fast = report(*command, "--sim", "fast", "-o", tmp_path / "out.bin")
+    assert fast == {**told, "simulator": "fast"}
+    words = np.load(tensor)
+    expected = compress(words).tobytes() if unit == "compressor" else words.tobytes()
+    assert (tmp_path / "out.bin").read_bytes() == expected
+
+
+def test_fast_names_the_difference(spoiled, tensor, capsys):
+    assert main(["cosim", str(tensor), "--lanes", "4", "--sim", "fast"]) == 1
+    assert "packet 0: byte 0 (beat 0) is 0x" in capsys.readouterr().err
+
+
 def test_stalls_and_seed(report, tensor):
     command = ["cosim", tensor, "--lanes", 4, "--stall", "bernoulli:0.5", "--stall", "source=never"]
     runs = [report(*command, "--seed", seed) for seed in (1, 1, 2)]

@@ -1,0 +1,64 @@
+"""``cdma fuzz``."""
+
+import re
+
+import pytest
+
+from cdma.cli.main import main
+from cdma.hdl import emit
+
+SMALL = ("--lanes", "4", "--word-bits", "16")
+
+
+def test_help_has_an_example(helped):
+    assert "\nexample:\n  cdma fuzz " in helped("fuzz")
+
+
+def test_report(report):
+    rows = report("fuzz", *SMALL, "--packets", 600, "--seed", 3)
+    assert [row["unit"] for row in rows] == ["compressor", "decompressor", "roundtrip"]
+    assert [row["packets"] for row in rows][::2] == [1000, 1000]
+    assert rows[1]["malformed"] >= 600
+    assert sum(rows[1]["errors"].values()) == rows[1]["packets"]
+    for row in rows:
+        assert (row["config"], row["seed"], row["verdict"]) == ("4x16", 3, "as it should be")
+        assert (row["problem"], row["replay"]) == ("", None)
+        assert row["cycles"] > row["packets"]
+
+
+def test_table_and_progress(capsys):
+    assert main(["fuzz", *SMALL, "--packets", "1", "--unit", "compressor"]) == 0
+    out, _ = capsys.readouterr()
+    assert re.search(r"^compressor +4x16 +500 +- +1 +[\d,]+ .* as it should be$", out, re.M)
+
+
+def test_failure_names_what_replays_it(capsys, monkeypatch):
+    generate = emit.verilog
+    flip = (r"assign m_axis_tdata = (.*?);", r"assign m_axis_tdata = (\1) ^ 1;")
+    monkeypatch.setattr(emit, "verilog", lambda *args: re.sub(*flip, generate(*args)))
+    assert main(["fuzz", *SMALL, "--unit", "compressor", "--packets", "1", "--seed", "9"]) == 1
+    out, err = capsys.readouterr()
+    assert "failed" in out
+    told, replay = err.splitlines()[-2:]
+    where = r"cdma fuzz: compressor 4x16, batch 0 \(seed \d+\): m_axis: a byte that is not kept "
+    assert re.match(where, told)
+    command = (
+        "cdma fuzz --unit compressor --lanes 4 --word-bits 16 --block-words 32 --seed 9 --batch 0"
+    )
+    assert replay == f"replay: {command}"
+    assert main(command.split()[1:]) == 1
+    assert capsys.readouterr().err.splitlines()[-2:] == [told, replay]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--packets", "0"], "--packets must be 1 or more, not 0"),
+        (["--seed", "-1"], "--seed must be 0 or more, not -1"),
+        (["--batch", "-1"], "--batch must be 0 or more, not -1"),
+        (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
+        (["--unit", "squeezer"], "invalid choice: 'squeezer'"),
+    ],
+)
+def test_mistakes(refuse, options, told):
+    assert told in refuse("fuzz", *options)
