@@ -15,7 +15,7 @@ UNITS = ("compressor", "decompressor")
 EPILOG = """\
 The unit is mapped as cdma synth maps it, and its netlist of cells runs in Icarus Verilog; what left
 it is compared with the golden model. Energy comes from the changes of every net and the tables of
-the Liberty file, without wires and without a clock tree: docs/performance.md has the model. Power is
+the Liberty file, without wires and without a clock tree (docs/performance.md). Power is
 given at the clock that OpenSTA finds, and left out without it.
 
 example:
@@ -108,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
         print(table(records))
     wrong = [record["unit"] for record in records if not record["is_equal"]]
     for unit in wrong:
-        print(f"cdma power: {unit}: the netlist gave another output than the golden model")
+        message = f"cdma power: {unit}: the netlist gave another output than the golden model"
+        print(message, file=sys.stderr)
     return int(bool(wrong))
 
 

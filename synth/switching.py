@@ -98,7 +98,7 @@ def simulate(
 
 
 def count(vcd: str, ends: Sequence[int]) -> list[dict[str, int]]:
-    """Changes of every one-bit net before each of the times ``ends``, since the one before.
+    """Changes of every net (wires ``n1``, ``n2``, ...) before each of the times ``ends``, since the one before.
 
     Values at the start of the dump and changes from or to an unknown value do not count.
     """
@@ -117,7 +117,7 @@ def count(vcd: str, ends: Sequence[int]) -> list[dict[str, int]]:
             while len(windows) <= len(ends) and int(code) >= ends[len(windows) - 1]:
                 windows.append({})
     windows += [{} for _ in ends]
-    names = re.findall(r"\$var wire 1 (\S+) (\S+) \$end", head)
+    names = re.findall(r"\$var wire 1 (\S+) (n\d+) \$end", head)
     return [
         {name: window[code] for code, name in names if code in window}
         for window in windows[: len(ends)]
@@ -176,11 +176,11 @@ _DRIVE = """\
     aresetn = 0;
   end
   always #HALF aclk = ~aclk;
+  always @(negedge aclk) if (cycle == 16) #1 $dumpvars(1, netlist);
   always @(posedge aclk) begin
     cycle <= cycle + 1;
     aresetn <= cycle >= 8;
     started <= cycle >= 16 + IDLE;
-    if (cycle == 16) $dumpvars(1, netlist);
     if (cycle == 16 + IDLE) $display("first %0d", $time);
     if (s_axis_tvalid && s_axis_tready) index <= index + 1;
     if (aresetn && m_axis_tvalid && !ended) begin

@@ -1,5 +1,7 @@
 """A unit and a cell library small enough that the real tools answer in seconds."""
 
+import shutil
+
 import pytest
 
 from cdma.hdl.config import Config
@@ -34,6 +36,23 @@ def _arc(related: str, sense: str = "negative_unate", kind: str = "") -> str:
     return f'timing() {{ related_pin : "{related}"; {how} {tables} }}'
 
 
+def _energy(rise: float, fall: float, related: str = "") -> str:
+    """Energy of a change: at load 0, and twice that at the largest load of the table."""
+    if related:
+        points = 'index_1("0.01, 0.2"); index_2("0.0, 0.1");'
+        tables = (f'"{e}, {2 * e}", "{e}, {2 * e}"' for e in (rise, fall))
+        template, related = "energies", f'related_pin : "{related}";'
+    else:
+        points = 'index_1("0.01, 0.2");'
+        tables = (f'"{e}, {e}"' for e in (rise, fall))
+        template = "own_energies"
+    rising, falling = tables
+    return (
+        f"internal_power() {{ {related} rise_power({template}) {{ {points} values({rising}); }} "
+        f"fall_power({template}) {{ {points} values({falling}); }} }}"
+    )
+
+
 def _input(name: str, more: str = "") -> str:
     return f"pin({name}) {{ direction : input; capacitance : 0.001; {more} }}"
 
@@ -48,7 +67,11 @@ def _output(name: str, function: str, arcs: str) -> str:
 def _gate(name: str, area: float, inputs: str, function: str, sense: str) -> str:
     arcs = " ".join(_arc(pin, sense) for pin in inputs)
     pins = " ".join(_input(pin) for pin in inputs)
-    return f"cell({name}) {{ area : {area}; {pins} {_output('Y', function, arcs)} }}"
+    arcs += " ".join(_energy(0.003, 0.001, pin) for pin in inputs)
+    return (
+        f"cell({name}) {{ area : {area}; cell_leakage_power : 5.0; "
+        f"{pins} {_output('Y', function, arcs)} }}"
+    )
 
 
 def _setup(kind: str) -> str:
@@ -67,6 +90,11 @@ LIBRARY = "\n".join(
         'time_unit : "1ns"; voltage_unit : "1V"; current_unit : "1mA";',
         'pulling_resistance_unit : "1kohm"; leakage_power_unit : "1nW";',
         "capacitive_load_unit(1, pf); nom_voltage : 1.0; nom_temperature : 25; nom_process : 1;",
+        "default_max_transition : 0.5;",
+        "power_lut_template(energies) { variable_1 : input_transition_time;",
+        'variable_2 : total_output_net_capacitance; index_1("0.01, 0.2"); index_2("0.0, 0.1"); }',
+        "power_lut_template(own_energies) { variable_1 : input_transition_time;",
+        'index_1("0.01, 0.2"); }',
         "lu_table_template(slopes) { variable_1 : input_net_transition;",
         "variable_2 : total_output_net_capacitance;",
         'index_1("0.01, 0.2"); index_2("0.001, 0.1"); }',
@@ -78,10 +106,11 @@ LIBRARY = "\n".join(
         _gate("NAND2", 2.5, "AB", "(A B)'", "negative_unate"),
         _gate("NAND2BIG", 5.0, "AB", "!(A & B)", "negative_unate"),
         _gate("NOR2", 2.5, "AB", "!A * !B", "negative_unate"),
-        'cell(DFF) { area : 10.0; ff(IQ, IQN) { clocked_on : "CK"; next_state : "D"; }',
-        _input("CK", "clock : true;"),
-        _input("D", _setup("setup_rising") + _setup("hold_rising")),
-        _output("Q", "IQ", _arc("CK", kind="rising_edge")),
+        "cell(DFF) { area : 10.0; cell_leakage_power : 20.0;",
+        'ff(IQ, IQN) { clocked_on : "CK"; next_state : "D"; }',
+        _input("CK", "clock : true;" + _energy(0.010, 0.006)),
+        _input("D", _setup("setup_rising") + _setup("hold_rising") + _energy(0.002, 0.002)),
+        _output("Q", "IQ", _arc("CK", kind="rising_edge") + _energy(0.005, 0.005, "CK")),
         "} }",
     ]
 )
@@ -91,6 +120,12 @@ LIBRARY = "\n".join(
 def tiny() -> Design:
     """Design that adds up words of 16 bits."""
     return Design("tiny", Config.of(2, 8), "tiny", TINY)
+
+
+@pytest.fixture(scope="session")
+def library_text() -> str:
+    """A cell library in Liberty format."""
+    return LIBRARY
 
 
 @pytest.fixture
@@ -119,3 +154,12 @@ def calls(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(tools, "execute", counting)
     return names
+
+
+@pytest.fixture
+def iverilog() -> str:
+    """Path of Icarus Verilog; the test is skipped without it."""
+    path = shutil.which("iverilog")
+    if path is None:
+        pytest.skip("Icarus Verilog is not installed (apt-get install iverilog)")
+    return path
