@@ -146,7 +146,8 @@ def analyze_all(tasks, args: argparse.Namespace) -> tuple[list[dict], dict[str, 
         if outcome.error is None:
             records += outcome.value
             continue
-        if not isinstance(outcome.error, UserError):  # a fault of this program: show where
+        if not isinstance(outcome.error, UserError | MemoryError | OSError):
+            # A fault of this program: show where.
             traceback.print_exception(outcome.error)
         failures[task.name] = str(outcome.error) or type(outcome.error).__name__
     return records, failures

@@ -1,11 +1,14 @@
 """Where a sweep's tasks run: processes of this machine, or the workers of a Dask cluster."""
 
+import os
+import re
 import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from threading import Thread
 
 from cdma.errors import UserError, require
 
@@ -13,6 +16,9 @@ from cdma.errors import UserError, require
 PATIENCE = 60
 _CONNECT_SECONDS = 10
 _CHECK_SECONDS = 2
+
+#: With or without a protocol of Dask's: others it takes seconds to refuse.
+_ADDRESS = re.compile(r"((tcp|tls|wss?|ucx)://)?[^\s/]+:\d+")
 
 _counter = None
 
@@ -52,6 +58,8 @@ class ProcessPool:
         # Not forked: the parent may have threads, whose locks a fork would copy.
         self._context = get_context("spawn")
         self._counter = self._context.Value("q", 0)
+        # Nothing is ever sent: its end is the end of this pool, or of this process.
+        self._listener, self._lifeline = self._context.Pipe(duplex=False)
         self._executor = self._open()
 
     @property
@@ -72,19 +80,31 @@ class ProcessPool:
         """Processes are replaced when they are needed, so nothing is ever lost for good."""
 
     def close(self) -> None:
-        """Give up what has not begun, and wait for what has."""
-        self._executor.shutdown(cancel_futures=True)
+        """End the processes, whatever they are at."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._lifeline.close()
+        self._executor.shutdown()
+        self._listener.close()
 
     def _open(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            self.capacity, self._context, initializer=_begin, initargs=(self._counter,)
+            self.capacity,
+            self._context,
+            initializer=_begin,
+            initargs=(self._counter, self._listener),
         )
 
 
-def _begin(counter) -> None:
+def _begin(counter, listener) -> None:
     global _counter
     _counter = counter
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt ends it without a word
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's to end this process
+    Thread(target=_end_with, args=(listener,), daemon=True).start()
+
+
+def _end_with(listener) -> None:
+    listener.poll(None)
+    os._exit(0)
 
 
 class ClusterPool:
@@ -103,7 +123,7 @@ class ClusterPool:
     Raises
     ------
     UserError
-        When no scheduler answers there, or Dask is not installed.
+        When it is no address, no scheduler answers there, or Dask is not installed.
     """
 
     capacity = 1 << 30
@@ -112,6 +132,10 @@ class ClusterPool:
 
     def __init__(self, address: str):
         distributed = require("distributed", extra="cluster", verb="--scheduler")
+        if not _ADDRESS.fullmatch(address):
+            raise UserError(
+                f"scheduler must be an address such as tcp://host:8786, not {address!r}"
+            )
         self.crashes = (distributed.scheduler.KilledWorker,)
         self._address = address
         try:

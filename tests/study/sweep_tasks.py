@@ -49,3 +49,8 @@ def wait_for(marker):
     while not Path(marker).exists():
         time.sleep(0.01)
     return sys.executable
+
+
+def tell_and_wait(file):
+    Path(file).write_text(str(os.getpid()))
+    time.sleep(600)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -130,12 +131,51 @@ def test_progress_of_a_cluster_counts_tasks(tasks, cluster):
     assert told[-1] == len(NUMBERS)
 
 
-def test_leaving_early_ends_the_processes(tasks):
-    outcomes = sweep(tasks.square, [Task(str(n), n) for n in range(1000)], jobs=2)
-    pid = next(outcomes).value[1]
+def test_leaving_early_ends_what_runs(tasks, tmp_path):
+    endless = Task("endless", str(tmp_path / "never"))
+    outcomes = sweep(tasks.wait_for, [Task("done", __file__), endless], jobs=2)
+    assert next(outcomes).error is None
+    start = time.monotonic()
     outcomes.close()
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_processes_end_with_their_parent(tasks, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, sweep_tasks\n"
+        "from cdma.study.sweep import Task, sweep\n"
+        "if __name__ == '__main__':\n"
+        "    list(sweep(sweep_tasks.tell_and_wait, [Task('a', sys.argv[1])], jobs=1))\n"
+    )
+    told = tmp_path / "pid"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    parent = subprocess.Popen([sys.executable, script, told], env=environment)
+    try:
+        child = _within(30, lambda: int(told.read_text() or 0) if told.exists() else 0)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert _within(10, lambda: not _is_running(child))
+
+
+def _within(seconds, condition):
+    """What the condition gives, once it gives something."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("nothing happened")
+
+
+def _is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_no_scheduler(tasks, monkeypatch):
@@ -143,6 +183,13 @@ def test_no_scheduler(tasks, monkeypatch):
     monkeypatch.setattr(pools, "_CONNECT_SECONDS", 0.3)
     with pytest.raises(UserError, match=r"^tcp://127.0.0.1:1: no Dask scheduler answers there"):
         list(sweep(tasks.square, NUMBERS, scheduler="tcp://127.0.0.1:1"))
+
+
+@pytest.mark.parametrize("address", ["", "host", "tcp://", "http://host:1", "tcp://host"])
+def test_refuses_what_is_no_address(tasks, address):
+    pytest.importorskip("distributed")
+    with pytest.raises(UserError, match=rf"^scheduler must be an address .*, not '{address}'$"):
+        list(sweep(tasks.square, NUMBERS, scheduler=address))
 
 
 def test_without_dask(tasks, monkeypatch):
