@@ -26,8 +26,8 @@ _counter = None
 def advance(weight: int) -> None:
     """Tell, from within a running task, how much of its weight has been done since last told."""
     if _counter is not None:
-        with _counter.get_lock():
-            _counter.value += weight
+        # Without a lock, which a process that is killed could keep: an addition may get lost.
+        _counter.value += weight
 
 
 class PoolLostError(UserError):
@@ -57,7 +57,7 @@ class ProcessPool:
         self.capacity = jobs
         # Not forked: the parent may have threads, whose locks a fork would copy.
         self._context = get_context("spawn")
-        self._counter = self._context.Value("q", 0)
+        self._counter = self._context.RawValue("q", 0)
         # Nothing is ever sent: its end is the end of this pool, or of this process.
         self._listener, self._lifeline = self._context.Pipe(duplex=False)
         self._executor = self._open()

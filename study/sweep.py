@@ -84,13 +84,15 @@ def sweep(
     UserError
         When there is no such scheduler, or Dask is not installed.
     """
-    ended = 0
+    ended = told = 0
     total = sum(task.weight for task in tasks)
     with closing(ProcessPool(jobs) if scheduler is None else ClusterPool(scheduler)) as pool:
 
         def report():
+            nonlocal told
+            told = max(told, ended, min(total, pool.advanced))
             if progress:
-                progress(min(total, max(ended, pool.advanced)))
+                progress(told)
 
         lost = []
         for outcome in _run(pool, function, tasks, pool.capacity, report):
