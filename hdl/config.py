@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from cdma.golden.format import Format
 
 LANES = (2, 4, 8, 16, 32, 64)
-MOST_BLOCK_WORDS = 1024  # a block waits in the unit's ring; far longer ones are memories, not rings
+MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
+MOST_MASK_BEATS = 2  # a mask goes whole beside its block's first beat
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class Config:
     lanes : int
         Words in a beat: a power of two from 2 to 64 that divides the block length.
     format : Format
-        Word width and block length of the stream; the block has at most 1024 words.
+        Word width and block length of the stream; the block has at most 1024 words, its mask at
+        most two beats.
 
     Raises
     ------
@@ -44,6 +46,12 @@ class Config:
             raise ValueError(
                 f"Number of lanes must divide the block length {self.format.block_words}, "
                 f"not {self.lanes!r}"
+            )
+        most_mask_words = MOST_MASK_BEATS * self.lanes
+        if self.format.mask_words > most_mask_words:
+            raise ValueError(
+                f"Mask of a block must be at most {MOST_MASK_BEATS} beats, {most_mask_words} words "
+                f"for {self.lanes} lanes, not {self.format.mask_words!r} words"
             )
 
     @classmethod

@@ -34,7 +34,7 @@ def test_sizes_that_follow(arguments, name, beat_bits, beat_bytes, block_beats):
 
 @pytest.mark.parametrize("lanes", LANES)
 def test_every_number_of_lanes_is_allowed(lanes):
-    assert Config.of(lanes, 8, 64).block_beats == 64 // lanes
+    assert Config.of(lanes, 32, 64).block_beats == 64 // lanes
 
 
 def test_named_configurations_carry_their_names():
@@ -82,7 +82,20 @@ def test_format_refuses_for_itself():
 
 
 def test_block_too_long_for_hardware():
-    assert Config.of(8, 32, 1024).block_beats == 128
+    assert Config.of(16, 32, 1024).block_beats == 64
     message = "^Block length of hardware must be at most 1024 words, not 1056$"
     with pytest.raises(ValueError, match=message):
-        Config.of(8, 32, 1056)
+        Config.of(16, 32, 1056)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "word_bits", "longest"), [(2, 8, 32), (4, 16, 128), (8, 32, 512), (2, 64, 256)]
+)
+def test_mask_longer_than_two_beats(lanes, word_bits, longest):
+    assert Config.of(lanes, word_bits, longest).format.mask_words == 2 * lanes
+    message = (
+        f"^Mask of a block must be at most 2 beats, {2 * lanes} words for {lanes} lanes, "
+        f"not {2 * lanes + 2} words$"
+    )
+    with pytest.raises(ValueError, match=message):
+        Config.of(lanes, word_bits, longest + 2 * word_bits)
