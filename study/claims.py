@@ -71,8 +71,7 @@ def ratio_claims(records: Sequence[dict]) -> list[Claim]:
             f"ZV compresses {RATIO}x on average",
             f"the mean of the networks' ratios is at least {RATIO}",
             {"all": Part("", average >= RATIO)},
-            f"{average:.2f}x, networks from {min(r[ZV] for r in ratios.values()):.2f}x "
-            f"to {max(r[ZV] for r in ratios.values()):.2f}x",
+            f"{average:.2f}x, networks {_range([r[ZV] for r in ratios.values()], '.2f', 'x')}",
         ),
         Claim(
             f"ZV compresses up to {MAXIMUM}x",
@@ -145,13 +144,13 @@ def _first_layer(networks: dict[str, list[Layer]]) -> Claim:
     for name, layers in networks.items():
         densities = list(layers[0].densities.values())
         near = all(abs(density - FIRST_DENSITY) <= MARGIN for density in densities)
-        parts[name] = Part(", ".join(f"{density:.0%}" for density in densities), near)
+        parts[name] = Part(_range(densities, ".0%"), near)
     every = [d for layers in networks.values() for d in layers[0].densities.values()]
     return Claim(
         f"The first convolution has a density of about {FIRST_DENSITY:.0%} all through training",
         f"at every step within {MARGIN * 100:.0f} points of that",
         parts,
-        f"{min(every):.0%} to {max(every):.0%}" if every else "",
+        _range(every, ".0%") if every else "",
     )
 
 
@@ -178,17 +177,20 @@ def _course(networks: dict[str, list[Layer]]) -> Claim:
     for name, layers in networks.items():
         steps = steps_of(layers)
         known = [it for it in layers if not it.is_pool and all(s in it.densities for s in steps)]
-        if known:
-            course = [mean(layer.densities[step] for layer in known) for step in steps]
-            has_fallen, has_returned = course[1] < course[0], course[-1] > min(course)
-            figure = ", ".join(f"{density:.1%}" for density in course)
-            parts[name] = Part(figure, has_fallen and has_returned)
-            falls += has_fallen
-            returns += has_returned
+        if not known:
+            continue
+        course = {step: mean(layer.densities[step] for layer in known) for step in steps}
+        first, last = course[steps[0]], course[steps[-1]]
+        lowest = min(course, key=course.get)
+        is_early = lowest <= (steps[0] + steps[-1]) / 2
+        figure = f"{first:.1%}, lowest {course[lowest]:.1%} at {lowest:g}, last {last:.1%}"
+        parts[name] = Part(figure, is_early and first > course[lowest] < last)
+        falls += first > course[lowest]
+        returns += last > course[lowest]
     return Claim(
         "Density falls early in training and creeps back",
-        "the mean of the ReLU layers is lower at the second step than at the first, and at the "
-        "last one higher than at its lowest",
+        "the mean of the ReLU layers is lowest in the first half of the steps, below that of the "
+        "first and of the last step",
         parts,
         f"falls in {falls} of {len(parts)}, creeps back in {returns}" if parts else "",
     )
@@ -212,3 +214,8 @@ def _depth(networks: dict[str, list[Layer]]) -> Claim:
         if halves
         else "",
     )
+
+
+def _range(values: Sequence[float], fmt: str, unit: str = "") -> str:
+    ends = dict.fromkeys(f"{value:{fmt}}{unit}" for value in (min(values), max(values)))
+    return " to ".join(ends)

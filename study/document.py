@@ -17,6 +17,8 @@ from cdma.study.tables import TITLES
 
 PAPER_NETWORKS = ("AlexNet", "OverFeat", "NiN", "VGG", "SqueezeNet", "GoogLeNet")
 PREFIX = "study_"
+#: Steps of training that a table shows.
+_COLUMNS = 6
 _NAMES = {RL: "RL", ZV: "ZV", ZL: "ZL"}
 
 INTRODUCTION = """\
@@ -112,7 +114,7 @@ def _networks(records: Sequence[dict], given: int) -> str:
             "tensors": len(found),
             "images": max(axis(record, "N") for record in found),
             "map": "{} x {}".format(*max((axis(r, "H"), axis(r, "W")) for r in found)),
-            "stages": ", ".join(dict.fromkeys(record["stage"] for record in found)) or "unknown",
+            "stages": _stages(found) or "unknown",
             "mode": ", ".join(dict.fromkeys(record["mode"] for record in found)) or "unknown",
             "about": found[0]["about"] or "unknown",
         }
@@ -203,8 +205,7 @@ def _formats(records: Sequence[dict]) -> str:
     columns |= {name: TITLES[name] for name in (*("zvc32", "zvc16", "zvc8", RL, ZL), "bound")}
     return "\n".join(
         [
-            "The same layers with elements of other formats, in NCHW. ZVC does best with words as",
-            "wide as an element. Narrower elements leave less to gain: the mask stays one bit.\n",
+            "The same layers with elements of other formats, in NCHW:\n",
             _markdown(rows, columns),
         ]
     )
@@ -229,7 +230,7 @@ def _densities(records: Sequence[dict], claims: Sequence[Claim], shown: dict[str
         _picture(shown, "density-layers", "Density by layer"),
     ]
     for network, layers in networks.items():
-        steps = steps_of(layers)
+        steps = _some(steps_of(layers))
         if len(steps) > 1:
             rows = [
                 {"layer": layer.name} | {s: f"{d:.1%}" for s, d in layer.densities.items()}
@@ -244,6 +245,20 @@ def _densities(records: Sequence[dict], claims: Sequence[Claim], shown: dict[str
 def _part(claim: Claim, network: str) -> str:
     part = claim.parts.get(network)
     return "-" if part is None else f"{part.figure}: {'holds' if part.holds else 'does not hold'}"
+
+
+def _stages(records: Iterable[dict]) -> str:
+    stages = list(dict.fromkeys(r["stage"] for r in sorted(records, key=lambda r: r["step"] or 0)))
+    if len(stages) <= _COLUMNS:
+        return ", ".join(stages)
+    return f"{stages[0]} to {stages[-1]}, {len(stages)} in all"
+
+
+def _some(steps: list[float]) -> list[float]:
+    """First, last and some of those between, as many as a table has room for."""
+    if len(steps) <= _COLUMNS:
+        return steps
+    return [steps[round(at * (len(steps) - 1) / (_COLUMNS - 1))] for at in range(_COLUMNS)]
 
 
 def _paper_name(network: str) -> str | None:

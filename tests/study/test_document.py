@@ -72,6 +72,22 @@ def test_other_formats_are_told_of_the_layers_that_all_have(records, tmp_path):
     assert [row[:2] for row in rows] == [["float32", "3"], ["fp16", "3"]]
 
 
+def test_many_steps_are_told_in_few_columns(records, tmp_path):
+    many = [
+        {**r, "step": r["step"] + 100 * turn, "stage": f"{r['stage']}.{turn}", "digest": str(turn)}
+        | {"tensor": f"{turn} {r['tensor']}"}
+        for r in records
+        if r["layout"] != "NC" and not r["is_pool"]
+        for turn in range(5)
+    ]
+    document.write(many, tmp_path)
+    text = (tmp_path / "study.md").read_text()
+    assert "step 0.0 to step 20.4, 15 in all" in text
+    (head, *_) = rows_of(text, "AlexNet-toy | step")
+    assert len(head) == 7
+    assert (head[1], head[-1]) == ("step 0.0", "step 20.4")
+
+
 def test_copies_count_once(records, tmp_path, text):
     copies = [{**record, "tensor": "copy of " + record["tensor"]} for record in records]
     document.write([*records, *copies], tmp_path)
