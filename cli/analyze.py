@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from cdma.cli.progress import Bar
+from cdma.cli.tensors import NAMING
 from cdma.errors import UserError, require
 from cdma.files import make_folder, replacing
 
@@ -36,9 +37,7 @@ def add_parser(subparsers) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="file of tensors, FILE:KEY for one of them, folder"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help=f"{NAMING}; or a folder")
     parser.add_argument(
         "--algorithm",
         action="append",

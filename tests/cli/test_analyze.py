@@ -52,6 +52,21 @@ def test_report(tensors, report):
     assert whole["failures"] == {}
 
 
+@pytest.mark.parametrize("suffix", ["safetensors", "pt"])
+def test_files_of_pytorch(tmp_path, report, suffix):
+    torch = pytest.importorskip("torch")
+    tensor = torch.randn(2, 3, 8, 8).relu().to(torch.bfloat16)
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "pt":
+        torch.save({"relu1": tensor}, path)
+    else:
+        pytest.importorskip("safetensors.torch").save_file({"relu1": tensor}, path)
+    records = report("analyze", path)["records"]
+    assert {record["tensor"] for record in records} == {f"{path}:relu1"}
+    words = tensor.view(torch.int16).numpy()
+    assert [record["sizes"]["zvc16"] for record in records] == [len(compress(words))] * 3
+
+
 def test_table_csv_and_figures(tensors, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     folder, _ = tensors
