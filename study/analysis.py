@@ -3,6 +3,9 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
 
 from cdma.cli.tensors import load_tensor, split
 from cdma.study.chunks import CHUNK_BYTES
@@ -115,7 +118,7 @@ def analyze(job: Job) -> list[dict]:
     for layout in layouts:
         digest = hashlib.blake2b(digest_size=8)
         rtl = None
-        watchers = [_Progress(array.nbytes * len(layouts))]
+        watchers = [partial(_tell, array.nbytes * len(layouts))]
         if job.with_rtl:
             rtl = RtlCompressor(array.itemsize * 8, job.lanes)
             watchers.append(rtl.update)
@@ -135,11 +138,6 @@ def analyze(job: Job) -> list[dict]:
     return records
 
 
-class _Progress:
-    """Tells a sweep how much of a tensor's weight has been done, of ``size`` bytes to do."""
-
-    def __init__(self, size: int):
-        self._size = size
-
-    def __call__(self, words) -> None:
-        advance(WEIGHT * words.nbytes // self._size)
+def _tell(size: int, words: np.ndarray) -> None:
+    """Tell a sweep that a chunk of ``size`` bytes in all has been done."""
+    advance(WEIGHT * words.nbytes // size)
