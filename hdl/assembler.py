@@ -189,7 +189,7 @@ class Assembler(wiring.Component):
                 is_mask = Cat(t & w[bank] for t, w in zip(target, masks_in, strict=True)).any()
                 is_word = Cat(t & w[bank] for t, w in zip(target, words_in, strict=True)).any()
                 value = Mux(is_word, self.bank_words[bank], 0)
-                # Nothing lands in the first row unless it is, or gets, empty: no need to know which.
+                # Nothing lands in the first row unless it is empty or leaves.
                 moves = ~complete[0] if i == 0 else pop
                 if i == 0:
                     is_mask, value = masks_in[0][bank], self.bank_words[bank]

@@ -142,7 +142,7 @@ class MaskFetcher(wiring.Component):
         m.d.comb += [
             row.eq(Mux(place.lane < bank, before, index)) for bank, row in enumerate(self.bank_rows)
         ]
-        shifted = [*self.bank_words][1:] + [self.bank_words[0]]
+        shifted = [self.bank_words[(bank + 1) % lanes] for bank in range(lanes)]
         window = rotated(m, shifted, place.lane)
         whole = Signal()  # the mask was there in every read
         if reads == 1:
@@ -270,7 +270,8 @@ class MaskFetcher(wiring.Component):
         arriving = Signal.like(end)
         rows_in = Signal(number)  # number of the next row to come in
         closes = Signal()
-        m.submodules.ends = ends = Queue(end.shape(), self.rows - 1)
+        # The rows may all be packets, while those of a packet that was cut short are free already.
+        m.submodules.ends = ends = Queue(end.shape(), self.rows)
         m.d.comb += [
             closes.eq(accept & info.last),
             arriving.row.eq(rows_in + accept),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.butterfly import Routes, routes
 from cdma.hdl.config import Config
+from cdma.hdl.queue import Queue
 from cdma.hdl.ring import RowInfo, add_row
 
 
@@ -127,8 +128,8 @@ class PayloadReader(wiring.Component):
         lane_bits = lanes.bit_length() - 1
         skipped_rows = mask_words >> lane_bits  # that a mask goes on by, whatever its place
 
-        beat = Signal(Counted(config), reset_less=True)
-        beat_valid = Signal()
+        m.submodules.queue = queue = Queue(Counted(config), 2)
+        beat = queue.o.payload
         index = Signal(range(self.rows))  # of the row to read first
         lane = Signal(lane_bits)  # of the beat's first word
         is_past = Signal()  # the packet has no more rows; `index` is that of the next
@@ -137,28 +138,20 @@ class PayloadReader(wiring.Component):
 
         # Go when the words are there or will never be.
         ends_here = [row.is_there & row.info.last for row in seen]
+        may_read = [Signal(name=f"may_read{k}") for k in range(2)]  # up to that row
         behind = Signal(range(2 * lanes))  # the words' end, counted from the first row's start
-        needs_next = behind > lanes
         m.d.comb += [
             behind.eq(lane + beat.total),
             self.launch.eq(
                 self.enable
-                & beat_valid
-                & (
-                    is_past
-                    | Mux(
-                        needs_next,
-                        seen[1].is_there | ends_here[0],
-                        seen[0].is_there | (beat.total == 0),
-                    )
-                )
+                & queue.o.valid
+                & Mux(behind > lanes, may_read[1], may_read[0] | (beat.total == 0))
             ),
-            self.i.ready.eq(~beat_valid | self.launch),
+            queue.o.ready.eq(self.launch),
             self.mask.eq(beat.mask),
             self.routes.eq(routes(m, beat.ranks, lane)),
         ]
-        with m.If(self.i.ready):
-            m.d.sync += [beat.eq(self.i.payload), beat_valid.eq(self.i.valid)]
+        wiring.connect(m, wiring.flipped(self.i), queue.i)
 
         following = add_row(m, index, 1, self.rows)
         for bank in range(lanes):
@@ -170,64 +163,45 @@ class PayloadReader(wiring.Component):
             ]
 
         # Go on: behind the words, behind the mask of a block that begins with the next beat, and
-        # behind the packet when it ends.
-        most = 2 + skipped_rows if skipped_rows else 2  # rows that are passed in a cycle
+        # behind the packet when it ends. Whether the beat goes comes late and only selects.
+        most = 2 + skipped_rows  # rows that are passed in a cycle
         window = self._window(m, index, most + 2)
-        begins = Signal()  # the next beat has a mask before it
-        ends = self.launch & beat.last
-        passes = Signal(range(most + 1))
-        next_past = Signal()
-        next_lane = Signal(lane_bits)
+        comes = self.i.valid & self.i.payload.first
+        next_begins = Mux(queue.valid[1], queue.entries[1].first, comes)
         end_seen = is_past | ends_here[0] | ends_here[1]
-        m.d.comb += begins.eq(self.i.ready & self.i.valid & self.i.payload.first)
         to_end = Mux(is_past, 0, Mux(ends_here[0], 1, 2))
-        stops = draining & ends_here[0] | ends & end_seen
-        with m.If(stops):
-            starts = Mux(draining & beat_valid, beat.first, begins)
-            m.d.comb += next_lane.eq(Mux(starts, mask_words % lanes, 0))
-            if skipped_rows:
-                skip = _until_last(m, window, to_end, Mux(starts, skipped_rows, 0), "skip")
-                m.d.comb += [passes.eq(to_end + skip.rows), next_past.eq(skip.meets_last)]
-            else:
-                m.d.comb += passes.eq(to_end)
-        with m.Elif(draining):
-            m.d.comb += passes.eq(seen[0].is_there)
-        with m.Elif(ends):
-            m.d.comb += passes.eq(behind >> lane_bits)
+
+        goes = Signal(_Step(config, most))
+        with m.If(beat.last & end_seen):
+            self._begin_packet(m, goes, window, to_end, next_begins, "goes")
+        with m.Elif(beat.last):
+            m.d.comb += [goes.passes.eq(behind >> lane_bits), goes.drains.eq(1)]
         with m.Else():
-            total = Signal(range(2 * lanes + mask_words))
-            m.d.comb += [
-                total.eq(Mux(self.launch, behind, lane) + Mux(begins, mask_words, 0)),
-                next_lane.eq(total),
-                next_past.eq(is_past),
-            ]
-            with m.If(~is_past):
-                go = _until_last(m, window, 0, total >> lane_bits, "go")
-                m.d.comb += [passes.eq(go.rows), next_past.eq(go.meets_last)]
+            self._go_on(m, goes, window, is_past, behind + Mux(next_begins, mask_words, 0), "goes")
+
+        stays = Signal(_Step(config, most))
+        with m.If(draining & ends_here[0]):
+            begins = Mux(queue.o.valid, beat.first, comes)
+            self._begin_packet(m, stays, window, 1, begins, "stays")
+        with m.Elif(draining):
+            m.d.comb += [stays.passes.eq(seen[0].is_there), stays.drains.eq(1)]
+        with m.Else():
+            begins = ~queue.o.valid & comes
+            self._go_on(m, stays, window, is_past, lane + Mux(begins, mask_words, 0), "stays")
+
+        outcomes = [self._outcome(m, index, window, step) for step in (stays, goes)]
+        state = Signal.like(outcomes[0])
+        m.d.comb += state.eq(Mux(self.launch, outcomes[1], outcomes[0]))
         m.d.sync += [
-            lane.eq(next_lane),
-            is_past.eq(next_past),
-            index.eq(add_row(m, index, passes, self.rows)),
+            lane.eq(state.step.lane),
+            is_past.eq(state.step.is_past),
+            draining.eq(state.step.drains),
+            index.eq(state.index),
+            seen[0].eq(state.seen[0]),
+            seen[1].eq(state.seen[1]),
+            Cat(may_read).eq(state.may_read),
         ]
-        with m.If(ends & ~end_seen):
-            m.d.sync += draining.eq(1)
-        with m.Elif(draining & ends_here[0]):
-            m.d.sync += draining.eq(0)
-        m.d.comb += self.free.eq(
-            Cat(
-                Cat((index == (row - k) % self.rows) & (passes > k) for k in range(most)).any()
-                for row in range(self.rows)
-            )
-        )
-        ahead = [_select(m, passes, window[k : k + most + 1], f"ahead{k}") for k in range(2)]
-        m.d.sync += [
-            seen[0].eq(ahead[0]),
-            seen[0].is_there.eq(ahead[0].is_there & ~next_past),
-            seen[1].eq(ahead[1]),
-            seen[1].is_there.eq(
-                ahead[0].is_there & ~ahead[0].info.last & ahead[1].is_there & ~next_past
-            ),
-        ]
+        m.d.comb += self.free.eq(state.free)
 
         # What there is to report of the beat is found a cycle later.
         launched = Signal.like(beat, reset_less=True)
@@ -256,6 +230,68 @@ class PayloadReader(wiring.Component):
         ]
         return m
 
+    def _begin_packet(self, m, step, window, to_end, begins, name):
+        """Pass the packet's end, ``to_end`` rows on, and the next packet's first mask."""
+        lanes, mask_words = self.config.lanes, self.config.format.mask_words
+        m.d.comb += step.lane.eq(Mux(begins, mask_words % lanes, 0))
+        if mask_words < lanes:
+            m.d.comb += step.passes.eq(to_end)
+            return
+        rows = [_select(m, to_end, window[k:-1], f"{name}_mask{k}") for k in range(2)]
+        passes, meets_last = _until_last(m, rows, Mux(begins, mask_words // lanes, 0), name)
+        m.d.comb += [step.passes.eq(to_end + passes), step.is_past.eq(meets_last)]
+
+    def _go_on(self, m, step, window, is_past, words, name):
+        """Pass ``words``, counted from the first row's start, but not the packet's end."""
+        total = Signal(range(2 * self.config.lanes + self.config.format.mask_words), name=name)
+        m.d.comb += total.eq(words)
+        rows = total >> self.config.lanes.bit_length() - 1
+        passes, meets_last = _until_last(m, window[:-2], rows, name)
+        m.d.comb += [
+            step.lane.eq(total),
+            step.passes.eq(Mux(is_past, 0, passes)),
+            step.is_past.eq(is_past | meets_last),
+        ]
+
+    def _outcome(self, m, index, window, step):
+        """State after a step."""
+        passes, is_past = step.passes, step.is_past
+        most = len(window) - 2
+        result = Signal(
+            data.StructLayout(
+                {
+                    "step": step.shape(),
+                    "index": index.shape(),
+                    "free": self.rows,
+                    "seen": data.ArrayLayout(_Seen(self.config), 2),
+                    "may_read": 2,
+                }
+            )
+        )
+        seen = result.seen
+        rows = [_select(m, passes, window[k : k + most + 1], f"ahead{k}") for k in range(2)]
+        m.d.comb += [
+            result.step.eq(step),
+            result.index.eq(add_row(m, index, passes, self.rows)),
+            result.free.eq(
+                Cat(
+                    Cat((index == (row - k) % self.rows) & (passes > k) for k in range(most)).any()
+                    for row in range(self.rows)
+                )
+            ),
+            seen[0].eq(rows[0]),
+            seen[0].is_there.eq(rows[0].is_there & ~is_past),
+            seen[1].eq(rows[1]),
+            seen[1].is_there.eq(seen[0].is_there & ~rows[0].info.last & rows[1].is_there),
+            result.may_read.eq(
+                Cat(
+                    is_past | rows[0].is_there,
+                    is_past | (rows[0].is_there & (rows[0].info.last | rows[1].is_there)),
+                )
+            ),
+        ]
+        return result
+
     def _window(self, m, index, length):
         """What the ring says of the rows from ``index`` on."""
         is_index = [index == row for row in range(self.rows)]
@@ -282,23 +318,32 @@ class _Seen(data.StructLayout):
         super().__init__({"is_there": 1, "info": RowInfo(config)})
 
 
-class _Way(data.StructLayout):
-    """Rows to pass, and whether a packet's last row is one of them."""
+class _Step(data.StructLayout):
+    """Where the reader goes: rows to pass, lane of the next beat's first word, and whether the
+    packet then has no more rows, or is drained."""
 
-    def __init__(self, most: int):
-        super().__init__({"rows": range(most + 1), "meets_last": 1})
+    def __init__(self, config: Config, most: int):
+        super().__init__(
+            {
+                "passes": range(most + 1),
+                "lane": range(config.lanes),
+                "is_past": 1,
+                "drains": 1,
+            }
+        )
 
 
-def _until_last(m, window, start, wanted, name):
-    """``wanted`` rows from the ``start``-th of the window on, but none behind a packet's last."""
-    most = len(window) - 2
-    way = Signal(_Way(most), name=name)
-    m.d.comb += way.rows.eq(wanted)
-    for k in reversed(range(most)):
-        row = window[k] if isinstance(start, int) else _select(m, start, window[k:], f"{name}{k}")
-        with m.If((wanted > k) & row.is_there & row.info.last):
-            m.d.comb += [way.rows.eq(k + 1), way.meets_last.eq(1)]
-    return way
+def _until_last(m, rows, wanted, name):
+    """``wanted`` of the rows, but none behind a packet's last: how many, and whether that is met."""
+    passes, meets_last = (
+        Signal(range(len(rows) + 1), name=f"{name}_rows"),
+        Signal(name=f"{name}_met"),
+    )
+    m.d.comb += passes.eq(wanted)
+    for k in reversed(range(len(rows))):
+        with m.If((wanted > k) & rows[k].is_there & rows[k].info.last):
+            m.d.comb += [passes.eq(k + 1), meets_last.eq(1)]
+    return passes, meets_last
 
 
 def _select(m, number, rows, name):
