@@ -49,6 +49,11 @@ def add_parser(subparsers) -> None:
         help="2 to 64 lanes of 8, 16 and 32 bits; what a tool fails on is noted and left out",
     )
     parser.add_argument(
+        "--alternatives",
+        action="store_true",
+        help="measure what was considered for the units instead of the units",
+    )
+    parser.add_argument(
         "--lanes", type=int, metavar="N", help="words in a beat, in place of --config (default: 8)"
     )
     add_format_options(parser)
@@ -93,9 +98,11 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write the report, and print it."""
-    from cdma.synth import baseline, cache, liberty, measure, plot, report, tools
+    from cdma.synth import alternatives, baseline, cache, liberty, measure, plot, report, tools
 
     configs = _configs(args)
+    if args.alternatives and args.unit:
+        raise UserError("give either --unit or --alternatives, not both")
     before = baseline.load(args.baseline) if args.baseline else None
     path = args.liberty or os.environ.get("CDMA_LIBERTY")
     library = liberty.read(path) if path else None
@@ -122,9 +129,12 @@ def run(args: argparse.Namespace) -> int:
     for group in [[config] for config in configs] if args.sweep else [configs]:
         designs = []
         for config in group:
-            for unit in dict.fromkeys(args.unit or UNITS):
-                _announce(f"{unit} {config.name}: Verilog", steps.seconds)
-                designs.append(measure.generated(unit, config))
+            _announce(f"{config.name}: Verilog", steps.seconds)
+            if args.alternatives:
+                designs += [alternatives.design(name, config) for name in alternatives.COMPONENTS]
+            else:
+                units = dict.fromkeys(args.unit or UNITS)
+                designs += [measure.generated(unit, config) for unit in units]
         records += measure.measure(
             designs,
             steps,

@@ -98,9 +98,10 @@ def simulate(
 
 
 def count(vcd: str, ends: Sequence[int]) -> list[dict[str, int]]:
-    """Changes of every net (wires ``n1``, ``n2``, ...) before each of the times ``ends``, since the one before.
+    """Changes of every net before each of the times ``ends``, since the time before.
 
-    Values at the start of the dump and changes from or to an unknown value do not count.
+    Nets are the wires ``n1``, ``n2``, ... Values at the start of the dump do not count, nor do
+    changes from or to an unknown value.
     """
     head, _, body = vcd.partition("$enddefinitions $end")
     values: dict[str, str] = {}
