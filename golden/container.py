@@ -210,11 +210,16 @@ def _decode_group(
     crcs = header.chunk_crcs[first:last]
     whole = len(out) // header.chunk_words
     done = 0
-    if whole >= _LOCKSTEP_CHUNKS and _decode_lockstep(
-        data, offsets[: whole + 1], crcs[:whole], header, out[: whole * header.chunk_words]
-    ):
+    if whole >= _LOCKSTEP_CHUNKS:
+        side_by_side = out[: whole * header.chunk_words]
+        if not _decode_lockstep(data, offsets[: whole + 1], crcs[:whole], header, side_by_side):
+            # The first error is in one of the halves: far fewer chunks are then decoded alone.
+            half = whole // 2
+            at, middle = int(offsets[half]), half * header.chunk_words
+            _decode_group(data[:at], header, first, first + half, base, out[:middle])
+            _decode_group(data[at:], header, first + half, last, base + at, out[middle:])
+            return
         done = whole
-    # Alone and in order: what is left over, or a group with an error, to find the first one.
     for chunk in range(done, last - first):
         part = data[offsets[chunk] : offsets[chunk + 1]]
         where = base + int(offsets[chunk])

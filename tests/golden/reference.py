@@ -1,0 +1,218 @@
+"""The formats written down a second time, from ``docs/format.md``: slow, a word at a time.
+
+Imports nothing but the parameters of the format, so that a mistake is not made twice.
+"""
+
+import struct
+import zlib
+from dataclasses import dataclass
+from math import prod
+
+from cdma.golden import ErrorCode, Format
+
+#: Bytes of the element types that a container can name.
+DTYPES = dict(
+    **dict.fromkeys(("bool", "int8", "uint8"), 1),
+    **dict.fromkeys(("int16", "uint16", "float16", "bfloat16"), 2),
+    **dict.fromkeys(("int32", "uint32", "float32"), 4),
+    **dict.fromkeys(("int64", "uint64", "float64", "complex64"), 8),
+)
+#: Offset and struct code of each field.
+FIELDS = {
+    "magic": (0, "8s"),
+    "version": (8, "H"),
+    "flags": (10, "H"),
+    "word_bits": (12, "B"),
+    "ndim": (13, "B"),
+    "reserved": (14, "H"),
+    "block_words": (16, "I"),
+    "chunk_blocks": (20, "I"),
+    "header_bytes": (24, "Q"),
+    "words": (32, "Q"),
+    "stream_bytes": (40, "Q"),
+    "dtype": (48, "16s"),
+}
+INDEX_ENTRY = struct.Struct("<QI")
+SHAPE_AT = 64
+
+
+class RefusedError(Exception):
+    """Where a container is wrong and how, and how many words lie in the chunks before."""
+
+    def __init__(self, offset: int, code: ErrorCode, words: int = 0):
+        super().__init__(offset, code, words)
+        self.verdict = offset, code
+        self.words = words
+
+
+@dataclass
+class Container:
+    """A header that is right."""
+
+    fmt: Format
+    dtype: str
+    shape: tuple[int, ...]
+    words: int
+    #: For each chunk: first and last offset in the file, CRC, words.
+    chunks: list[tuple[int, int, int, int]]
+
+
+def encode(words, fmt) -> bytes:
+    """Stream of a list of ints."""
+    stream = b""
+    for first in range(0, len(words), fmt.block_words):
+        block = words[first : first + fmt.block_words]
+        mask = sum(1 << i for i, word in enumerate(block) if word)
+        stream += mask.to_bytes(fmt.mask_bytes, "little")
+        stream += b"".join(word.to_bytes(fmt.word_bytes, "little") for word in block if word)
+    return stream
+
+
+def decode(stream, count, fmt, canonical):
+    """Words, offset of the end or of the first error, and code."""
+    words, at = [], 0
+    while len(words) < count:
+        start, first = at, len(words)
+        length = min(fmt.block_words, count - first)
+        mask = int.from_bytes(stream[at : at + fmt.mask_bytes], "little")
+        at += fmt.mask_bytes
+        if at > len(stream):
+            return words + [0] * (count - first), start, ErrorCode.TRUNCATED
+        zero = None
+        for i in range(length):
+            word = 0
+            if mask >> i & 1:
+                if at + fmt.word_bytes <= len(stream):
+                    word = int.from_bytes(stream[at : at + fmt.word_bytes], "little")
+                if word == 0 and zero is None:
+                    zero = at
+                at += fmt.word_bytes
+            words.append(word)
+        rest = [0] * (count - len(words))
+        if mask >> length:
+            return words + rest, start, ErrorCode.MASK_PAST_END
+        if at > len(stream):
+            return words + rest, start, ErrorCode.TRUNCATED
+        if canonical and zero is not None:
+            return words + rest, zero, ErrorCode.ZERO_WORD
+    return words, at, ErrorCode.TRAILING if at < len(stream) else ErrorCode.NONE
+
+
+def check_header(data: bytes) -> Container:
+    """What a container says of itself, all checks in the order of the document.
+
+    Raises
+    ------
+    RefusedError
+    """
+    magic = b"\x89ZVC\r\n\x1a\n"
+    if data[:8] != magic[: len(data)]:
+        raise RefusedError(0, ErrorCode.CONTAINER)
+    _require(len(data) >= SHAPE_AT, len(data))
+    field = {
+        name: struct.unpack_from("<" + code, data, at)[0] for name, (at, code) in FIELDS.items()
+    }
+    _require(field["version"] == 1, 8)
+    _require(field["flags"] == 0, 10)
+    _require(field["header_bytes"] >= 72, 24)
+    _require(field["header_bytes"] <= len(data), len(data))
+    header = data[: field["header_bytes"]]
+    _require(zlib.crc32(header[:-4]) == int.from_bytes(header[-4:], "little"), 0)
+
+    _require(field["reserved"] == 0, 14)
+    word_bits, block_words = field["word_bits"], field["block_words"]
+    _require(word_bits in (8, 16, 32, 64), 12)
+    _require(block_words > 0 and block_words % word_bits == 0, 16)
+    names = [name for name in DTYPES if name.encode().ljust(16, b"\0") == field["dtype"]]
+    _require(names and 8 * DTYPES[names[0]] == word_bits, 48)
+    ndim, chunk_blocks = field["ndim"], field["chunk_blocks"]
+    _require(ndim <= 32, 13)
+    _require(chunk_blocks > 0, 20)
+
+    fmt = Format(word_bits, block_words)
+    words, stream_bytes = field["words"], field["stream_bytes"]
+    start = len(header)
+    end = start + stream_bytes
+    _require(len(data) >= end, len(data))
+    _require(len(data) <= end, end)
+    _require(_can_have(stream_bytes, words, fmt), 40)
+    chunk_words = chunk_blocks * block_words
+    count = (words + chunk_words - 1) // chunk_words
+    size = SHAPE_AT + 8 * ndim + INDEX_ENTRY.size * count + 4
+    _require(start == size + -size % 8, 24)
+
+    shape = struct.unpack_from(f"<{ndim}Q", data, SHAPE_AT)
+    is_array = prod(filter(None, shape)) * fmt.word_bytes < 2**63
+    _require(prod(shape) == words and is_array, SHAPE_AT)
+    index_at = SHAPE_AT + 8 * ndim
+    index_end = index_at + INDEX_ENTRY.size * count
+    _require(not any(header[index_end:-4]), index_end)
+    index = [INDEX_ENTRY.unpack_from(data, at) for at in range(index_at, index_end, 12)]
+    chunks = []
+    for number, (offset, crc) in enumerate(index):
+        held = min(chunk_words, words - number * chunk_words)
+        to = index[number + 1][0] if number + 1 < count else stream_bytes
+        good = _can_have(to - offset, held, fmt) and (number > 0 or offset == 0)
+        _require(good, index_at + 12 * number)
+        chunks.append((start + offset, start + to, crc, held))
+    return Container(fmt, names[0], shape, words, chunks)
+
+
+def read_container(data: bytes) -> tuple[Container, bytes]:
+    """The header, and the elements as little-endian bytes.
+
+    Raises
+    ------
+    RefusedError
+    """
+    container = check_header(data)
+    fmt = container.fmt
+    elements = b""
+    for start, end, crc, held in container.chunks:
+        before = len(elements) // fmt.word_bytes
+        if zlib.crc32(data[start:end]) != crc:
+            raise RefusedError(start, ErrorCode.CONTAINER, before)
+        words, at, code = decode(data[start:end], held, fmt, canonical=True)
+        if code is not ErrorCode.NONE:
+            raise RefusedError(start + at, code, before)
+        elements += b"".join(word.to_bytes(fmt.word_bytes, "little") for word in words)
+    return container, elements
+
+
+def seal(data: bytes) -> bytes:
+    """The container with CRCs that match: those of its chunks as far as they can be told, its own.
+
+    Whoever forges a file can do that, so nothing may rest on CRCs.
+    """
+    sealed = bytearray(data)
+    if len(data) < SHAPE_AT:
+        return data
+    header_bytes, words, stream_bytes = struct.unpack_from("<3Q", data, 24)
+    ndim, block_words, chunk_blocks = data[13], *struct.unpack_from("<2I", data, 16)
+    if not 72 <= header_bytes <= len(data):
+        return data
+    count = -(-words // max(1, block_words * chunk_blocks))
+    index_at = SHAPE_AT + 8 * ndim
+    if index_at + INDEX_ENTRY.size * count + 4 <= header_bytes:
+        offsets = [
+            INDEX_ENTRY.unpack_from(data, index_at + 12 * number)[0] for number in range(count)
+        ]
+        ends = [*offsets, stream_bytes][1:]
+        for number, (start, end) in enumerate(zip(offsets, ends, strict=True)):
+            part = data[header_bytes + start : header_bytes + end]
+            struct.pack_into("<I", sealed, index_at + 12 * number + 8, zlib.crc32(part))
+    crc = zlib.crc32(sealed[: header_bytes - 4])
+    struct.pack_into("<I", sealed, header_bytes - 4, crc)
+    return bytes(sealed)
+
+
+def _require(condition, offset: int) -> None:
+    if not condition:
+        raise RefusedError(offset, ErrorCode.CONTAINER)
+
+
+def _can_have(size: int, words: int, fmt: Format) -> bool:
+    """Whether a stream of ``words`` words can have ``size`` bytes."""
+    masks = fmt.mask_bytes * ((words + fmt.block_words - 1) // fmt.block_words)
+    payload = size - masks
+    return 0 <= payload <= words * fmt.word_bytes and payload % fmt.word_bytes == 0
