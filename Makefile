@@ -7,10 +7,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := build
 FUZZ ?= 1000000
+FUZZ_SECONDS ?= 300
 CONFIGS := 8x32 16x16 32x8 32x32
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim fuzz synth bench-hw bench study lint clean help
+.PHONY: demo test test-all generate cosim fuzz fuzz-golden synth bench-hw bench study lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -31,6 +32,10 @@ cosim: $(OUT)/activations/capture.json  ## one tensor through both units in a ro
 fuzz: $(READY)  ## a million random packets through each unit, malformed ones through the decompressor
 	$(BIN)/cdma fuzz --packets $(FUZZ)
 	$(BIN)/cdma fuzz --packets $(shell expr $(FUZZ) / 10) --lanes 2 --word-bits 8
+
+fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZZ_SECONDS (atheris)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	$(BIN)/python tests/golden/fuzz_golden.py $(OUT)/fuzz-golden -max_total_time=$(FUZZ_SECONDS)
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)

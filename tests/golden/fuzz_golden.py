@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of the golden decoders (atheris), held to the reference.
 
-    make fuzz-golden SECONDS=600
+    make fuzz-golden FUZZ_SECONDS=600
     python tests/golden/fuzz_golden.py build/fuzz-golden -max_total_time=600
 
 Inputs that reach new code are kept in the folder ``corpus`` of the one that is named, which starts
