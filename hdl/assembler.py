@@ -17,7 +17,6 @@ class Place(data.StructLayout):
     has_mask : the block's mask goes in front of the words
     rows : rows that the beat completes
     fits : a bit per row but the first: the beat fits when that many rows are complete before it
-    kept : words that the beat has brought in
     last : the packet ends with the beat
     count : words of the packet's last row, when ``last``
     """
@@ -30,7 +29,6 @@ class Place(data.StructLayout):
                 "has_mask": 1,
                 "rows": range(rows + 1),
                 "fits": rows - 1,
-                "kept": config.lanes.bit_length(),
                 "last": 1,
                 "count": config.lanes.bit_length(),
             }
@@ -43,7 +41,7 @@ class AssembledRow(data.StructLayout):
     Members
     -------
     row : :class:`~cdma.hdl.beat.Row`
-    kept : words brought in by the beats that landed since the row before was full
+    kept : words of data of the blocks whose masks landed since the row before was full
     """
 
     def __init__(self, config: Config):
@@ -74,8 +72,9 @@ class Assembler(wiring.Component):
     valid : In, there is a beat
     place : In, its :class:`Place`
     mask : In, its block's mask
+    kept : In, words of data of the block that begins with the beat, or 0
     bank_words : In, its words as :class:`~cdma.hdl.butterfly.Compactor` gives them, a cycle later
-        than the three above
+        than those above
     enable : Out, the beat is taken in
     o : Out stream of :class:`AssembledRow`
     """
@@ -87,6 +86,7 @@ class Assembler(wiring.Component):
                 "valid": In(1),
                 "place": In(Place(config)),
                 "mask": In(config.format.block_words),
+                "kept": In(range(config.format.block_words + 1)),
                 "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
                 "enable": Out(1),
                 "o": Out(stream.Signature(AssembledRow(config))),
@@ -115,8 +115,10 @@ class Assembler(wiring.Component):
         held = Signal(Place(config), reset_less=True)
         held_valid = Signal()
         mask = Signal.like(self.mask, reset_less=True)
+        held_kept = Signal.like(self.kept, reset_less=True)
         with m.If(self.enable):
             m.d.sync += [held.eq(self.place), held_valid.eq(self.valid), mask.eq(self.mask)]
+            m.d.sync += held_kept.eq(self.kept)
 
         # Whether it lands is known a cycle before, but for whether the first row leaves, which
         # comes late and only selects.
@@ -162,7 +164,7 @@ class Assembler(wiring.Component):
         # Let it land, and move the rows up.
         rows = [Signal.like(self.bank_words, name=f"row{i}", reset_less=True) for i in range(depth)]
         ends = [Signal(_End(config), name=f"end{i}") for i in range(depth)]
-        landed = Signal.like(self.o.payload.kept)  # kept words that no row has
+        landed = Signal.like(self.o.payload.kept)  # words of data that no row counts
         kept = Signal.like(landed)
         completes = lands & (held.rows != 0)
         m.d.comb += [
@@ -170,7 +172,7 @@ class Assembler(wiring.Component):
             self.o.payload.row.count.eq(ends[0].count),
             self.o.payload.row.last.eq(ends[0].last),
             self.o.payload.kept.eq(ends[0].kept),
-            kept.eq(landed + held.kept),
+            kept.eq(landed + held_kept),
         ]
         with m.If(lands):
             m.d.sync += landed.eq(Mux(completes, 0, kept))

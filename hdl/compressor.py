@@ -1,11 +1,11 @@
 """The compressor."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.assembler import Assembler, Place
-from cdma.hdl.beat import COUNT_BITS, Beat, CompressorStatus
+from cdma.hdl.beat import COUNT_BITS, Beat, CompressorStatus, count_thermometer
 from cdma.hdl.buffer import RowBuffer
 from cdma.hdl.butterfly import Compactor
 from cdma.hdl.config import Config
@@ -82,7 +82,7 @@ class Compressor(wiring.Component):
         block_end = Signal()
         m.submodules.zeros = zeros = MaskGenerator(lanes, fmt.word_bits)
         m.submodules.buffer = buffer = RowBuffer(beat.words.shape(), rows)
-        m.submodules.parts = parts = Queue(_Part(lanes), rows)
+        m.submodules.parts = parts = Queue(_Part(config), rows)
         m.d.comb += [
             # The lowest byte of a word decides; before the packet's last beat all are kept.
             keep.eq(beat.keep[:: fmt.word_bytes] | (~beat.last).replicate(lanes)),
@@ -97,6 +97,8 @@ class Compressor(wiring.Component):
             parts.i.valid.eq(accept),
             parts.i.payload.mask.eq(zeros.mask),
             parts.i.payload.end.eq(block_end),
+            parts.i.payload.last.eq(beat.last),
+            parts.i.payload.kept.eq(count_thermometer(keep)),
             parts.o.ready.eq(launch),
         ]
         with m.If(accept):
@@ -127,10 +129,25 @@ class Compressor(wiring.Component):
             network.routes.eq(placed.o.payload.routes),
         ]
         travels = Signal(_Travels(config))
-        m.d.comb += [
-            travels.mask.eq(_block_mask(config, parts)),
-            travels.place.eq(placed.o.payload.place),
+        is_inside, end = _block_end(m, config, parts)
+        masks = [
+            entry.mask & inside.replicate(lanes)
+            for entry, inside in zip(parts.entries, is_inside, strict=False)
         ]
+        # Where a packet's stream ends with a full row, this row is its last, though beats follow
+        # that bring nothing but zeros: what they complete is not there.
+        place = placed.o.payload.place
+        is_closed, closes = Signal(), Signal()
+        m.d.comb += [
+            closes.eq(end.last & ~Cat(masks[1:]).any() & (place.count == lanes)),
+            travels.mask.eq(Cat(masks)),
+            travels.kept.eq(Mux(place.has_mask, end.words, 0)),
+            travels.place.eq(place),
+            travels.place.last.eq((place.last | closes) & ~is_closed),
+            travels.place.rows.eq(Mux(is_closed, 0, place.rows)),
+        ]
+        with m.If(launch):
+            m.d.sync += is_closed.eq((closes | is_closed) & ~place.last)
         valid = launch
         for stage in range(network.latency(lanes) - 1):
             arrives = Signal.like(travels, name=f"travels{stage}", reset_less=True)
@@ -147,6 +164,7 @@ class Compressor(wiring.Component):
             assembler.valid.eq(valid),
             assembler.place.eq(travels.place),
             assembler.mask.eq(travels.mask),
+            assembler.kept.eq(travels.kept),
             assembler.bank_words.eq(network.bank_words),
             enable.eq(assembler.enable),
             output.i.valid.eq(assembler.o.valid),
@@ -180,23 +198,41 @@ class Compressor(wiring.Component):
 
 
 class _Part(data.StructLayout):
-    """A beat's part of its block's mask, and whether it is the last."""
+    """A beat's part of its block's mask, whether block and packet end with it, and its words."""
 
-    def __init__(self, lanes: int):
-        super().__init__({"mask": lanes, "end": 1})
+    def __init__(self, config: Config):
+        lanes = config.lanes
+        super().__init__({"mask": lanes, "end": 1, "last": 1, "kept": lanes.bit_length()})
 
 
 class _Travels(data.StructLayout):
     """What goes beside a beat's words through the network."""
 
     def __init__(self, config: Config):
-        super().__init__({"mask": config.format.block_words, "place": Place(config)})
+        block_words = config.format.block_words
+        super().__init__(
+            {"mask": block_words, "kept": range(block_words + 1), "place": Place(config)}
+        )
 
 
-def _block_mask(config: Config, parts: Queue):
-    """Mask of the block whose first beat is at the head; the block may be short."""
-    masks, is_inside = [], 1
-    for entry in list(parts.entries)[: config.block_beats]:
-        masks.append(entry.mask & is_inside.replicate(config.lanes) if masks else entry.mask)
-        is_inside = ~entry.end & is_inside
-    return Cat(masks)
+class _BlockEnd(data.StructLayout):
+    """Words of data of a block, and whether the packet ends with it."""
+
+    def __init__(self, config: Config):
+        super().__init__({"words": range(config.format.block_words + 1), "last": 1})
+
+
+def _block_end(m, config: Config, parts: Queue):
+    """Which entries are of the block whose first beat is at the head; and its end."""
+    inside, is_inside = [], Const(1)
+    end = Signal(_BlockEnd(config))
+    lane_bits = config.lanes.bit_length() - 1
+    for index, entry in enumerate(list(parts.entries)[: config.block_beats]):
+        inside.append(is_inside)
+        with m.If(is_inside & entry.end):
+            m.d.comb += [
+                end.words.eq(Cat(entry.kept[:lane_bits], entry.kept[lane_bits] + index)),
+                end.last.eq(entry.last),
+            ]
+        is_inside = is_inside & ~entry.end
+    return inside, end

@@ -5,7 +5,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.assembler import Assembler, Place
-from cdma.hdl.beat import count_thermometer
 from cdma.hdl.butterfly import Routes, routes
 from cdma.hdl.config import Config
 from cdma.hdl.prefix import PrefixSum
@@ -65,12 +64,12 @@ class Placer(wiring.Component):
         m.d.comb += prefix.enable.eq(1)
 
         # Count.
-        beat = Signal(data.StructLayout({"first": 1, "last": 1, "kept": lanes.bit_length()}))
+        beat = Signal(data.StructLayout({"first": 1, "last": 1, "has_words": 1}))
         valid, mask = self.valid, self.mask
         m.d.comb += [
             beat.first.eq(self.first),
             beat.last.eq(self.last),
-            beat.kept.eq(count_thermometer(self.keep)),
+            beat.has_words.eq(self.keep[0]),
         ]
         for stage in range(1 + prefix.latency(lanes)):
             valid = _registered(m, valid, f"valid{stage}", is_reset=True)
@@ -79,10 +78,9 @@ class Placer(wiring.Component):
                 mask = _registered(m, mask, "mask")
         m.d.comb += prefix.mask.eq(mask)
         # A last beat without a word, where a block would begin, has no mask.
-        has_mask = _registered(m, beat.first & (beat.kept != 0), "has_mask")
-        step = _registered(
-            m, prefix.total + Mux(beat.first & (beat.kept != 0), mask_words, 0), "step"
-        )
+        begins = beat.first & beat.has_words
+        has_mask = _registered(m, begins, "has_mask")
+        step = _registered(m, prefix.total + Mux(begins, mask_words, 0), "step")
         ranks = _registered(m, prefix.ranks, "ranks")
         valid = _registered(m, valid, "valid_counted", is_reset=True)
         beat = _registered(m, beat, "beat_counted")
@@ -110,7 +108,6 @@ class Placer(wiring.Component):
             place.count.eq(
                 Mux((behind != 0) & (behind[:lane_bits] == 0), lanes, behind[:lane_bits])
             ),
-            place.kept.eq(beat.kept),
             placed.routes.eq(routes(m, ranks, offset)),
         ]
         for i, fits in enumerate(place.fits):

@@ -1,15 +1,19 @@
 """Benches on Amaranth's own simulator that the tests of the hardware's components share."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import pytest
-from amaranth.hdl import ClockDomain, Module, Signal
+from amaranth.hdl import ClockDomain, Module, Shape, Signal
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
+from cdma.golden import compress
+from cdma.golden.format import ErrorCode
+from cdma.hdl.compressor import Compressor
 from cdma.sim.backpressure import parse
 
 
@@ -23,10 +27,12 @@ def plain(value):
     if not isinstance(value, data.Const):
         return int(value)
     layout = value.shape()
-    if isinstance(layout, data.ArrayLayout):
-        bits, width = value.as_bits(), layout.elem_shape
-        return [bits >> width * index & (1 << width) - 1 for index in range(layout.length)]
-    return {name: plain(value[name]) for name, _ in layout}
+    if isinstance(layout, data.StructLayout):
+        return {name: plain(value[name]) for name, _ in layout}
+    if isinstance(layout.elem_shape, data.Layout):
+        return [plain(value[index]) for index in range(layout.length)]
+    bits, width = value.as_bits(), Shape.cast(layout.elem_shape).width
+    return [bits >> width * index & (1 << width) - 1 for index in range(layout.length)]
 
 
 def _run(dut, bench: Callable, *, clocked: bool = True):
@@ -82,15 +88,15 @@ def play():
     def run(dut, rows: Iterable[Mapping], outputs: Iterable[str], *, clocked: bool = True) -> dict:
         """Values by output, one a cycle, seen before the clock's edge of that cycle.
 
-        An input that a row does not name keeps its value.
+        An input that a row does not name keeps its value. Names may have dots.
         """
-        ports = [getattr(dut, name) for name in outputs]
+        ports = [attrgetter(name)(dut) for name in outputs]
 
         async def bench(ctx):
             seen = []
             for row in rows:
                 for name, value in row.items():
-                    ctx.set(getattr(dut, name), value)
+                    ctx.set(attrgetter(name)(dut), value)
                 if clocked:
                     sampled = (await ctx.tick().sample(*ports))[2:]
                 else:
@@ -142,7 +148,7 @@ def exchange():
         if isinstance(stalls, str):
             stalls = dict.fromkeys(names, stalls)
         willing = {
-            name: parse(stalls.get(name, "never")).start(np.random.default_rng([seed, index]))
+            name: parse(stalls.get(name, "never")).willing(100 * seed + index)
             for index, name in enumerate(names)
         }
         ports = {name: getattr(dut, name) for name in names}
@@ -222,6 +228,129 @@ def cut():
             ctx.set(signal, kept)
 
     return check
+
+
+@pytest.fixture(scope="session")
+def check_fifo():
+    """Function that holds a first-in first-out buffer of 8-bit items against a deque.
+
+    Pushes and pops as ``rng`` says, until every level was met with every choice of both.
+    """
+
+    def check(dut, depth: int, rng, also: Callable = lambda ctx, model: None) -> None:
+        async def bench(ctx):
+            model, met = deque(), set()
+            for cycle in range(400 + 100 * depth):
+                # Now and then mostly in, now and then mostly out, so that both ends are met.
+                share = (0.8, 0.2)[cycle // (8 * depth) % 2]
+                push, pop = bool(rng.random() < share), bool(rng.random() > share)
+                ctx.set(dut.i.valid, push)
+                ctx.set(dut.i.payload, cycle % 256)
+                ctx.set(dut.o.ready, pop)
+                assert ctx.get(dut.i.ready) == (len(model) < depth)
+                assert ctx.get(dut.o.valid) == (len(model) > 0)
+                if model:
+                    assert ctx.get(dut.o.payload) == model[0]
+                also(ctx, model)
+                met.add((len(model), push, pop))
+                pushes, pops = push and len(model) < depth, pop and bool(model)
+                if pops:
+                    model.popleft()
+                if pushes:
+                    model.append(cycle % 256)
+                await ctx.tick()
+            return met
+
+        assert len(_run(dut, bench)) == (depth + 1) * 4
+
+    return check
+
+
+@dataclass(frozen=True)
+class Case:
+    """A packet through a unit.
+
+    Members
+    -------
+    sent, given : bytes in and out
+    status : what is reported of it
+    command : words to give, of a decompressor
+    """
+
+    sent: bytes
+    given: bytes
+    status: dict
+    command: int | None = None
+
+    @classmethod
+    def of(cls, unit, words: np.ndarray, config) -> "Case":
+        """What golden makes of ``words``."""
+        data_bytes, stream = words.tobytes(), compress(words, config.format).tobytes()
+        if unit is Compressor:
+            return cls(data_bytes, stream, {"words": words.size, "bytes": len(stream)})
+        status = {"bytes": len(stream), "error": ErrorCode.NONE}
+        return cls(stream, data_bytes, status, words.size)
+
+
+@pytest.fixture(scope="session")
+def case():
+    """:class:`Case`."""
+    return Case
+
+
+@pytest.fixture(scope="session")
+def beats_of():
+    """Function that gives the beats of a packet of bytes, with rubbish behind its end."""
+
+    def beats(content: bytes, config) -> list[dict]:
+        found, size = [], config.beat_bytes
+        for first in range(0, max(len(content), 1), size):
+            part = content[first : first + size]
+            words = np.frombuffer(part.ljust(size, b"\xff"), config.format.dtype).tolist()
+            last = first + size >= len(content)
+            found.append({"words": words, "keep": (1 << len(part)) - 1, "last": last})
+        return found
+
+    return beats
+
+
+@pytest.fixture(scope="session")
+def packets_of():
+    """Function that gives the kept bytes of each packet; what is not kept must be zero."""
+
+    def packets(beats: list[dict], config) -> list[bytes]:
+        found, current = [], b""
+        for beat in beats:
+            kept = beat["keep"].bit_length()
+            assert beat["keep"] == (1 << kept) - 1, "bytes are not contiguous from byte 0"
+            content = np.array(beat["words"], config.format.dtype).tobytes()
+            assert not any(content[kept:])
+            assert beat["last"] or kept == len(content), "a partial beat inside a packet"
+            current += content[:kept]
+            if beat["last"]:
+                found.append(current)
+                current = b""
+        assert current == b"", "a packet did not end"
+        return found
+
+    return packets
+
+
+@pytest.fixture(scope="session")
+def run_unit(exchange, beats_of, packets_of):
+    """Function that sends cases through a unit, back to back, and compares what comes out."""
+
+    def run(unit, cases: list[Case], config, **options) -> dict[str, Transfers]:
+        sends = {"i": [beat for item in cases for beat in beats_of(item.sent, config)]}
+        if unit is not Compressor:
+            sends["i_command"] = [{"words": item.command} for item in cases]
+        beats = sum(max(1, -(-len(item.given) // config.beat_bytes)) for item in cases)
+        passed = exchange(unit(config), sends, {"o": beats, "o_status": len(cases)}, **options)
+        assert packets_of(passed["o"].payloads, config) == [item.given for item in cases]
+        assert passed["o_status"].payloads == [item.status for item in cases]
+        return passed
+
+    return run
 
 
 @pytest.fixture
