@@ -1,18 +1,19 @@
 """From blocks to beats."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.beat import thermometer
+from cdma.hdl.butterfly import routes
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import Block
-from cdma.hdl.prefix import PrefixSum
-from cdma.hdl.reader import Counted
+from cdma.hdl.prefix import PrefixSum, add
+from cdma.hdl.reader import BeatTags, Counted
 
 
 class BlockBeats(wiring.Component):
-    """The beats of each block, one after the other, with their words counted.
+    """The beats of each block, one after the other, with their words counted and placed.
 
     Throughput one beat a cycle, also from block to block; latency one cycle and that of the prefix
     sum.
@@ -44,7 +45,7 @@ class BlockBeats(wiring.Component):
         lanes = self.config.lanes
         block = Signal(Block(self.config), reset_less=True)
         valid, is_first = Signal(), Signal()
-        kept = Signal(lanes, reset_less=True)  # words of the beat that are data
+        kept_part = Signal(lanes, reset_less=True)  # the beat's part, within the data
         is_final = Signal()  # the block ends with the beat
         step = Signal()
         m.d.comb += [
@@ -53,37 +54,45 @@ class BlockBeats(wiring.Component):
             self.i.ready.eq(~valid | (step & is_final)),
         ]
 
-        def kept_of(block, is_final):
+        def kept(block, start, is_final):
             data_words = Mux(block.last & is_final, thermometer(block.words, lanes), ~0)
-            return data_words & (~block.truncated).replicate(lanes)
+            is_whole = (~block.truncated).replicate(lanes)
+            return block.mask[start : start + lanes] & data_words & is_whole
 
         with m.If(self.i.ready):
             m.d.sync += [
                 valid.eq(self.i.valid),
                 block.eq(self.i.payload),
                 is_first.eq(1),
-                kept.eq(kept_of(self.i.payload, self.i.payload.beats == 0)),
+                kept_part.eq(kept(self.i.payload, 0, self.i.payload.beats == 0)),
             ]
         with m.Elif(step):
             m.d.sync += [
                 block.mask.eq(block.mask >> lanes),
                 block.beats.eq(block.beats - 1),
                 is_first.eq(0),
-                kept.eq(kept_of(block, block.beats == 1)),
+                kept_part.eq(kept(block, lanes, block.beats == 1)),
             ]
 
-        beat = Signal(Counted(self.config))
-        past = (block.mask[:lanes] & ~kept).any() | block.mask[lanes:].any()
+        part = block.mask[:lanes]
         m.submodules.prefix = prefix = PrefixSum(lanes)
+        beat = Signal(data.StructLayout({"mask": lanes, "tags": BeatTags(self.config), "final": 1}))
+        tags = beat.tags
         m.d.comb += [
-            beat.mask.eq(block.mask[:lanes] & kept),
-            prefix.mask.eq(beat.mask),
+            prefix.mask.eq(kept_part),
             prefix.enable.eq(step),
-            beat.words.eq(block.words),
-            beat.first.eq(is_first & ~block.void),
-            beat.last.eq(block.last & is_final),
-            beat.truncated.eq(block.truncated),
-            beat.past_end.eq(beat.last & past & ~block.truncated & ~block.void),
+            beat.mask.eq(kept_part),
+            beat.final.eq(is_final),
+            tags.words.eq(block.words),
+            tags.first.eq(is_first & ~block.void),
+            tags.last.eq(block.last & is_final),
+            tags.truncated.eq(block.truncated),
+            tags.past_end.eq(
+                tags.last
+                & ((part != kept_part) | block.mask[lanes:].any())
+                & ~block.truncated
+                & ~block.void
+            ),
         ]
         if prefix.latency(lanes):
             counting, counting_valid = Signal.like(beat, reset_less=True), Signal()
@@ -93,10 +102,35 @@ class BlockBeats(wiring.Component):
             beat, valid = counting, counting_valid
         else:
             m.d.comb += step.eq(self.o.ready)
-        m.d.comb += [
-            self.o.valid.eq(valid),
-            self.o.payload.eq(beat),
-            self.o.payload.total.eq(prefix.total),
-            self.o.payload.ranks.eq(prefix.ranks),
+
+        # Where its words stand, if all went well. A packet begins in lane 0, with a mask.
+        mask_words = self.config.format.mask_words
+        lane_bits = lanes.bit_length() - 1
+        lane = Signal(lane_bits, init=mask_words % lanes)
+        place = Signal(lane_bits)
+        counted = self.o.payload
+        ends_in = [
+            add(m, add(m, prefix.total, start), place) for start in (Const(0, 1), Const(mask_words))
         ]
+        behind, behind_mask = (Signal(range(3 * lanes), name=f"behind{k}") for k in range(2))
+        m.d.comb += [
+            # An empty packet has no mask to stand behind.
+            place.eq(Mux(beat.tags.last & (beat.tags.words == 0), 0, lane)),
+            behind.eq(ends_in[0]),
+            behind_mask.eq(ends_in[1]),
+            self.o.valid.eq(valid),
+            counted.mask.eq(beat.mask),
+            counted.routes.eq(routes(m, prefix.ranks, place)),
+            counted.lane.eq(place),
+            counted.total.eq(prefix.total),
+            counted.behind.eq(behind),
+            counted.passes.eq(behind >> lane_bits),
+            counted.passes_mask.eq(behind_mask >> lane_bits),
+            counted.tags.eq(beat.tags),
+        ]
+        with m.If(valid & self.o.ready):
+            with m.If(beat.tags.last):
+                m.d.sync += lane.eq(mask_words % lanes)
+            with m.Else():
+                m.d.sync += lane.eq(Mux(beat.final, behind_mask, behind))
         return m

@@ -60,7 +60,7 @@ class Decompressor(wiring.Component):
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         words are in that beat; and the most by which a packet takes longer than its beats."""
         # The ring, the mask's reads, the prefix sum, reading, the expander, the output register.
-        arrival = 1 if MaskFetcher.is_counted(config) else 2
+        arrival = 1 if MaskFetcher.is_counted(config) else 3
         prefix = 1 + PrefixSum.latency(config.lanes)
         return arrival + MaskFetcher.reads(config) + prefix + 1 + Expander.latency(config.lanes) + 1
 
@@ -91,6 +91,7 @@ class Decompressor(wiring.Component):
             reader.is_full.eq(ring.is_full),
             reader.infos.eq(ring.infos),
             ring.free.eq(reader.free),
+            ring.passes.eq(reader.passes),
             ring.rows_b.eq(reader.bank_rows),
             reader.bank_words.eq(ring.words_b),
         ]

@@ -104,32 +104,29 @@ class MaskFetcher(wiring.Component):
         lane_bits = lanes.bit_length() - 1
         reads = self.reads(self.config)
         first_words = min(fmt.mask_words, lanes)  # of a mask, that the first read gives
-        block = self.o.payload
 
         # Rows are numbered on and on; the differences of numbers are what counts.
         reach = max(self.config.block_beats + reads + 1, self.rows)
         number = (2 * reach).bit_length()
-        place = Signal(  # of the last word to read
-            data.StructLayout({"lane": lane_bits, "row": number}), init={"lane": first_words - 1}
-        )
-        index = Signal(range(self.rows))  # of that row in the ring
+        lane = Signal(lane_bits, init=first_words - 1)  # of the last word to read
+        at = Signal(lanes, init=1 << first_words - 1)  # the same, one-hot
+        index = Signal(range(self.rows))  # of its row in the ring
+        ahead = Signal(signed(number))  # rows of the packet that are there, from that one on
         end = Signal(_End(self.config, self.rows, number))
 
         switch = Signal()  # go on to the next packet
         accept, tail, info = self._arrival(m)
-        self._follow_ends(m, end, number, switch, accept, tail, info)
+        end_row = self._follow_ends(m, end, number, switch, accept, tail, info)
 
         active = Signal()  # there is a command
         awaiting_end = Signal()  # all masks are fetched, the packet's last beat has not come
         counting = Signal()  # the place lacks the ones of the mask fetched last
-        distance = Signal(signed(number))
-        is_there, complete, fetch, done, is_last_read = (Signal() for _ in range(5))
+        is_there, complete, fetch, done, is_last_read, free = (Signal() for _ in range(6))
         m.submodules.left = left = Remaining(fmt.block_words)
         void, last = left.is_zero, left.is_last
         m.d.comb += [
-            distance.eq(end.row - place.row),
-            is_there.eq(distance > 0),
-            complete.eq(is_there & ~(end.known & (distance == 1) & (place.lane >= end.count))),
+            is_there.eq(ahead > 0),
+            complete.eq(is_there & ~(end.known & (ahead == 1) & (lane >= end.count))),
             fetch.eq(
                 active & ~awaiting_end & ~counting & self.o.ready & (is_there | void | end.known)
             ),
@@ -137,18 +134,34 @@ class MaskFetcher(wiring.Component):
             switch.eq((done & last | awaiting_end) & end.known),
         ]
 
-        # The words up to the place, the last of which are the mask's.
-        before = add_row(m, index, self.rows - 1, self.rows)
-        m.d.comb += [
-            row.eq(Mux(place.lane < bank, before, index)) for bank, row in enumerate(self.bank_rows)
+        # The words up to there, the last of which are the mask's.
+        block = Signal(Block(self.config))
+        offered = self.o.payload
+        if self.is_counted(self.config):
+            read_at, read_index = at, index
+            m.d.comb += [self.o.valid.eq(done), free.eq(self.o.ready), offered.eq(block)]
+        else:
+            # The way on does not depend on the mask: that is read in a cycle of its own.
+            read_at, read_index = Signal.like(at), Signal.like(index)
+            held = Signal.like(block, reset_less=True)
+            m.d.comb += [free.eq(~self.o.valid | self.o.ready), offered.eq(held)]
+            with m.If(free):
+                m.d.sync += [self.o.valid.eq(done), held.eq(block)]
+                m.d.sync += [read_at.eq(at), read_index.eq(index)]
+        before = add_row(m, read_index, self.rows - 1, self.rows)
+        for bank, row in enumerate(self.bank_rows):
+            # Words of the row before are wanted of the last banks only, when the mask wraps.
+            wraps = read_at[: max(first_words + bank - lanes, 0)].any()
+            m.d.comb += row.eq(Mux(wraps, before, read_index))
+        window = [
+            _chosen(m, read_at, [self.bank_words[(at - k) % lanes] for at in range(lanes)])
+            for k in reversed(range(first_words))
         ]
-        shifted = [self.bank_words[(bank + 1) % lanes] for bank in range(lanes)]
-        window = rotated(m, shifted, place.lane)
         whole = Signal()  # the mask was there in every read
         if reads == 1:
             m.d.comb += [
                 is_last_read.eq(1),
-                block.mask.eq(Cat(window[lanes - fmt.mask_words :])),
+                offered.mask.eq(Cat(window)),
                 whole.eq(complete),
             ]
         else:
@@ -158,7 +171,7 @@ class MaskFetcher(wiring.Component):
             earlier_whole = Signal(init=1)
             m.d.comb += [
                 is_last_read.eq((read == reads - 1) | void),
-                block.mask.eq(Cat(earlier, window[lanes - final_words :])),
+                offered.mask.eq(Cat(earlier, window[lanes - final_words :])),
                 whole.eq(complete & earlier_whole),
             ]
             with m.If(fetch):
@@ -171,7 +184,6 @@ class MaskFetcher(wiring.Component):
         # What is handed on.
         ending_words = left.words[: fmt.block_words.bit_length()]
         m.d.comb += [
-            self.o.valid.eq(done),
             block.beats.eq(
                 Mux(
                     void,
@@ -189,38 +201,27 @@ class MaskFetcher(wiring.Component):
 
         # Where the next mask stands. Behind the end of a packet that was cut short nothing stands:
         # the place is kept, so that nothing is found there for the packet's other blocks either.
-        step = Signal(number + lane_bits)  # words to the next place
         moves = Signal()
+        next_lane = Signal(lane_bits)
+        rows_on = Signal(range(reach + 1))
         if self.is_counted(self.config):
+            step = Signal(range(fmt.block_words + first_words + 1))  # words to the next place
             stages = Signal(3)
             m.d.sync += stages.eq(Cat(done & ~last & whole, stages[:-1]))
             groups = [
                 _registered(m, popcount(m, self.mask[start : start + 8]), f"ones{start}")
                 for start in range(0, fmt.block_words, 8)
             ]
-            ones = Signal(range(fmt.block_words + first_words + 1))
+            ones = Signal.like(step)
             m.d.sync += ones.eq(tree(m, groups) + first_words)
-            m.d.comb += [
-                counting.eq(stages.any()),
-                moves.eq(stages[-1]),
-                step.eq(ones),
-            ]
+            m.d.comb += [counting.eq(stages.any()), moves.eq(stages[-1]), step.eq(ones)]
             if reads > 1:
-                next_words = Mux(read == reads - 2, final_words, lanes)
                 with m.If(fetch & complete & ~is_last_read):
-                    m.d.comb += [moves.eq(1), step.eq(next_words)]
-            there = Signal(lane_bits + number)
-            carried = Signal(lane_bits + 1)
-            m.d.comb += [
-                there.eq(place.as_value() + step),
-                carried.eq(place.lane + step[:lane_bits]),
-            ]
-            with m.If(moves):
-                rows_on = step[lane_bits:][: reach.bit_length()] + carried[-1]
-                m.d.sync += [
-                    place.as_value().eq(there),
-                    index.eq(add_row(m, index, rows_on, self.rows)),
-                ]
+                    m.d.comb += [
+                        moves.eq(1),
+                        step.eq(Mux(read == reads - 2, final_words, lanes)),
+                    ]
+            m.d.comb += Cat(next_lane, rows_on).eq(lane + step)
         else:
             m.submodules.jumps = jumps = JumpTable(self.config, self.rows)
             m.d.comb += [
@@ -228,14 +229,11 @@ class MaskFetcher(wiring.Component):
                 jumps.tail.eq(self.tail),
                 jumps.words.eq(self.beat_words),
                 jumps.row.eq(index),
-                jumps.lane.eq(place.lane),
+                jumps.lane.eq(lane),
+                moves.eq(fetch & complete),
+                next_lane.eq(jumps.to_lane),
+                rows_on.eq(jumps.rows_on),
             ]
-            with m.If(fetch & complete):
-                m.d.sync += [
-                    place.lane.eq(jumps.to_lane),
-                    place.row.eq(place.row + jumps.rows_on),
-                    index.eq(add_row(m, index, jumps.rows_on, self.rows)),
-                ]
 
         # From packet to packet.
         m.d.comb += [
@@ -249,12 +247,22 @@ class MaskFetcher(wiring.Component):
         with m.If(switch):
             m.d.sync += [
                 awaiting_end.eq(0),
-                place.lane.eq(first_words - 1),
-                place.row.eq(end.row),
+                lane.eq(first_words - 1),
+                at.eq(1 << first_words - 1),
                 index.eq(end.next_index),
+                ahead.eq(end_row - end.row),
             ]
-        with m.Elif(done & last):
-            m.d.sync += awaiting_end.eq(1)
+        with m.Else():
+            arrives = accept & ~end.known
+            m.d.sync += ahead.eq(Mux(moves, ahead - rows_on, ahead) + arrives)
+            with m.If(moves):
+                m.d.sync += [
+                    lane.eq(next_lane),
+                    at.eq(Cat(next_lane == bank for bank in range(lanes))),
+                    index.eq(add_row(m, index, rows_on, self.rows)),
+                ]
+            with m.If(done & last):
+                m.d.sync += awaiting_end.eq(1)
         return m
 
     def _arrival(self, m):
@@ -266,7 +274,8 @@ class MaskFetcher(wiring.Component):
         return accept, _registered(m, self.tail, "tail"), _registered(m, self.info, "info")
 
     def _follow_ends(self, m, end, number, switch, accept, tail, info):
-        """Keep ``end`` that of the packet whose masks are being fetched; others' ends wait."""
+        """Keep ``end`` that of the packet whose masks are being fetched; others' ends wait. Gives
+        the number of the row up to which the packet after that reaches."""
         arriving = Signal.like(end)
         rows_in = Signal(number)  # number of the next row to come in
         closes = Signal()
@@ -283,10 +292,13 @@ class MaskFetcher(wiring.Component):
             ends.o.ready.eq(switch),
         ]
         m.d.sync += rows_in.eq(rows_in + accept)
-        with m.If(switch & ends.o.valid):
-            m.d.sync += end.eq(ends.o.payload)
-        with m.Elif(switch | ~end.known):
+        following = Signal.like(end)
+        m.d.comb += following.eq(Mux(ends.o.valid, ends.o.payload, arriving))
+        with m.If(switch):
+            m.d.sync += end.eq(following)
+        with m.Elif(~end.known):
             m.d.sync += end.eq(arriving)
+        return following.row
 
 
 class _End(data.StructLayout):
@@ -305,14 +317,14 @@ class _End(data.StructLayout):
         )
 
 
-def rotated(m, words, start):
-    """The words from index ``start`` on, cyclically."""
-    for bit in range(len(start)):
-        level = [Signal.like(word, name=f"rotated{bit}_{i}") for i, word in enumerate(words)]
-        for i, word in enumerate(level):
-            m.d.comb += word.eq(Mux(start[bit], words[(i + (1 << bit)) % len(level)], words[i]))
-        words = level
-    return words
+def _chosen(m, is_chosen, words):
+    """The word whose bit of ``is_chosen`` is set."""
+    terms = [word & bit.replicate(len(word)) for word, bit in zip(words, is_chosen, strict=True)]
+    while len(terms) > 1:
+        terms = [a | b for a, b in zip(terms[::2], terms[1::2], strict=True)]
+    chosen = Signal(len(words[0]))
+    m.d.comb += chosen.eq(terms[0])
+    return chosen
 
 
 def _registered(m, value, name):

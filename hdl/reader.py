@@ -4,19 +4,17 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.butterfly import Routes, routes
+from cdma.hdl.butterfly import Routes
 from cdma.hdl.config import Config
 from cdma.hdl.queue import Queue
 from cdma.hdl.ring import RowInfo, add_row
 
 
-class Counted(data.StructLayout):
-    """A beat of a block whose words are to be read.
+class BeatTags(data.StructLayout):
+    """What there is to know of an output beat, its words aside.
 
     Members
     -------
-    mask : its non-zero words
-    ranks, total : what :class:`~cdma.hdl.prefix.PrefixSum` says of the mask
     words : words that leave with it, looked at when ``last``
     first : a mask stands before its words
     last : the packet ends with it
@@ -25,17 +23,44 @@ class Counted(data.StructLayout):
     """
 
     def __init__(self, config: Config):
-        lanes = config.lanes
         super().__init__(
             {
-                "mask": lanes,
-                "ranks": data.ArrayLayout((lanes - 1).bit_length(), lanes),
-                "total": lanes.bit_length(),
-                "words": lanes.bit_length(),
+                "words": config.lanes.bit_length(),
                 "first": 1,
                 "last": 1,
                 "truncated": 1,
                 "past_end": 1,
+            }
+        )
+
+
+class Counted(data.StructLayout):
+    """A beat whose words are to be read, and where they stand if the stream is as it should be.
+
+    Members
+    -------
+    mask : its non-zero words
+    routes : how they get to their lanes, :class:`~cdma.hdl.butterfly.Routes`
+    lane : where the first of them stands in its row
+    total : how many there are
+    behind : where they end, counted from the start of that row
+    passes : rows that they end
+    passes_mask : rows that they and a mask behind them end
+    tags : :class:`BeatTags`
+    """
+
+    def __init__(self, config: Config):
+        lanes, mask_words = config.lanes, config.format.mask_words
+        super().__init__(
+            {
+                "mask": lanes,
+                "routes": Routes(lanes),
+                "lane": range(lanes),
+                "total": lanes.bit_length(),
+                "behind": range(2 * lanes),
+                "passes": 1,
+                "passes_mask": range((2 * lanes - 1 + mask_words) // lanes + 1),
+                "tags": BeatTags(config),
             }
         )
 
@@ -88,7 +113,8 @@ class PayloadReader(wiring.Component):
     -------
     i : In stream of :class:`Counted`
     is_full, infos : In, what :class:`~cdma.hdl.ring.StreamRing` says of its rows
-    free : Out, a bit per row: the reader has passed it
+    free : Out, a bit per row: the reader passed it in the cycle before
+    passes : Out, how many rows it passes in this
     bank_rows : Out, which row each bank is to give
     bank_words : In, a word per bank
     enable : In, what follows takes a beat, or nothing
@@ -109,6 +135,7 @@ class PayloadReader(wiring.Component):
                 "is_full": In(rows),
                 "infos": In(data.ArrayLayout(RowInfo(config), rows)),
                 "free": Out(rows),
+                "passes": Out(range(rows + 1)),
                 "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
                 "bank_words": In(words),
                 "enable": In(1),
@@ -125,13 +152,12 @@ class PayloadReader(wiring.Component):
         m = Module()
         config = self.config
         lanes, mask_words = config.lanes, config.format.mask_words
-        lane_bits = lanes.bit_length() - 1
-        skipped_rows = mask_words >> lane_bits  # that a mask goes on by, whatever its place
+        skipped_rows = mask_words // lanes  # that a mask goes on by, whatever its place
 
         m.submodules.queue = queue = Queue(Counted(config), 2)
+        wiring.connect(m, wiring.flipped(self.i), queue.i)
         beat = queue.o.payload
         index = Signal(range(self.rows))  # of the row to read first
-        lane = Signal(lane_bits)  # of the beat's first word
         is_past = Signal()  # the packet has no more rows; `index` is that of the next
         seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(2)]  # that row and the next
         draining = self.drains
@@ -139,78 +165,85 @@ class PayloadReader(wiring.Component):
         # Go when the words are there or will never be.
         ends_here = [row.is_there & row.info.last for row in seen]
         may_read = [Signal(name=f"may_read{k}") for k in range(2)]  # up to that row
-        behind = Signal(range(2 * lanes))  # the words' end, counted from the first row's start
+        needs_next = beat.behind > lanes
         m.d.comb += [
-            behind.eq(lane + beat.total),
             self.launch.eq(
                 self.enable
                 & queue.o.valid
-                & Mux(behind > lanes, may_read[1], may_read[0] | (beat.total == 0))
+                & Mux(needs_next, may_read[1], may_read[0] | (beat.total == 0))
             ),
             queue.o.ready.eq(self.launch),
             self.mask.eq(beat.mask),
-            self.routes.eq(routes(m, beat.ranks, lane)),
+            self.routes.eq(beat.routes),
         ]
-        wiring.connect(m, wiring.flipped(self.i), queue.i)
-
-        following = add_row(m, index, 1, self.rows)
         for bank in range(lanes):
-            wraps = lane > bank
             row = [seen[k].is_there & (seen[k].info.count > bank) for k in range(2)]
-            m.d.comb += [
-                self.bank_rows[bank].eq(Mux(wraps, following, index)),
-                self.words[bank].eq(Mux(Mux(wraps, row[1], row[0]), self.bank_words[bank], 0)),
-            ]
+            m.d.comb += self.words[bank].eq(
+                Mux(Mux(beat.lane > bank, row[1], row[0]), self.bank_words[bank], 0)
+            )
 
         # Go on: behind the words, behind the mask of a block that begins with the next beat, and
         # behind the packet when it ends. Whether the beat goes comes late and only selects.
         most = 2 + skipped_rows  # rows that are passed in a cycle
-        window = self._window(m, index, most + 2)
-        comes = self.i.valid & self.i.payload.first
-        next_begins = Mux(queue.valid[1], queue.entries[1].first, comes)
+        freed = Signal(self.rows)
+        window = self._window(m, index, freed, most + 2)
+        comes = self.i.valid & self.i.payload.tags.first
+        next_begins = Mux(queue.valid[1], queue.entries[1].tags.first, comes)
         end_seen = is_past | ends_here[0] | ends_here[1]
         to_end = Mux(is_past, 0, Mux(ends_here[0], 1, 2))
+        mask_rows = Signal(range(most + 1), init=skipped_rows)  # that the next mask ends
 
-        goes = Signal(_Step(config, most))
-        with m.If(beat.last & end_seen):
+        goes = Signal(_Step(most))
+        with m.If(beat.tags.last & end_seen):
             self._begin_packet(m, goes, window, to_end, next_begins, "goes")
-        with m.Elif(beat.last):
-            m.d.comb += [goes.passes.eq(behind >> lane_bits), goes.drains.eq(1)]
+        with m.Elif(beat.tags.last):
+            m.d.comb += [goes.passes.eq(beat.passes), goes.drains.eq(1)]
         with m.Else():
-            self._go_on(m, goes, window, is_past, behind + Mux(next_begins, mask_words, 0), "goes")
+            rows = Mux(next_begins, beat.passes_mask, beat.passes)
+            self._go_on(m, goes, window, is_past, rows, "goes")
+        with m.If(self.launch):
+            m.d.sync += mask_rows.eq(
+                Mux(beat.tags.last, skipped_rows, beat.passes_mask - beat.passes)
+            )
 
-        stays = Signal(_Step(config, most))
+        stays = Signal(_Step(most))
         with m.If(draining & ends_here[0]):
-            begins = Mux(queue.o.valid, beat.first, comes)
+            begins = Mux(queue.o.valid, beat.tags.first, comes)
             self._begin_packet(m, stays, window, 1, begins, "stays")
         with m.Elif(draining):
             m.d.comb += [stays.passes.eq(seen[0].is_there), stays.drains.eq(1)]
         with m.Else():
-            begins = ~queue.o.valid & comes
-            self._go_on(m, stays, window, is_past, lane + Mux(begins, mask_words, 0), "stays")
+            rows = Mux(~queue.o.valid & comes, mask_rows, 0)
+            self._go_on(m, stays, window, is_past, rows, "stays")
 
         outcomes = [self._outcome(m, index, window, step) for step in (stays, goes)]
         state = Signal.like(outcomes[0])
         m.d.comb += state.eq(Mux(self.launch, outcomes[1], outcomes[0]))
         m.d.sync += [
-            lane.eq(state.step.lane),
             is_past.eq(state.step.is_past),
             draining.eq(state.step.drains),
             index.eq(state.index),
             seen[0].eq(state.seen[0]),
             seen[1].eq(state.seen[1]),
             Cat(may_read).eq(state.may_read),
+            freed.eq(state.free),
         ]
-        m.d.comb += self.free.eq(state.free)
+        m.d.comb += [self.free.eq(freed), self.passes.eq(state.step.passes)]
+        next_lane = Mux(queue.valid[1], queue.entries[1].lane, self.i.payload.lane)
+        lane = Mux(self.launch | ~queue.o.valid, next_lane, beat.lane)
+        following = add_row(m, state.index, 1, self.rows)
+        m.d.sync += [
+            row.eq(Mux(lane > bank, following, state.index))
+            for bank, row in enumerate(self.bank_rows)
+        ]
 
         # What there is to report of the beat is found a cycle later.
         launched = Signal.like(beat, reset_less=True)
-        needed = Signal.like(behind, reset_less=True)
         counts = [Signal.like(row.info.count, name=f"count{k}") for k, row in enumerate(seen)]
         is_ragged = Signal(reset_less=True)
         drained = Signal()  # a row with something in it
         with m.If(self.enable):
-            m.d.sync += [launched.eq(beat), needed.eq(behind), drained.eq(0)]
+            m.d.sync += [launched.eq(beat), drained.eq(0)]
             m.d.sync += [
                 count.eq(Mux(row.is_there, row.info.count, 0))
                 for count, row in zip(counts, seen, strict=True)
@@ -220,20 +253,21 @@ class PayloadReader(wiring.Component):
             m.d.sync += drained.eq(1)
         there = counts[0] + counts[1]
         m.d.comb += [
-            self.o.used.eq(launched.total + Mux(launched.first, mask_words, 0)),
-            self.o.words.eq(launched.words),
-            self.o.first.eq(launched.first),
-            self.o.last.eq(launched.last),
-            self.o.truncated.eq(launched.truncated | ((launched.total != 0) & (needed > there))),
-            self.o.past_end.eq(launched.past_end),
-            self.o.extra.eq((needed < there) | is_ragged | drained),
+            self.o.used.eq(launched.total + Mux(launched.tags.first, mask_words, 0)),
+            self.o.words.eq(launched.tags.words),
+            self.o.first.eq(launched.tags.first),
+            self.o.last.eq(launched.tags.last),
+            self.o.truncated.eq(
+                launched.tags.truncated | ((launched.total != 0) & (launched.behind > there))
+            ),
+            self.o.past_end.eq(launched.tags.past_end),
+            self.o.extra.eq((launched.behind < there) | is_ragged | drained),
         ]
         return m
 
     def _begin_packet(self, m, step, window, to_end, begins, name):
         """Pass the packet's end, ``to_end`` rows on, and the next packet's first mask."""
         lanes, mask_words = self.config.lanes, self.config.format.mask_words
-        m.d.comb += step.lane.eq(Mux(begins, mask_words % lanes, 0))
         if mask_words < lanes:
             m.d.comb += step.passes.eq(to_end)
             return
@@ -241,14 +275,10 @@ class PayloadReader(wiring.Component):
         passes, meets_last = _until_last(m, rows, Mux(begins, mask_words // lanes, 0), name)
         m.d.comb += [step.passes.eq(to_end + passes), step.is_past.eq(meets_last)]
 
-    def _go_on(self, m, step, window, is_past, words, name):
-        """Pass ``words``, counted from the first row's start, but not the packet's end."""
-        total = Signal(range(2 * self.config.lanes + self.config.format.mask_words), name=name)
-        m.d.comb += total.eq(words)
-        rows = total >> self.config.lanes.bit_length() - 1
+    def _go_on(self, m, step, window, is_past, rows, name):
+        """Pass ``rows``, but not the packet's end."""
         passes, meets_last = _until_last(m, window[:-2], rows, name)
         m.d.comb += [
-            step.lane.eq(total),
             step.passes.eq(Mux(is_past, 0, passes)),
             step.is_past.eq(is_past | meets_last),
         ]
@@ -292,10 +322,10 @@ class PayloadReader(wiring.Component):
         ]
         return result
 
-    def _window(self, m, index, length):
-        """What the ring says of the rows from ``index`` on."""
+    def _window(self, m, index, freed, length):
+        """What the ring says of the rows from ``index`` on, but for those just freed."""
         is_index = [index == row for row in range(self.rows)]
-        rows = [Cat(self.is_full[row], self.infos[row]) for row in range(self.rows)]
+        rows = [Cat(self.is_full[row] & ~freed[row], self.infos[row]) for row in range(self.rows)]
         window = []
         for k in range(length):
             row = Signal(_Seen(self.config), name=f"window{k}")
@@ -319,26 +349,17 @@ class _Seen(data.StructLayout):
 
 
 class _Step(data.StructLayout):
-    """Where the reader goes: rows to pass, lane of the next beat's first word, and whether the
-    packet then has no more rows, or is drained."""
+    """Where the reader goes: rows to pass, and whether the packet then has no more rows, or is
+    drained."""
 
-    def __init__(self, config: Config, most: int):
-        super().__init__(
-            {
-                "passes": range(most + 1),
-                "lane": range(config.lanes),
-                "is_past": 1,
-                "drains": 1,
-            }
-        )
+    def __init__(self, most: int):
+        super().__init__({"passes": range(most + 1), "is_past": 1, "drains": 1})
 
 
 def _until_last(m, rows, wanted, name):
-    """``wanted`` of the rows, but none behind a packet's last: how many, and whether that is met."""
-    passes, meets_last = (
-        Signal(range(len(rows) + 1), name=f"{name}_rows"),
-        Signal(name=f"{name}_met"),
-    )
+    """``wanted`` of the rows, but none behind a packet's last; and whether that is met."""
+    passes = Signal(range(len(rows) + 1), name=f"{name}_rows")
+    meets_last = Signal(name=f"{name}_meets_last")
     m.d.comb += passes.eq(wanted)
     for k in reversed(range(len(rows))):
         with m.If((wanted > k) & rows[k].is_there & rows[k].info.last):

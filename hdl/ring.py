@@ -44,7 +44,7 @@ class StreamRing(wiring.Component):
     accept : Out, a beat is taken in, with ``tail`` and ``info``
     tail : Out, index of the row that the next beat is written to
     info : Out, :class:`RowInfo` of the beat at ``i``
-    free : In, a bit per row: the row is done with
+    free, passes : In, a bit per row: the row is done with; and how many are
     is_full : Out, a bit per row: the row holds a beat
     infos : Out, array of :class:`RowInfo`, per row
     rows_a, rows_b : In, arrays of an index per bank
@@ -65,6 +65,7 @@ class StreamRing(wiring.Component):
                 "tail": Out(range(rows)),
                 "info": Out(RowInfo(config)),
                 "free": In(rows),
+                "passes": In(range(rows + 1)),
                 "is_full": Out(rows),
                 "infos": Out(data.ArrayLayout(RowInfo(config), rows)),
                 "rows_a": In(indices),
@@ -78,9 +79,11 @@ class StreamRing(wiring.Component):
         m = Module()
         lanes, size = self.config.lanes, self.config.format.word_bytes
         beat, is_tail = self.i.payload, Signal(self.rows)
+        level = Signal(range(self.rows + 1))
+        m.d.sync += level.eq(level + self.accept - self.passes)
         m.d.comb += [
             is_tail.eq(Cat(self.tail == index for index in range(self.rows))),
-            self.i.ready.eq((is_tail & ~self.is_full).any()),
+            self.i.ready.eq(level != self.rows),
             self.accept.eq(self.i.valid & self.i.ready),
         ]
         with m.If(self.accept):
