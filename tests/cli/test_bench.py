@@ -68,3 +68,9 @@ def test_rtl_is_left_out_without_its_tools(capsys, monkeypatch):
 def test_mistakes(arguments, message):
     with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
         run(*arguments)
+
+
+@pytest.mark.slow
+def test_compiled_rtl_is_thirty_times_as_fast_as_cocotb():
+    _, compiled = bench.measure_rtl(bench.RTL_BYTES, 0.5)
+    assert compiled["times_cocotb"] >= 30
