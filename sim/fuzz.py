@@ -34,7 +34,8 @@ class Outcome:
     packets, batches, cycles : int
         Packets and batches played, and cycles of the clock that they took.
     codes : Counter of str
-        Decompressor: packets by the name of the error in them, ``NONE`` where there is none.
+        Decompressor: packets by the name of the error in them, ``NONE`` where there is none; those
+        of a batch with a problem are not counted.
     seconds : float
         Wall time.
     problem : str
@@ -122,12 +123,12 @@ def fuzz(
         outcome.packets += len(result.packets)
         outcome.cycles += result.cycles
         outcome.seconds = time.monotonic() - start
-        if unit == "decompressor":
-            outcome.codes.update(ErrorCode(packet.status[1]).name for packet in result.packets)
         if result.problem:
             outcome.problem = result.problem + _about(result, current)
             outcome.failed_batch = outcome.batches - 1 if batch is None else batch
             break
+        if unit == "decompressor":  # the codes are the golden model's, or there was a problem
+            outcome.codes.update(ErrorCode(packet.status[1]).name for packet in result.packets)
         if progress and time.monotonic() - told > 1:
             told = time.monotonic()
             progress(f"{played():,} of {packets:,} packets, {outcome.cycles:,} cycles")
