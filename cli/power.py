@@ -33,7 +33,9 @@ def add_parser(subparsers) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("tensor", metavar="FILE", help="FILE.npy or FILE.npz:KEY")
+    parser.add_argument(
+        "tensor", nargs="+", metavar="FILE", help="FILE.npy or FILE.npz:KEY, one or more"
+    )
     parser.add_argument(
         "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
     )
@@ -66,42 +68,21 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("energy needs a cell library: give --liberty FILE or CDMA_LIBERTY")
     if args.words < 1:
         raise UserError(f"--words must be one or more, not {args.words}")
-    tensor = load_tensor(args.tensor)
-    config = config_from(args, tensor.itemsize * 8)
-    from cdma.golden.words import format_for, to_words
-    from cdma.synth import asic, cache, liberty, measure, power, tools
+    packets = [(name, *_packet(args, name)) for name in args.tensor]
+    from cdma.synth import cache, liberty, tools
 
-    with refusals_as_user_errors():
-        format_for(tensor.dtype, config.format)
-    words = to_words(tensor)[: args.words]
-    if not words.size:
-        raise UserError(f"{args.tensor}: is empty, expected at least one word")
     tools.icarus()  # missing, it is told before the long part
     library = liberty.read(path)
     steps = cache.Steps(args.cache or cache.default_folder(), announce)
-    records = []
-    for unit in dict.fromkeys(args.unit or UNITS):
-        design = measure.generated(unit, config)
-        flow = (steps, design.label, design.top)
-        mapped = asic.synthesise(*flow, design.verilog, library, "abc")
-        announce(f"{design.label}: netlist in Icarus Verilog", steps.seconds)
-        figures = power.measure(mapped, unit, config, words, library, steps.folder)
-        try:
-            period = asic.critical_path(*flow, mapped, library, "abc")
-        except UserError as error:
-            print(f"{error}; power left out", file=sys.stderr)
-        else:
-            figures |= power.at_clock(figures, period)
-        records.append(
-            {
-                "unit": unit,
-                "config": config.name,
-                "library": library.name,
-                "tensor": args.tensor,
-                "density": int((words != 0).sum()) / words.size,
-                **figures,
-            }
-        )
+    records = [
+        {
+            "unit": unit,
+            "tensor": name.rpartition("/")[2],
+            **_record(unit, config, words, library, steps),
+        }
+        for name, config, words in packets
+        for unit in dict.fromkeys(args.unit or UNITS)
+    ]
     if args.json:
         print(json.dumps({"records": records}, indent=2))
     else:
@@ -113,6 +94,38 @@ def run(args: argparse.Namespace) -> int:
     return int(bool(wrong))
 
 
+def _packet(args: argparse.Namespace, name: str):
+    """Configuration for a tensor, and its words, as many as are asked for."""
+    tensor = load_tensor(name)
+    config = config_from(args, tensor.itemsize * 8)
+    from cdma.golden.words import format_for, to_words
+
+    with refusals_as_user_errors():
+        format_for(tensor.dtype, config.format)
+    words = to_words(tensor)[: args.words]
+    if not words.size:
+        raise UserError(f"{name}: is empty, expected at least one word")
+    return config, words
+
+
+def _record(unit: str, config, words, library, steps) -> dict:
+    from cdma.synth import asic, measure, power
+
+    design = measure.generated(unit, config)
+    flow = (steps, design.label, design.top)
+    mapped = asic.synthesise(*flow, design.verilog, library, "abc")
+    announce(f"{design.label}: netlist in Icarus Verilog", steps.seconds)
+    figures = power.measure(mapped, unit, config, words, library, steps.folder)
+    try:
+        period = asic.critical_path(*flow, mapped, library, "abc")
+    except UserError as error:
+        print(f"{error}; power left out", file=sys.stderr)
+    else:
+        figures |= power.at_clock(figures, period)
+    density = int((words != 0).sum()) / words.size
+    return {"config": config.name, "library": library.name, "density": density, **figures}
+
+
 def table(records: list[dict], style: str = "text") -> str:
     """Lay out energies and powers; two numbers are without and with glitches."""
     rows = []
@@ -121,7 +134,7 @@ def table(records: list[dict], style: str = "text") -> str:
         row = {
             "unit": record["unit"],
             "config": record["config"],
-            "tensor": record["tensor"].rpartition("/")[2],
+            "tensor": record["tensor"],
             "non-zero": f"{record['density']:.0%}",
             "pJ/byte": f"{settled['pj_per_byte']:.2f} .. {glitches['pj_per_byte']:.2f}",
             "clock, storage, logic": ", ".join(

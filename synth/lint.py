@@ -98,8 +98,9 @@ def _read_icarus(told: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _read_yosys(told: str) -> Iterator[tuple[str, int, str]]:
-    for kind, message in dict.fromkeys(re.findall(r"^(Warning|ERROR): (.*)$", told, re.MULTILINE)):
-        yield kind.lower(), 0, message
+    pattern = r"^(?:\w+\.v:(\d+): )?(Warning|ERROR): (.*)$"
+    for line, kind, message in dict.fromkeys(re.findall(pattern, told, re.MULTILINE)):
+        yield kind.lower(), int(line or 0), message
 
 
 #: Per tool: what finds it, its arguments, what reads its answer.

@@ -40,9 +40,22 @@ _WIDTHS = (
     "Amaranth computes with the widths that it needs, and Yosys writes them down and leaves the "
     "extension of the shorter operand and the cut of the result to the rules of the language"
 )
-_CARRY = (
-    "the carry out of a sum that is taken modulo a power of two: Yosys writes it to a bit of an "
-    "anonymous wire, which nobody reads"
+_PARTS = (
+    "structures travel whole through ports and registers and sums have a carry: what nobody reads "
+    "of them synthesis drops; a signal of which nothing is read is a finding"
+)
+_ANONYMOUS = (
+    "Yosys writes a sum that is wider than its target to an anonymous wire and the target at once; "
+    "the wire's other bits, often the carry alone, nobody reads"
+)
+_RESET = "Amaranth gives each module the reset of its domain, also where no register needs it"
+_LOOPS = (
+    "Verilator orders whole signals, and here bits of one follow from others of it, as in a prefix "
+    "sum; that no bit follows from itself is what Yosys checks"
+)
+_CONSTANT = (
+    "a loop over lanes compares each with a number that cannot pass the last, or is never below "
+    "the first; that comparison is constant and vanishes"
 )
 
 WAIVERS = (
@@ -63,14 +76,24 @@ WAIVERS = (
         r"Logical operator LOGNOT expects 1 bit on the LHS, but .* generates \d+ bits\.",
         "Yosys writes a comparison of a number with zero as its logical negation",
     ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Bits of signal are not used: .*", _PARTS),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: '\$\d+'", _ANONYMOUS),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'rst'", _RESET),
+    Waiver("verilator", "UNOPTFLAT", r"Signal unoptimizable: Circular combinational.*", _LOOPS),
+    Waiver("verilator", "CMPCONST", r"Comparison is constant due to limited range", _CONSTANT),
+    Waiver("verilator", "UNSIGNED", r"Comparison is constant due to unsigned.*", _CONSTANT),
     Waiver(
-        "verilator", "UNUSEDSIGNAL", r"(Bits of signal|Signal) (are|is) not used: '\$\d+'.*", _CARRY
+        *("verilator", "DECLFILENAME"),
+        r"Filename '\w+' does not match MODULE name: '\w+'",
+        "a unit is one file, with all its modules",
     ),
-    Waiver("slang", "arith-op-mismatch", r".*", _WIDTHS),
+    Waiver(
+        "slang", "arith-op-mismatch", r"arithmetic between operands of different types.*", _WIDTHS
+    ),
     Waiver("slang", "width-trunc", r"implicit conversion truncates from \d+ to \d+ bits", _WIDTHS),
-    Waiver(
-        "slang", "unused-but-set-net", r"net '\$\d+' is driven but its value is never used", _CARRY
-    ),
+    Waiver("slang", "sign-conversion", r"implicit conversion changes signedness from .*", _WIDTHS),
+    Waiver("slang", "unused-but-set-net", r"net '\$\d+' is driven but its.*", _ANONYMOUS),
+    Waiver("slang", "unused-port", r"unused port signal 'rst'", _RESET),
 )
 
 
