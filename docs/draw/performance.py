@@ -1,0 +1,195 @@
+"""Picture and tables of docs/performance.md, from the measurements that are committed beside it.
+
+``docs/measurements`` has what ``cdma synth --sweep``, ``cdma synth --alternatives`` and ``cdma
+power --json`` wrote, ``synth/baseline.json`` the named configurations with all seeds. Tables stand
+between ``<!-- table: NAME -->`` and ``<!-- end -->``.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from cdma.cli import power
+from cdma.cli.tables import format_table
+from cdma.synth import plot, scaling
+from cdma.synth.columns import BIGGER, SMALLER, Column, column_at
+from cdma.synth.report import spread
+
+ROOT = Path(__file__).parents[2]
+MEASUREMENTS = ROOT / "docs" / "measurements"
+UNITS = ("compressor", "decompressor")
+
+#: Of 8 lanes of 32 bits: figure, then for each unit what it must reach, and what would be better.
+TARGETS = (
+    ("ecp5.fmax_mhz", (250, 250), (300, 300)),
+    ("ecp5.lut4", (3500, 3500), (2500, 2500)),
+    ("asic.abc.area_um2", (30_000, 25_000), (20_000, 20_000)),
+    ("asic.abc.critical_ns", (0.60, 0.60), (0.50, 0.50)),
+    ("asic.abc.gb_per_s_per_mm2", (2000, 2500), (3500, 4000)),
+    ("latency_cycles", (12, 8), (8, 6)),
+)
+#: Least Fmax in MHz of other shapes.
+SHAPES = {"16x16": 200, "32x8": 200, "32x32": 180}
+
+
+def draw() -> str:
+    """Area, clock and bytes per second of every size, as SVG."""
+    return plot.render(_records("scaling"), "svg").decode()
+
+
+def fill(text: str) -> str:
+    """The document with its tables as they are measured."""
+    tables = {
+        "targets": _targets,
+        "shapes": _shapes,
+        "ecp5": lambda: _sizes("ecp5.lut4", "ecp5.flip_flops", "ecp5.lut_rams", "ecp5.block_rams"),
+        "cells": _cells,
+        "growth": _growth,
+        "networks": lambda: _alternatives("network"),
+        "stalls": lambda: _alternatives("stall"),
+        "buffers": lambda: _alternatives("buffer"),
+        "limits": lambda: _alternatives("limit"),
+        "floor": _floor,
+        "power": lambda: power.table(_records("power"), "markdown"),
+        "tools": _tools,
+    }
+
+    def table(match: re.Match) -> str:
+        return f"<!-- table: {match[1]} -->\n\n{tables[match[1]]()}\n\n<!-- end -->"
+
+    return re.sub(r"<!-- table: (\w+) -->.*?<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def _read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _records(name: str) -> list[dict]:
+    return _read(MEASUREMENTS / f"{name}.json")["records"]
+
+
+def _baseline() -> dict[tuple[str, str], dict]:
+    records = _read(ROOT / "synth" / "baseline.json")["records"]
+    return {(record["unit"], record["config"]): record for record in records}
+
+
+def _shown(record: dict, column: Column) -> str:
+    value = column.value(record)
+    if value is None:
+        return "-"
+    if column.path == "ecp5.fmax_mhz":
+        return spread(record["ecp5"])
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"
+
+
+def _verdict(value: float, column: Column, must: float, better: float) -> str:
+    reaches = {SMALLER: lambda limit: value <= limit, BIGGER: lambda limit: value >= limit}
+    if reaches[column.better](better):
+        return "beyond"
+    return "met" if reaches[column.better](must) else "missed"
+
+
+def _targets() -> str:
+    measured = _baseline()
+    rows = []
+    for path, musts, betters in TARGETS:
+        column = column_at(path)
+        technology = path.split(".")[0]
+        prefix = {"ecp5": "ECP5 ", "asic": "Nangate45 "}.get(technology, "")
+        sign = "<=" if column.better == SMALLER else ">="
+        row = {"figure": prefix + column.title}
+        for unit, must, better in zip(UNITS, musts, betters, strict=True):
+            record = measured[unit, "8x32"]
+            row[unit] = _shown(record, column)
+            row[f"{unit}: wanted, better"] = f"{sign} {must:,}, {better:,}"
+            row[f"{unit}: verdict"] = _verdict(column.value(record), column, must, better)
+        rows.append(row)
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def _shapes() -> str:
+    measured, column = _baseline(), column_at("ecp5.fmax_mhz")
+    rows = []
+    for config, must in SHAPES.items():
+        row = {"shape": config, "wanted MHz": f">= {must}"}
+        for unit in UNITS:
+            record = measured[unit, config]
+            verdict = _verdict(column.value(record), column, must, must)
+            row[f"{unit} MHz"] = _shown(record, column)
+            row[f"{unit}: verdict"] = "missed" if verdict == "missed" else "met"
+        rows.append(row)
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def _sizes(*areas: str) -> str:
+    columns = [column_at(path) for path in (*areas, "ecp5.fmax_mhz", "ecp5.gb_per_s")]
+    return _table(_records("scaling"), columns)
+
+
+def _cells() -> str:
+    names = ("area_um2", "logic_um2", "storage_um2", "critical_ns", "gb_per_s", "gb_per_s_per_mm2")
+    return _table(_records("scaling"), [column_at(f"asic.abc.{name}") for name in names])
+
+
+def _table(records: list[dict], columns: list[Column]) -> str:
+    rows = []
+    for record in sorted(
+        records, key=lambda each: (each["unit"], each["word_bits"], each["lanes"])
+    ):
+        row = {"unit": record["unit"], "config": record["config"]}
+        rows.append(row | {column.heading: _shown(record, column) for column in columns})
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def _growth() -> str:
+    found = scaling.tables(_records("scaling"), "markdown")
+    return "\n\n".join(f"{title}:\n\n{table}" for title, table in found)
+
+
+def _alternatives(kind: str) -> str:
+    paths = ("ecp5.lut4", "ecp5.flip_flops", "ecp5.lut_rams", "ecp5.block_rams", "ecp5.fmax_mhz")
+    paths += tuple(f"asic.abc.{name}" for name in ("logic_um2", "storage_um2", "critical_ns"))
+    rows = []
+    for record in _records("alternatives"):
+        found, _, what = record["unit"].partition(": ")
+        if found == kind:
+            columns = [column_at(path) for path in paths]
+            rows.append({kind: what} | {each.heading: _shown(record, each) for each in columns})
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def _floor() -> str:
+    """Parts that no design can do without, in cells, beside the units."""
+    parts = {record["unit"]: record["asic"]["abc"] for record in _records("alternatives")}
+    beat = parts["limit: a beat's register"]["area_um2"]
+    needs = {
+        "a block, until its mask is known": (parts["limit: a block's words"]["area_um2"], 0.0),
+        "two beats of the stream, since a beat's words straddle two": (0.0, 2 * beat),
+        "the beat that is being filled": (beat, 0.0),
+        "the beat that is offered": (beat, beat),
+        "the network's multiplexers": (parts["limit: switches alone"]["area_um2"],) * 2,
+    }
+    measured = _baseline()
+    areas = [measured[unit, "8x32"]["asic"]["abc"]["area_um2"] for unit in UNITS]
+    rows = [
+        {"part, um2": what} | {unit: f"{area:,.0f}" if area else "" for unit, area in pairs(areas_)}
+        for what, areas_ in needs.items()
+    ]
+    totals = [sum(each) for each in zip(*needs.values(), strict=True)]
+    rows.append({"part, um2": "sum"} | {unit: f"{area:,.0f}" for unit, area in pairs(totals)})
+    rows.append({"part, um2": "the unit"} | {unit: f"{area:,.0f}" for unit, area in pairs(areas)})
+    ratios = [area / total for area, total in zip(areas, totals, strict=True)]
+    rows.append({"part, um2": "unit over sum"} | {u: f"{ratio:.1f}" for u, ratio in pairs(ratios)})
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def pairs(values):
+    """Each unit with its value."""
+    return zip(UNITS, values, strict=True)
+
+
+def _tools() -> str:
+    tools = _read(ROOT / "synth" / "baseline.json")["tools"]
+    seeds = {record["ecp5"]["seeds"] for record in _records("scaling") if record["ecp5"]}
+    named = ", ".join(f"{name} {version}" for name, version in tools.items())
+    return f"{named}; sizes with {max(seeds)} seeds, named configurations with 8."
