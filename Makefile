@@ -35,7 +35,7 @@ fuzz: $(READY)  ## a million random packets through each unit, malformed ones th
 
 fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZZ_SECONDS (atheris)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
-	$(BIN)/python tests/golden/fuzz_golden.py $(OUT)/fuzz-golden -max_total_time=$(FUZZ_SECONDS)
+	$(BIN)/python tests/golden/fuzz_golden.py $(OUT)/fuzz-golden $(FUZZ_SECONDS)
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)

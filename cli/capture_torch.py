@@ -55,7 +55,7 @@ def run(spec: str, folder: str, budget: int, seed: int, figures: bool) -> dict:
     target = make_folder(folder)
     if any(target.glob("*.npy")):
         raise UserError(f"{target}: holds .npy files already, expected a new or empty folder")
-    torch.manual_seed(seed)
+    torch.manual_seed(seed % 2**64)
     recorder = Recorder(target, budget)
     try:
         with redirect_stdout(sys.stderr):  # stdout is for the report
@@ -87,7 +87,8 @@ def summary(folder: str, report: dict) -> str:
 
     history, tensors = report["history"], report["tensors"]
     steps = history["steps"]
-    shown = sorted({0, *(bisect(steps, steps[-1] ** (part / 5)) - 1 for part in range(6))})
+    wanted = (0, *(steps[-1] ** (part / 5) for part in range(6)))
+    shown = sorted({max(0, bisect(steps, step) - 1) for step in wanted})
     kinds = {tensor["layer"]: tensor["kind"] for tensor in tensors}
     rows = [
         {"layer": layer, "kind": kinds.get(layer)}

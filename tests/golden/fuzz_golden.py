@@ -1,15 +1,22 @@
 """Coverage-guided fuzzing of the golden decoders (atheris), held to the reference.
 
     make fuzz-golden FUZZ_SECONDS=600
-    python tests/golden/fuzz_golden.py build/fuzz-golden -max_total_time=600
+    python tests/golden/fuzz_golden.py build/fuzz-golden 600        for 600 seconds
+    python tests/golden/fuzz_golden.py build/fuzz-golden FILE       this input again
+    python tests/golden/fuzz_golden.py build/fuzz-golden -runs=999  one round, libFuzzer's options
 
 Inputs that reach new code are kept in the folder ``corpus`` of the one that is named, which starts
-as what the golden encoder writes; what fails is kept beside it, and replayed by naming its file in
-place of options. The options are libFuzzer's. The status is 0 when nothing failed.
+as what the golden encoder writes; what fails is kept beside it. The status is 0 if nothing failed.
+
+It runs in rounds, each a new process: atheris 3.0 keeps the result of every comparison of arrays in
+what it instruments, some kilobytes an input.
 """
 
 import io
+import re
+import subprocess
 import sys
+import time
 from itertools import product
 from pathlib import Path
 
@@ -39,6 +46,7 @@ LIMITS = [
 USUAL = [getattr(module, name) for module, name, _ in LIMITS]
 #: Bytes of an input at most: short ones run often, and small batches make much of them.
 LENGTH = 2048
+ROUND_SECONDS = 60
 
 
 def check(data: bytes) -> None:
@@ -73,20 +81,37 @@ def write_corpus(folder: Path) -> None:
                     (folder / name).write_bytes(bytes([kind | small]) + data)
 
 
-def main() -> None:
-    """Fuzz until an option says stop."""
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
-    folder, *given = sys.argv[1:]
-    corpus = Path(folder) / "corpus"
+def fuzz(folder: Path, options: list[str]) -> None:
+    """One round; ends the process."""
+    corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     write_corpus(corpus)
-    replays = any(not option.startswith("-") for option in given)
     defaults = [f"-max_len={LENGTH}", "-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1"]
-    options = [*defaults, f"-artifact_prefix={folder}/", *given]
-    atheris.Setup([sys.argv[0], *options, *([] if replays else [str(corpus)])], check)
+    where = [] if any(not option.startswith("-") for option in options) else [str(corpus)]
+    given = [*defaults, f"-artifact_prefix={folder}/", *options, *where]
+    atheris.Setup([sys.argv[0], *given], check)
     atheris.Fuzz()
 
 
+def fuzz_in_rounds(folder: Path, seconds: int) -> int:
+    """Rounds until the time is up or one fails; gives its exit status."""
+    inputs, end = 0, time.monotonic() + seconds
+    while (left := round(end - time.monotonic())) > 0:
+        options = ["-verbosity=0", f"-max_total_time={min(left, ROUND_SECONDS)}"]
+        command = [sys.executable, __file__, str(folder), *options]
+        run = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace")
+        if run.returncode:
+            print(run.stderr, file=sys.stderr)
+            return run.returncode
+        inputs += int(re.search(r"number_of_executed_units: (\d+)", run.stderr)[1])
+        kept = len(list((folder / "corpus").iterdir()))
+        print(f"{inputs:,} inputs, no failure, {kept} kept for the code they reach", flush=True)
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    if sys.argv[2].isdigit():
+        sys.exit(fuzz_in_rounds(Path(sys.argv[1]), int(sys.argv[2])))
+    fuzz(Path(sys.argv[1]), sys.argv[2:])
