@@ -46,11 +46,10 @@ class BlockBeats(wiring.Component):
         block = Signal(Block(self.config), reset_less=True)
         valid, is_first = Signal(), Signal()
         kept_part = Signal(lanes, reset_less=True)  # the beat's part, within the data
-        is_final = Signal()  # the block ends with the beat
+        is_final = Signal(reset_less=True)  # the block ends with the beat
         step = Signal()
         m.d.comb += [
             self.mask.eq(block.mask),
-            is_final.eq(block.beats == 0),
             self.i.ready.eq(~valid | (step & is_final)),
         ]
 
@@ -64,6 +63,7 @@ class BlockBeats(wiring.Component):
                 valid.eq(self.i.valid),
                 block.eq(self.i.payload),
                 is_first.eq(1),
+                is_final.eq(self.i.payload.beats == 0),
                 kept_part.eq(kept(self.i.payload, 0, self.i.payload.beats == 0)),
             ]
         with m.Elif(step):
@@ -71,18 +71,18 @@ class BlockBeats(wiring.Component):
                 block.mask.eq(block.mask >> lanes),
                 block.beats.eq(block.beats - 1),
                 is_first.eq(0),
+                is_final.eq(block.beats == 1),
                 kept_part.eq(kept(block, lanes, block.beats == 1)),
             ]
 
         part = block.mask[:lanes]
         m.submodules.prefix = prefix = PrefixSum(lanes)
-        beat = Signal(data.StructLayout({"mask": lanes, "tags": BeatTags(self.config), "final": 1}))
+        beat = Signal(data.StructLayout({"mask": lanes, "tags": BeatTags(self.config)}))
         tags = beat.tags
         m.d.comb += [
             prefix.mask.eq(kept_part),
             prefix.enable.eq(step),
             beat.mask.eq(kept_part),
-            beat.final.eq(is_final),
             tags.words.eq(block.words),
             tags.first.eq(is_first & ~block.void),
             tags.last.eq(block.last & is_final),
@@ -103,34 +103,22 @@ class BlockBeats(wiring.Component):
         else:
             m.d.comb += step.eq(self.o.ready)
 
-        # Where its words stand, if all went well. A packet begins in lane 0, with a mask.
+        # Where its words stand, if all went well: behind those before it and their block's mask.
         mask_words = self.config.format.mask_words
         lane_bits = lanes.bit_length() - 1
-        lane = Signal(lane_bits, init=mask_words % lanes)
-        place = Signal(lane_bits)
         counted = self.o.payload
-        ends_in = [
-            add(m, add(m, prefix.total, start), place) for start in (Const(0, 1), Const(mask_words))
-        ]
-        behind, behind_mask = (Signal(range(3 * lanes), name=f"behind{k}") for k in range(2))
+        lane = Signal(lane_bits)  # behind the words before it
+        start = Signal(range(lanes + mask_words))
         m.d.comb += [
-            # An empty packet has no mask to stand behind.
-            place.eq(Mux(beat.tags.last & (beat.tags.words == 0), 0, lane)),
-            behind.eq(ends_in[0]),
-            behind_mask.eq(ends_in[1]),
+            start.eq(Mux(beat.tags.first, add(m, lane, Const(mask_words)), lane)),
             self.o.valid.eq(valid),
             counted.mask.eq(beat.mask),
-            counted.routes.eq(routes(m, prefix.ranks, place)),
-            counted.lane.eq(place),
+            counted.routes.eq(routes(m, prefix.ranks, start[:lane_bits])),
+            counted.start.eq(start),
+            counted.behind.eq(add(m, start, prefix.total)),
             counted.total.eq(prefix.total),
-            counted.behind.eq(behind),
-            counted.passes.eq(behind >> lane_bits),
-            counted.passes_mask.eq(behind_mask >> lane_bits),
             counted.tags.eq(beat.tags),
         ]
         with m.If(valid & self.o.ready):
-            with m.If(beat.tags.last):
-                m.d.sync += lane.eq(mask_words % lanes)
-            with m.Else():
-                m.d.sync += lane.eq(Mux(beat.final, behind_mask, behind))
+            m.d.sync += lane.eq(Mux(beat.tags.last, 0, counted.behind[:lane_bits]))
         return m

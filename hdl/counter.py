@@ -10,9 +10,9 @@ PART_BITS = 8  # a carry goes through one part in a cycle, and past all others
 class Counter(wiring.Component):
     """Sum of small steps, modulo ``2**width``.
 
-    The upper bits are counted in parts, each of which remembers whether it is all ones, so that a
-    carry passes it without looking at its bits. A sum of 32 bits is then no longer than its first
-    part's, and synthesis cannot make a chain of it. Latency one cycle.
+    The bits above a step's are counted in parts, each of which remembers whether it is all ones, so
+    that a carry passes it without looking at its bits. A sum of 32 bits is then hardly longer than
+    one of a step's bits, and synthesis cannot make a chain of it. Latency one cycle.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Counter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        first_bits = min(self.width, max(self.step_bits, PART_BITS))
+        first_bits = self.step_bits
         first = Signal(first_bits)
         total = Signal(first_bits + 1)
         m.d.comb += total.eq(Mux(self.restart, 0, first) + self.step)

@@ -91,6 +91,7 @@ class Decompressor(wiring.Component):
             reader.is_full.eq(ring.is_full),
             reader.infos.eq(ring.infos),
             ring.free.eq(reader.free),
+            ring.launch.eq(reader.launch),
             ring.passes.eq(reader.passes),
             ring.rows_b.eq(reader.bank_rows),
             reader.bank_words.eq(ring.words_b),

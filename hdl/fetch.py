@@ -121,11 +121,11 @@ class MaskFetcher(wiring.Component):
         active = Signal()  # there is a command
         awaiting_end = Signal()  # all masks are fetched, the packet's last beat has not come
         counting = Signal()  # the place lacks the ones of the mask fetched last
-        is_there, complete, fetch, done, is_last_read, free = (Signal() for _ in range(6))
+        is_there = Signal()  # `ahead` is positive
+        complete, fetch, done, is_last_read, free = (Signal() for _ in range(5))
         m.submodules.left = left = Remaining(fmt.block_words)
         void, last = left.is_zero, left.is_last
         m.d.comb += [
-            is_there.eq(ahead > 0),
             complete.eq(is_there & ~(end.known & (ahead == 1) & (lane >= end.count))),
             fetch.eq(
                 active & ~awaiting_end & ~counting & self.o.ready & (is_there | void | end.known)
@@ -244,17 +244,28 @@ class MaskFetcher(wiring.Component):
         ]
         with m.If(self.i_command.ready):
             m.d.sync += active.eq(self.i_command.valid)
+        # Rows of the packet that are there in the next cycle: of the next packet, from the next
+        # mask on, or still from this one on.
+        arrives = accept & ~end.known
+        candidates = []
+        for name, value in (
+            ("next_packet", end_row - end.row),
+            ("next_mask", ahead - rows_on + arrives),
+            ("still", ahead + arrives),
+        ):
+            rows = Signal.like(ahead, name=f"ahead_{name}")
+            m.d.comb += rows.eq(value)
+            candidates.append(Cat(rows, rows > 0))
+        next_packet, next_mask, still = candidates
+        m.d.sync += Cat(ahead, is_there).eq(Mux(switch, next_packet, Mux(moves, next_mask, still)))
         with m.If(switch):
             m.d.sync += [
                 awaiting_end.eq(0),
                 lane.eq(first_words - 1),
                 at.eq(1 << first_words - 1),
                 index.eq(end.next_index),
-                ahead.eq(end_row - end.row),
             ]
         with m.Else():
-            arrives = accept & ~end.known
-            m.d.sync += ahead.eq(Mux(moves, ahead - rows_on, ahead) + arrives)
             with m.If(moves):
                 m.d.sync += [
                     lane.eq(next_lane),

@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.butterfly import Routes
 from cdma.hdl.config import Config
+from cdma.hdl.prefix import tree
 from cdma.hdl.queue import Queue
-from cdma.hdl.ring import RowInfo, add_row
+from cdma.hdl.ring import RowInfo
 
 
 class BeatTags(data.StructLayout):
@@ -35,17 +36,16 @@ class BeatTags(data.StructLayout):
 
 
 class Counted(data.StructLayout):
-    """A beat whose words are to be read, and where they stand if the stream is as it should be.
+    """A beat whose words are to be read, and where they stand if the stream is as it should be:
+    counted from the start of the row in which the words before them end.
 
     Members
     -------
     mask : its non-zero words
     routes : how they get to their lanes, :class:`~cdma.hdl.butterfly.Routes`
-    lane : where the first of them stands in its row
+    start : place of the first of them, behind the mask where there is one
+    behind : place behind the last
     total : how many there are
-    behind : where they end, counted from the start of that row
-    passes : rows that they end
-    passes_mask : rows that they and a mask behind them end
     tags : :class:`BeatTags`
     """
 
@@ -55,11 +55,9 @@ class Counted(data.StructLayout):
             {
                 "mask": lanes,
                 "routes": Routes(lanes),
-                "lane": range(lanes),
+                "start": range(lanes + mask_words),
+                "behind": range(2 * lanes + mask_words),
                 "total": lanes.bit_length(),
-                "behind": range(2 * lanes),
-                "passes": 1,
-                "passes_mask": range((2 * lanes - 1 + mask_words) // lanes + 1),
                 "tags": BeatTags(config),
             }
         )
@@ -114,7 +112,7 @@ class PayloadReader(wiring.Component):
     i : In stream of :class:`Counted`
     is_full, infos : In, what :class:`~cdma.hdl.ring.StreamRing` says of its rows
     free : Out, a bit per row: the reader passed it in the cycle before
-    passes : Out, how many rows it passes in this
+    passes : Out, array of 2: how many rows it passes in this, without and with ``launch``
     bank_rows : Out, which row each bank is to give
     bank_words : In, a word per bank
     enable : In, what follows takes a beat, or nothing
@@ -135,7 +133,7 @@ class PayloadReader(wiring.Component):
                 "is_full": In(rows),
                 "infos": In(data.ArrayLayout(RowInfo(config), rows)),
                 "free": Out(rows),
-                "passes": Out(range(rows + 1)),
+                "passes": Out(data.ArrayLayout(range(rows + 1), 2)),
                 "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
                 "bank_words": In(words),
                 "enable": In(1),
@@ -152,90 +150,82 @@ class PayloadReader(wiring.Component):
         m = Module()
         config = self.config
         lanes, mask_words = config.lanes, config.format.mask_words
-        skipped_rows = mask_words // lanes  # that a mask goes on by, whatever its place
+        lane_bits = lanes.bit_length() - 1
+        reach = (2 * lanes - 2 + mask_words) // lanes + 1  # rows that a beat may touch
 
         m.submodules.queue = queue = Queue(Counted(config), 2)
         wiring.connect(m, wiring.flipped(self.i), queue.i)
         beat = queue.o.payload
-        index = Signal(range(self.rows))  # of the row to read first
-        is_past = Signal()  # the packet has no more rows; `index` is that of the next
-        seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(2)]  # that row and the next
+        at = Signal(self.rows, init=1)  # the row in which the words before end, one-hot
+        is_past = Signal()  # the packet has no more rows; ``at`` is the next's first
+        seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(reach)]  # rows from there on
+        may_read = Signal(reach)  # up to each of these rows
         draining = self.drains
 
         # Go when the words are there or will never be.
-        ends_here = [row.is_there & row.info.last for row in seen]
-        may_read = [Signal(name=f"may_read{k}") for k in range(2)]  # up to that row
-        needs_next = beat.behind > lanes
+        is_needed = Cat((beat.behind - 1) >> lane_bits == k for k in range(reach))
         m.d.comb += [
             self.launch.eq(
-                self.enable
-                & queue.o.valid
-                & Mux(needs_next, may_read[1], may_read[0] | (beat.total == 0))
+                self.enable & queue.o.valid & ((beat.total == 0) | (is_needed & may_read).any())
             ),
             queue.o.ready.eq(self.launch),
             self.mask.eq(beat.mask),
             self.routes.eq(beat.routes),
         ]
         for bank in range(lanes):
-            row = [seen[k].is_there & (seen[k].info.count > bank) for k in range(2)]
+            k = (beat.start >> lane_bits) + (beat.start[:lane_bits] > bank)
+            has_word = Cat(row.is_there & (row.info.count > bank) for row in seen)
+            is_row = Cat(k == row for row in range(reach))
             m.d.comb += self.words[bank].eq(
-                Mux(Mux(beat.lane > bank, row[1], row[0]), self.bank_words[bank], 0)
+                Mux((has_word & is_row).any(), self.bank_words[bank], 0)
             )
 
-        # Go on: behind the words, behind the mask of a block that begins with the next beat, and
-        # behind the packet when it ends. Whether the beat goes comes late and only selects.
-        most = 2 + skipped_rows  # rows that are passed in a cycle
+        # Go on behind the words, and behind the packet when it ends. Whether the beat goes comes
+        # late and only selects.
         freed = Signal(self.rows)
-        window = self._window(m, index, freed, most + 2)
-        comes = self.i.valid & self.i.payload.tags.first
-        next_begins = Mux(queue.valid[1], queue.entries[1].tags.first, comes)
-        end_seen = is_past | ends_here[0] | ends_here[1]
-        to_end = Mux(is_past, 0, Mux(ends_here[0], 1, 2))
-        mask_rows = Signal(range(most + 1), init=skipped_rows)  # that the next mask ends
+        window = self._window(m, at, freed, 2 * reach)
+        ends_here = [row.is_there & row.info.last for row in seen]
+        passes, meets_last = Signal(range(reach + 1)), Signal()
+        m.d.comb += passes.eq(beat.behind >> lane_bits)
+        to_end = Signal(range(reach + 1))
+        for k in reversed(range(reach)):
+            with m.If(ends_here[k]):
+                m.d.comb += to_end.eq(k + 1)
+                with m.If((beat.behind >> lane_bits) > k):
+                    m.d.comb += [passes.eq(k + 1), meets_last.eq(1)]
 
-        goes = Signal(_Step(most))
-        with m.If(beat.tags.last & end_seen):
-            self._begin_packet(m, goes, window, to_end, next_begins, "goes")
-        with m.Elif(beat.tags.last):
-            m.d.comb += [goes.passes.eq(beat.passes), goes.drains.eq(1)]
+        goes, stays = Signal(_Step(reach), name="goes"), Signal(_Step(reach), name="stays")
+        with m.If(is_past):
+            m.d.comb += goes.is_past.eq(~beat.tags.last)
+        with m.Elif(~beat.tags.last):
+            m.d.comb += [goes.passes.eq(passes), goes.is_past.eq(meets_last)]
+        with m.Elif(Cat(ends_here).any()):
+            m.d.comb += goes.passes.eq(to_end)
         with m.Else():
-            rows = Mux(next_begins, beat.passes_mask, beat.passes)
-            self._go_on(m, goes, window, is_past, rows, "goes")
-        with m.If(self.launch):
-            m.d.sync += mask_rows.eq(
-                Mux(beat.tags.last, skipped_rows, beat.passes_mask - beat.passes)
-            )
+            m.d.comb += [goes.passes.eq(passes), goes.drains.eq(1)]
+        m.d.comb += stays.is_past.eq(is_past)
+        with m.If(draining):
+            m.d.comb += [stays.passes.eq(seen[0].is_there), stays.drains.eq(~ends_here[0])]
 
-        stays = Signal(_Step(most))
-        with m.If(draining & ends_here[0]):
-            begins = Mux(queue.o.valid, beat.tags.first, comes)
-            self._begin_packet(m, stays, window, 1, begins, "stays")
-        with m.Elif(draining):
-            m.d.comb += [stays.passes.eq(seen[0].is_there), stays.drains.eq(1)]
-        with m.Else():
-            rows = Mux(~queue.o.valid & comes, mask_rows, 0)
-            self._go_on(m, stays, window, is_past, rows, "stays")
-
-        outcomes = [self._outcome(m, index, window, step) for step in (stays, goes)]
+        next_start = Mux(queue.valid[1], queue.entries[1].start, self.i.payload.start)
+        start = Mux(queue.o.valid, beat.start, self.i.payload.start)
+        outcomes = [
+            self._outcome(m, at, window, reach, *after)
+            for after in ((stays, start), (goes, next_start))
+        ]
         state = Signal.like(outcomes[0])
         m.d.comb += state.eq(Mux(self.launch, outcomes[1], outcomes[0]))
         m.d.sync += [
             is_past.eq(state.step.is_past),
             draining.eq(state.step.drains),
-            index.eq(state.index),
-            seen[0].eq(state.seen[0]),
-            seen[1].eq(state.seen[1]),
-            Cat(may_read).eq(state.may_read),
+            at.eq(state.at),
+            may_read.eq(state.may_read),
+            self.bank_rows.eq(state.bank_rows),
             freed.eq(state.free),
         ]
-        m.d.comb += [self.free.eq(freed), self.passes.eq(state.step.passes)]
-        next_lane = Mux(queue.valid[1], queue.entries[1].lane, self.i.payload.lane)
-        lane = Mux(self.launch | ~queue.o.valid, next_lane, beat.lane)
-        following = add_row(m, state.index, 1, self.rows)
-        m.d.sync += [
-            row.eq(Mux(lane > bank, following, state.index))
-            for bank, row in enumerate(self.bank_rows)
-        ]
+        m.d.sync += [row.eq(value) for row, value in zip(seen, state.seen, strict=True)]
+        m.d.comb += self.free.eq(freed)
+        m.d.comb += [self.passes[0].eq(stays.passes), self.passes[1].eq(goes.passes)]
 
         # What there is to report of the beat is found a cycle later.
         launched = Signal.like(beat, reset_less=True)
@@ -251,7 +241,7 @@ class PayloadReader(wiring.Component):
             m.d.sync += is_ragged.eq(Cat(row.is_there & row.info.ragged for row in seen).any())
         with m.If(draining & seen[0].is_there & ((seen[0].info.count != 0) | seen[0].info.ragged)):
             m.d.sync += drained.eq(1)
-        there = counts[0] + counts[1]
+        there = tree(m, counts)
         m.d.comb += [
             self.o.used.eq(launched.total + Mux(launched.tags.first, mask_words, 0)),
             self.o.words.eq(launched.tags.words),
@@ -265,79 +255,73 @@ class PayloadReader(wiring.Component):
         ]
         return m
 
-    def _begin_packet(self, m, step, window, to_end, begins, name):
-        """Pass the packet's end, ``to_end`` rows on, and the next packet's first mask."""
-        lanes, mask_words = self.config.lanes, self.config.format.mask_words
-        if mask_words < lanes:
-            m.d.comb += step.passes.eq(to_end)
-            return
-        rows = [_select(m, to_end, window[k:-1], f"{name}_mask{k}") for k in range(2)]
-        passes, meets_last = _until_last(m, rows, Mux(begins, mask_words // lanes, 0), name)
-        m.d.comb += [step.passes.eq(to_end + passes), step.is_past.eq(meets_last)]
-
-    def _go_on(self, m, step, window, is_past, rows, name):
-        """Pass ``rows``, but not the packet's end."""
-        passes, meets_last = _until_last(m, window[:-2], rows, name)
-        m.d.comb += [
-            step.passes.eq(Mux(is_past, 0, passes)),
-            step.is_past.eq(is_past | meets_last),
-        ]
-
-    def _outcome(self, m, index, window, step):
-        """State after a step."""
+    def _outcome(self, m, at, window, reach, step, start):
+        """State after a step, with the next beat's words from ``start`` on."""
         passes, is_past = step.passes, step.is_past
-        most = len(window) - 2
+        lane_bits = self.config.lanes.bit_length() - 1
         result = Signal(
             data.StructLayout(
                 {
                     "step": step.shape(),
-                    "index": index.shape(),
+                    "at": self.rows,
                     "free": self.rows,
-                    "seen": data.ArrayLayout(_Seen(self.config), 2),
-                    "may_read": 2,
+                    "seen": data.ArrayLayout(_Seen(self.config), reach),
+                    "may_read": reach,
+                    "bank_rows": self.bank_rows.shape(),
                 }
             )
         )
-        seen = result.seen
-        rows = [_select(m, passes, window[k : k + most + 1], f"ahead{k}") for k in range(2)]
+        ahead = [at.rotate_left(k) for k in range(reach + 1)]
         m.d.comb += [
             result.step.eq(step),
-            result.index.eq(add_row(m, index, passes, self.rows)),
+            result.at.eq(_select(m, passes, ahead, "at")),
             result.free.eq(
                 Cat(
-                    Cat((index == (row - k) % self.rows) & (passes > k) for k in range(most)).any()
+                    Cat(at[(row - k) % self.rows] & (passes > k) for k in range(reach)).any()
                     for row in range(self.rows)
                 )
             ),
-            seen[0].eq(rows[0]),
-            seen[0].is_there.eq(rows[0].is_there & ~is_past),
-            seen[1].eq(rows[1]),
-            seen[1].is_there.eq(seen[0].is_there & ~rows[0].info.last & rows[1].is_there),
-            result.may_read.eq(
-                Cat(
-                    is_past | rows[0].is_there,
-                    is_past | (rows[0].is_there & (rows[0].info.last | rows[1].is_there)),
-                )
-            ),
         ]
+        is_ours, is_over = ~is_past, is_past
+        for k, seen in enumerate(result.seen):
+            row = _select(m, passes, window[k : k + reach + 1], f"ahead{k}")
+            m.d.comb += [
+                seen.eq(row),
+                seen.is_there.eq(row.is_there & is_ours),
+                result.may_read[k].eq(is_over | seen.is_there),
+            ]
+            is_over = is_over | (seen.is_there & row.info.last)
+            is_ours = seen.is_there & ~row.info.last
+        # Words from the lane on stand in one row, those below it in the next.
+        first = start >> lane_bits
+        indices = [_index(at.rotate_left(k)) for k in range(2 * reach + 1)]
+        for k in range(2):
+            rows = [
+                _select(m, first, indices[k + j : k + j + reach], f"row{k}_{j}")
+                for j in range(reach + 1)
+            ]
+            index = _select(m, passes, rows, f"row{k}")
+            for bank, row in enumerate(result.bank_rows):
+                with m.If((start[:lane_bits] > bank) == k):
+                    m.d.comb += row.eq(index)
         return result
 
-    def _window(self, m, index, freed, length):
-        """What the ring says of the rows from ``index`` on, but for those just freed."""
-        is_index = [index == row for row in range(self.rows)]
+    def _window(self, m, at, freed, length):
+        """What the ring says of the rows from ``at`` on, but for those just freed."""
         rows = [Cat(self.is_full[row] & ~freed[row], self.infos[row]) for row in range(self.rows)]
         window = []
         for k in range(length):
             row = Signal(_Seen(self.config), name=f"window{k}")
+            window.append(row)
+            if k >= self.rows:
+                continue  # once around the ring; such a row is seen a cycle later
             here = [
-                rows[(i + k) % self.rows] & is_index[i].replicate(len(rows[0]))
-                for i in range(self.rows)
+                rows[(i + k) % self.rows] & at[i].replicate(len(rows[0])) for i in range(self.rows)
             ]
             value = here[0]
             for other in here[1:]:
                 value = value | other
             m.d.comb += row.eq(value)
-            window.append(row)
         return window
 
 
@@ -352,24 +336,22 @@ class _Step(data.StructLayout):
     """Where the reader goes: rows to pass, and whether the packet then has no more rows, or is
     drained."""
 
-    def __init__(self, most: int):
-        super().__init__({"passes": range(most + 1), "is_past": 1, "drains": 1})
+    def __init__(self, reach: int):
+        super().__init__({"passes": range(reach + 1), "is_past": 1, "drains": 1})
 
 
-def _until_last(m, rows, wanted, name):
-    """``wanted`` of the rows, but none behind a packet's last; and whether that is met."""
-    passes = Signal(range(len(rows) + 1), name=f"{name}_rows")
-    meets_last = Signal(name=f"{name}_meets_last")
-    m.d.comb += passes.eq(wanted)
-    for k in reversed(range(len(rows))):
-        with m.If((wanted > k) & rows[k].is_there & rows[k].info.last):
-            m.d.comb += [passes.eq(k + 1), meets_last.eq(1)]
-    return passes, meets_last
+def _index(is_row):
+    """Number of the bit that is set."""
+    bits = (len(is_row) - 1).bit_length()
+    return Cat(
+        Cat(is_row[row] for row in range(len(is_row)) if row >> bit & 1).any()
+        for bit in range(bits)
+    )
 
 
 def _select(m, number, rows, name):
     """``rows[number]``."""
-    chosen = Signal(rows[0].shape(), name=name)
+    chosen = Signal.like(rows[0], name=name)
     m.d.comb += chosen.eq(rows[0])
     for k, row in enumerate(rows[1:], 1):
         with m.If(number == k):

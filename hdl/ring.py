@@ -44,7 +44,8 @@ class StreamRing(wiring.Component):
     accept : Out, a beat is taken in, with ``tail`` and ``info``
     tail : Out, index of the row that the next beat is written to
     info : Out, :class:`RowInfo` of the beat at ``i``
-    free, passes : In, a bit per row: the row is done with; and how many are
+    free : In, a bit per row: the row is done with since the cycle before
+    launch, passes : In, how many rows are done with now: ``passes[launch]``; the choice comes late
     is_full : Out, a bit per row: the row holds a beat
     infos : Out, array of :class:`RowInfo`, per row
     rows_a, rows_b : In, arrays of an index per bank
@@ -65,7 +66,8 @@ class StreamRing(wiring.Component):
                 "tail": Out(range(rows)),
                 "info": Out(RowInfo(config)),
                 "free": In(rows),
-                "passes": In(range(rows + 1)),
+                "launch": In(1),
+                "passes": In(data.ArrayLayout(range(rows + 1), 2)),
                 "is_full": Out(rows),
                 "infos": Out(data.ArrayLayout(RowInfo(config), rows)),
                 "rows_a": In(indices),
@@ -79,11 +81,20 @@ class StreamRing(wiring.Component):
         m = Module()
         lanes, size = self.config.lanes, self.config.format.word_bytes
         beat, is_tail = self.i.payload, Signal(self.rows)
-        level = Signal(range(self.rows + 1))
-        m.d.sync += level.eq(level + self.accept - self.passes)
+        level, has_room = Signal(range(self.rows + 1)), Signal(init=1)
+        filled = level + self.accept
+        after = []
+        for k, passes in enumerate(self.passes):
+            # A row that is passed leaves room in any case.
+            state = Signal(len(level) + 1, name=f"after{k}")
+            m.d.comb += state.eq(
+                Cat((filled - passes)[: len(level)], (filled != self.rows) | (passes != 0))
+            )
+            after.append(state)
+        m.d.sync += Cat(level, has_room).eq(Mux(self.launch, after[1], after[0]))
         m.d.comb += [
             is_tail.eq(Cat(self.tail == index for index in range(self.rows))),
-            self.i.ready.eq(level != self.rows),
+            self.i.ready.eq(has_room),
             self.accept.eq(self.i.valid & self.i.ready),
         ]
         with m.If(self.accept):
