@@ -9,9 +9,10 @@ OUT := build
 FUZZ ?= 1000000
 FUZZ_SECONDS ?= 300
 CONFIGS := 8x32 16x16 32x8 32x32
+TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim fuzz fuzz-golden synth bench-hw bench study lint clean help
+.PHONY: demo test test-all generate cosim fuzz fuzz-golden synth bench-hw performance bench study lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -42,6 +43,13 @@ synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds 
 
 bench-hw: $(READY)  ## the same, held against synth/baseline.json: fails when a unit got bigger or slower
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/bench-hw --jobs $(JOBS) --baseline synth/baseline.json
+
+performance: $(READY)  ## every figure of docs/performance.md again: hours (CDMA_LIBERTY, CDMA_DATA)
+	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS) --save-baseline synth/baseline.json
+	$(BIN)/cdma synth --alternatives -o $(OUT)/alternatives --jobs $(JOBS) --save-baseline docs/measurements/alternatives.json
+	$(BIN)/cdma synth --sweep --seeds 3 -o $(OUT)/sweep --jobs $(JOBS) --save-baseline docs/measurements/scaling.json
+	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json
+	$(BIN)/python docs/draw
 
 bench: $(READY)  ## speed of the golden model beside zlib, of the compiled RTL beside cocotb
 	$(BIN)/cdma bench

@@ -9,6 +9,7 @@ from cdma.cli.options import add_config_options, config_from
 from cdma.cli.tables import format_table
 from cdma.cli.tensors import load_tensor
 from cdma.errors import UserError, refusals_as_user_errors
+from cdma.files import write_text
 
 UNITS = ("compressor", "decompressor")
 
@@ -57,6 +58,7 @@ def add_parser(subparsers) -> None:
         metavar="DIR",
         help="folder of kept results (default: $CDMA_CACHE or build/synth-cache)",
     )
+    parser.add_argument("--save", metavar="FILE", help="write the report as JSON")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
 
@@ -83,8 +85,11 @@ def run(args: argparse.Namespace) -> int:
         for name, config, words in packets
         for unit in dict.fromkeys(args.unit or UNITS)
     ]
+    report = json.dumps({"records": records}, indent=2)
+    if args.save:
+        write_text(args.save, f"{report}\n")
     if args.json:
-        print(json.dumps({"records": records}, indent=2))
+        print(report)
     else:
         print(table(records))
     wrong = [record["unit"] for record in records if not record["is_equal"]]

@@ -143,6 +143,7 @@ def run(args: argparse.Namespace) -> int:
             with_ecp5=not args.no_ecp5,
             liberty=library,
             with_timing="OpenSTA" in versions,
+            flows=["abc"] if args.sweep else None,
             on_failure=notes.append if args.sweep else None,
         )
         json_text = report.as_json(records, notes, versions)

@@ -64,7 +64,7 @@ dfflibmap -liberty cells.lib
 abc -liberty cells.lib -constr abc.constr -D {GOAL_PS} {FLOWS[flow]}
 setundef -zero
 opt_clean -purge
-write_verilog -noattr -noexpr mapped.v
+write_verilog -noattr -noexpr -simple-lhs mapped.v
 tee -q -o stat.json stat -json -liberty cells.lib -top {top}
 """
     files = steps.run(

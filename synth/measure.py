@@ -59,6 +59,7 @@ def measure(
     with_ecp5: bool = True,
     liberty: Liberty | None = None,
     with_timing: bool = True,
+    flows: Sequence[str] | None = None,
     on_failure: Callable[[str], None] | None = None,
 ) -> list[dict]:
     """Figures of each design.
@@ -78,6 +79,8 @@ def measure(
         Library to map onto; none leaves the figures in standard cells out.
     with_timing : bool
         Whether to time them with OpenSTA.
+    flows : sequence of str, optional
+        Scripts of ABC, keys of :data:`asic.FLOWS <cdma.synth.asic.FLOWS>`; all by default.
     on_failure : callable, optional
         Told why figures are missing when a tool fails; without it the first failure ends all.
 
@@ -91,7 +94,7 @@ def measure(
     UserError
         When a tool is missing, or fails without ``on_failure``.
     """
-    flows = list(asic.FLOWS) if liberty else []
+    flows = (flows or list(asic.FLOWS)) if liberty else []
 
     def result(future: Future):
         try:

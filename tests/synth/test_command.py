@@ -110,6 +110,7 @@ def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, librar
     assert "area um2 over lanes x log2(lanes)" in out
     written = json.loads(Path("build/synth/synth.json").read_text())
     assert len(written["records"]) == 6
+    assert {key for record in written["records"] for key in record["asic"]} == {"library", "abc"}
 
 
 @pytest.mark.parametrize(

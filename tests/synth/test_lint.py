@@ -99,8 +99,11 @@ def test_every_waiver_has_a_reason():
     "config",
     [
         NAMED["8x32"],
-        *(pytest.param(config, marks=pytest.mark.slow) for name, config in NAMED.items() if name != "8x32"),
-        pytest.param(Config.of(2, 8), marks=pytest.mark.slow),
+        *(
+            pytest.param(config, marks=pytest.mark.slow)
+            for config in (*NAMED.values(), Config.of(2, 8))
+            if config.name != "8x32"
+        ),
     ],
     ids=lambda each: each.name,
 )
