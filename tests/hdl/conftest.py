@@ -13,6 +13,7 @@ from amaranth.sim import Simulator
 
 from cdma.golden import compress
 from cdma.golden.format import ErrorCode
+from cdma.hdl.assembler import Assembler
 from cdma.hdl.compressor import Compressor
 from cdma.sim.backpressure import parse
 
@@ -264,6 +265,30 @@ def check_fifo():
         assert len(_run(dut, bench)) == (depth + 1) * 4
 
     return check
+
+
+@pytest.fixture(scope="session")
+def place_of():
+    """Function that gives the place of a beat from the words of its packet's stream."""
+
+    def place(before: int, after: int, has_mask: bool, last: bool, config) -> dict:
+        """``before`` and ``after`` are the words of the stream before the beat and with it."""
+        lanes, full = config.lanes, before // config.lanes
+        rows = max(-(-after // lanes), full + 1) - full if last else after // lanes - full
+        return {
+            "lane": before % lanes,
+            "has_mask": int(has_mask),
+            "rows": rows,
+            "fits": sum(
+                1 << complete - 1
+                for complete in range(1, Assembler.rows(config))
+                if (complete - full) * lanes + after <= Assembler.capacity(config)
+            ),
+            "last": int(last),
+            "count": after - (full + max(rows, 1) - 1) * lanes,
+        }
+
+    return place
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def test_an_empty_packet_through_the_ports():
             await ctx.delay(1e-9)
 
         for _ in range(3):
-            assert ctx.get(axi.s_axis_tready) == 0  # `aresetn` is low
+            assert ctx.get(axi.m_axis_tvalid) == 0  # `aresetn` is low
             await tick()
         ctx.set(axi.aresetn, 1)
         await tick()

@@ -35,7 +35,7 @@ def test_beat_has_words_then_keep_then_last(config):
 
 @pytest.mark.parametrize(("lanes", "count_bits"), [(2, 2), (8, 4), (64, 7)])
 def test_row_counts_up_to_all_lanes(lanes, count_bits):
-    config = Config.of(lanes, 8, 64)
+    config = Config.of(lanes, 32, 64)
     assert fields(Row(config)) == {
         "words": (0, config.beat_bits),
         "count": (config.beat_bits, count_bits),

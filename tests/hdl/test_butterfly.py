@@ -2,12 +2,14 @@
 
 from itertools import product
 
-import numpy as np
 import pytest
+from amaranth.hdl import Module, Signal
 
-from cdma.hdl.butterfly import Compactor, Expander
+from cdma.hdl.butterfly import Compactor, Expander, Routes, routes
+from cdma.hdl.prefix import PrefixSum
 
 WORD_BITS = 16
+LANES = pytest.mark.parametrize("lanes", [2, 4, 8, 16, 32])
 
 
 def ranks_of(mask, lanes):
@@ -15,88 +17,126 @@ def ranks_of(mask, lanes):
     return [(mask & (1 << lane) - 1).bit_count() for lane in range(lanes)]
 
 
+def routes_of(mask, offset, lanes):
+    """Destination of the first word of each group's upper half, modulo the group's size."""
+    ranks = ranks_of(mask, lanes)
+    return {
+        f"level{level}": [
+            (offset + ranks[first]) % (2 << level) for first in range(1 << level, lanes, 2 << level)
+        ]
+        for level in range(lanes.bit_length() - 1)
+    }
+
+
 def cases(lanes, rng):
-    """Masks with offsets: all of both where there are few, all masks up to 8 lanes, else random."""
-    if lanes <= 4:
+    """Masks with offsets: all of both up to 8 lanes, else random."""
+    if lanes <= 8:
         return list(product(range(1 << lanes), range(lanes)))
-    if lanes == 8:
-        return [(mask, int(rng.integers(lanes))) for mask in range(1 << lanes)]
     drawn = [(0, 0), ((1 << lanes) - 1, 0), ((1 << lanes) - 1, lanes - 1)]
     for density in rng.random(80):
-        bits = np.packbits(rng.random(lanes) < density, bitorder="little")
-        drawn.append((int.from_bytes(bits.tobytes(), "little"), int(rng.integers(lanes))))
+        mask = sum(1 << lane for lane in range(lanes) if rng.random() < density)
+        drawn.append((mask, int(rng.integers(lanes))))
     return drawn
 
 
 def random_words(lanes, count, rng):
-    """Rows of words, all of them different and none of them zero."""
-    return (1 + rng.permutation(count * lanes) % 65535).reshape(count, lanes).tolist()
+    """Rows of words, those of a row all different and none of them zero."""
+    return [(1 + rng.permutation(65535)[:lanes]).tolist() for _ in range(count)]
 
 
-def marked(values, mask):
-    return [value for lane, value in enumerate(values) if mask >> lane & 1]
+@LANES
+def test_routes_follow_from_the_counts_at_the_middles_of_groups(simulate, rng, lanes):
+    m = Module()
+    m.submodules.prefix = prefix = PrefixSum(lanes)
+    offset = Signal(range(lanes))
+    result = routes(m, prefix.ranks, offset)
+    m.d.comb += prefix.enable.eq(1)
+
+    async def bench(ctx):
+        for mask, first in cases(lanes, rng):
+            ctx.set(prefix.mask, mask)
+            ctx.set(offset, first)
+            for _ in range(PrefixSum.latency(lanes)):
+                await ctx.tick()
+            for name, starts in routes_of(mask, first, lanes).items():
+                assert [ctx.get(start) for start in result[name]] == starts
+
+    simulate(m, bench)
 
 
-LANES = pytest.mark.parametrize("lanes", [2, 4, 8, 16, 32, 64])
+@LANES
+def test_routes_are_a_number_of_each_level_for_each_group(lanes):
+    layout = Routes(lanes)
+    levels = range(lanes.bit_length() - 1)
+    assert layout.size == sum((level + 1) * (lanes >> level + 1) for level in levels)
 
 
 @LANES
 def test_compactor_sends_marked_words_to_consecutive_banks(play, rng, lanes):
-    compactor = Compactor(lanes, WORD_BITS)
-    latency = compactor.latency
-    assert latency == lanes.bit_length() - 2
+    """Every mask and every offset at 8 lanes; zero where no word comes."""
+    latency = Compactor.latency(lanes)
     chosen = cases(lanes, rng)
     words = random_words(lanes, len(chosen), rng)
     rows = [
-        {"words": beat, "mask": mask, "ranks": ranks_of(mask, lanes), "offset": offset}
+        {"words": beat, "mask": mask, "routes": routes_of(mask, offset, lanes), "enable": 1}
         for beat, (mask, offset) in zip(words, chosen, strict=True)
     ]
-    seen = play(compactor, rows + [{"mask": 0}] * latency, ["bank_words", "bank_mask"])
+    seen = play(Compactor(lanes, WORD_BITS), rows + [{}] * latency, ["bank_words"])["bank_words"]
     # A new beat entered in each cycle, and each came out after just the promised latency.
-    for cycle, (beat, (mask, offset)) in enumerate(zip(words, chosen, strict=True), latency):
-        banks = [(offset + rank) % lanes for rank in range(mask.bit_count())]
-        assert seen["bank_mask"][cycle] == sum(1 << bank for bank in banks)
-        assert [seen["bank_words"][cycle][bank] for bank in banks] == marked(beat, mask)
+    for beat, (mask, offset), banks in zip(words, chosen, seen[latency:], strict=True):
+        marked = [word for lane, word in enumerate(beat) if mask >> lane & 1]
+        expected = [0] * lanes
+        for rank, word in enumerate(marked):
+            expected[(offset + rank) % lanes] = word
+        assert banks == expected
 
 
 @LANES
 def test_expander_brings_words_to_marked_lanes_and_zeros_to_others(play, rng, lanes):
-    expander = Expander(lanes, WORD_BITS)
-    latency = expander.latency
-    assert latency == lanes.bit_length() - 1
+    latency = Expander.latency(lanes)
     chosen = cases(lanes, rng)
     words = random_words(lanes, len(chosen), rng)
-    controls = [
-        {"mask": mask, "ranks": ranks_of(mask, lanes), "offset": offset} for mask, offset in chosen
+    rows = [
+        {"bank_words": beat, "mask": mask, "routes": routes_of(mask, offset, lanes), "enable": 1}
+        for beat, (mask, offset) in zip(words, chosen, strict=True)
     ]
-    # The words are wanted a cycle after the rest.
-    late_words = [{}, *({"bank_words": beat} for beat in words), *[{}] * latency]
-    controls += [{}] * (len(late_words) - len(controls))
-    rows = [control | beat for control, beat in zip(controls, late_words, strict=True)]
-    seen = play(expander, rows, ["words"])["words"]
-    for cycle, (beat, (mask, offset)) in enumerate(zip(words, chosen, strict=True), latency):
+    seen = play(Expander(lanes, WORD_BITS), rows + [{}] * latency, ["words"])["words"]
+    for beat, (mask, offset), given in zip(words, chosen, seen[latency:], strict=True):
         ranks = ranks_of(mask, lanes)
-        assert seen[cycle] == [
+        assert given == [
             beat[(offset + ranks[lane]) % lanes] if mask >> lane & 1 else 0 for lane in range(lanes)
         ]
 
 
-@pytest.mark.parametrize("lanes", [2, 8, 32])
-def test_expander_undoes_compactor(play, rng, lanes):
-    chosen = cases(lanes, rng)
+@pytest.mark.parametrize("lanes", [4, 16])
+@pytest.mark.parametrize(
+    ("network", "way_in", "way_out"),
+    [(Compactor, "words", "bank_words"), (Expander, "bank_words", "words")],
+)
+def test_beats_wait_while_not_enabled(play, rng, lanes, network, way_in, way_out):
+    """Stalled at random, what comes out is in cycles with enable what comes out without stalls."""
+    dut = network(lanes, WORD_BITS)
+    chosen = cases(lanes, rng)[-60:]
     words = random_words(lanes, len(chosen), rng)
-    controls = [
-        {"mask": mask, "ranks": ranks_of(mask, lanes), "offset": offset} for mask, offset in chosen
+    rows = [
+        {way_in: beat, "mask": mask, "routes": routes_of(mask, offset, lanes)}
+        for beat, (mask, offset) in zip(words, chosen, strict=True)
     ]
-    rows = [control | {"words": beat} for control, beat in zip(controls, words, strict=True)]
-    compactor, expander = Compactor(lanes, WORD_BITS), Expander(lanes, WORD_BITS)
-    idle = [{}] * (compactor.latency + expander.latency + 1)
-    packed = play(compactor, rows + idle, ["bank_words"])["bank_words"][compactor.latency :]
-    late_words = [{}, *({"bank_words": beat} for beat in packed[: len(chosen)])]
-    rows = [control | beat for control, beat in zip([*controls, {}], late_words, strict=True)]
-    unpacked = play(expander, rows + idle, ["words"])["words"][expander.latency :]
-    for beat, (mask, _), result in zip(words, chosen, unpacked, strict=False):
-        assert result == [word if mask >> lane & 1 else 0 for lane, word in enumerate(beat)]
+    plain = play(network(lanes, WORD_BITS), [row | {"enable": 1} for row in rows], [way_out])
+    stalled = []
+    for row in rows:
+        stalled += [row | {"enable": 0}] * int(rng.integers(3)) + [row | {"enable": 1}]
+    seen = play(dut, stalled, [way_out])[way_out]
+    taken = [value for value, row in zip(seen, stalled, strict=True) if row["enable"]]
+    assert taken == plain[way_out]
+
+
+@pytest.mark.parametrize(("lanes", "compactor", "expander"), [
+    (2, 1, 1), (4, 1, 1), (8, 2, 1), (16, 2, 2), (32, 3, 2), (64, 3, 2),
+])  # fmt: skip
+def test_latencies(lanes, compactor, expander):
+    """Two levels a cycle in the compactor, three in the expander."""
+    assert (Compactor.latency(lanes), Expander.latency(lanes)) == (compactor, expander)
 
 
 @pytest.mark.parametrize("network", [Compactor, Expander])

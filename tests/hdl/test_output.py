@@ -1,25 +1,44 @@
 """The way out: beats, what they keep, and when a status follows."""
 
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.beat import CompressorStatus
+from cdma.hdl.beat import Beat, CompressorStatus, Row
 from cdma.hdl.config import Config
 from cdma.hdl.output import PacketOutput
 
 CONFIG = Config.of(4, 16)
 
 
-def output(statuses=4, config=CONFIG):
-    return PacketOutput(config, CompressorStatus(), statuses)
+class CountedOutput(wiring.Component):
+    """The way out, and a status that counts the packets that left: it changes with each beat."""
+
+    def __init__(self, config=CONFIG):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(Row(config))),
+                "o": Out(stream.Signature(Beat(config))),
+                "o_status": Out(stream.Signature(CompressorStatus())),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.output = output = PacketOutput(self.config, CompressorStatus())
+        for name in ("i", "o", "o_status"):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(output, name))
+        with m.If(output.i.valid & output.i.ready):
+            m.d.sync += output.i_status.bytes.eq(output.i_status.bytes + 1)
+            m.d.sync += output.i_status.words.eq(output.i_status.words + output.i.payload.last)
+        return m
 
 
 def row(count, last=True, config=CONFIG):
     top = (1 << config.format.word_bits) - 1
     return {"words": [top - lane for lane in range(config.lanes)], "count": count, "last": last}
-
-
-def status(index):
-    return {"words": index, "bytes": 1000 + index}
 
 
 def packets_of(rng, number):
@@ -33,118 +52,92 @@ def packets_of(rng, number):
     return rows, kept
 
 
+def statuses_of(rows):
+    """Packets and beats that left when each packet's last beat had."""
+    lasts = [index for index, item in enumerate(rows) if item["last"]]
+    return [{"words": n, "bytes": last + 1} for n, last in enumerate(lasts, 1)]
+
+
 def expected_beat(row, kept, config=CONFIG):
-    words = [word if lane < kept else 0 for lane, word in enumerate(row["words"])]
+    words = [word if lane < kept else 0xBAD for lane, word in enumerate(row["words"])]
     keep = (1 << kept * config.format.word_bytes) - 1
-    return {"words": words, "keep": keep, "last": int(row["last"])}
+    return {"words": words[:kept], "keep": keep, "last": int(row["last"])}
+
+
+def kept_of(beat, config=CONFIG):
+    """The beat without the words that it does not keep, which are as they came."""
+    kept = beat["keep"].bit_length() // config.format.word_bytes
+    return beat | {"words": beat["words"][:kept]}
 
 
 @pytest.mark.parametrize("config", [CONFIG, Config.of(2, 8), Config.of(32, 8)])
-def test_words_that_are_not_kept_leave_as_zero(exchange, config):
+def test_bytes_of_counted_words_are_kept(exchange, config):
     counts = list(range(config.lanes + 1))
     rows = [row(count, config=config) for count in counts]
-    sends = {"i": rows, "i_status": [status(count) for count in counts]}
-    passed = exchange(output(config=config), sends, {"o": len(rows), "o_status": len(rows)})
-    assert passed["o"].payloads == [
+    passed = exchange(CountedOutput(config), {"i": rows}, {"o": len(rows), "o_status": len(rows)})
+    assert [kept_of(beat, config) for beat in passed["o"].payloads] == [
         expected_beat(item, count, config) for item, count in zip(rows, counts, strict=True)
     ]
 
 
 def test_the_count_of_a_beat_that_is_not_last_is_not_looked_at(exchange):
     rows = [row(count, last=False) for count in range(CONFIG.lanes + 1)]
-    passed = exchange(output(), {"i": rows, "i_status": []}, {"o": len(rows), "o_status": 0})
+    passed = exchange(CountedOutput(), {"i": rows}, {"o": len(rows), "o_status": 0})
     assert passed["o"].payloads == [expected_beat(item, CONFIG.lanes) for item in rows]
 
 
-def test_one_beat_a_cycle_after_one_cycle(exchange):
-    """Packets of one beat with a status each lose no cycle either."""
+def test_beats_pass_in_the_cycle_in_which_they_come(exchange):
+    """Packets of one beat with a status each lose no cycle; a status follows two cycles later."""
     rows = [row(3) for _ in range(40)]
-    sends = {"i": rows, "i_status": [status(index) for index in range(40)]}
-    passed = exchange(output(), sends, {"o": 40, "o_status": 40})
-    assert passed["i"].cycles == list(range(40))
-    assert passed["o"].cycles == list(range(1, 41))
-    assert passed["i_status"].cycles == list(range(40))
+    passed = exchange(CountedOutput(), {"i": rows}, {"o": 40, "o_status": 40})
+    assert passed["i"].cycles == passed["o"].cycles == list(range(40))
+    assert passed["o_status"].cycles == list(range(2, 42))
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("stalls", ["bernoulli:0.5", "alternating", "bursts:5,9"])
 def test_a_status_comes_after_its_packets_last_beat(exchange, rng, stalls, seed):
+    """Taken over before it changes with the next beat, whatever stalls."""
     rows, kept = packets_of(rng, 30)
-    statuses = [status(index) for index in range(30)]
     passed = exchange(
-        output(),
-        {"i": rows, "i_status": statuses},
+        CountedOutput(),
+        {"i": rows},
         {"o": len(rows), "o_status": 30},
         stalls={"i": "bernoulli:0.2", "o": stalls, "o_status": stalls},
         seed=seed,
     )
-    assert passed["o"].payloads == [expected_beat(*item) for item in zip(rows, kept, strict=True)]
-    assert passed["o_status"].payloads == statuses
-    lasts = [
-        cycle
-        for cycle, beat in zip(passed["o"].cycles, passed["o"].payloads, strict=True)
-        if beat["last"]
-    ]
+    beats = passed["o"].payloads
+    expected = [expected_beat(*item) for item in zip(rows, kept, strict=True)]
+    assert [kept_of(beat) for beat in beats] == expected
+    assert passed["o_status"].payloads == statuses_of(rows)
+    lasts = [c for c, beat in zip(passed["o"].cycles, beats, strict=True) if beat["last"]]
     for after, cycle in zip(passed["o_status"].cycles, lasts, strict=True):
         assert after > cycle
 
 
 def test_a_status_waits_for_a_last_beat_that_is_not_taken(exchange):
     stalls = {"o": "paused:25"}
-    sends = {"i": [row(1)], "i_status": [status(9)]}
-    passed = exchange(output(), sends, {"o": 1, "o_status": 1}, stalls=stalls)
+    passed = exchange(CountedOutput(), {"i": [row(1)]}, {"o": 1, "o_status": 1}, stalls=stalls)
     assert passed["o"].cycles == [25]
-    assert passed["o_status"].cycles == [26]
+    assert passed["o_status"].cycles == [27]
 
 
-def test_a_status_may_come_in_after_its_packet_left(exchange):
-    sends = {"i": [row(1), row(2)], "i_status": [status(1), status(2)]}
-    receives = {"o": 2, "o_status": 2}
-    passed = exchange(output(), sends, receives, stalls={"i_status": "paused:25"})
-    assert passed["o"].cycles == [1, 2]
-    assert passed["o_status"].cycles == [26, 27]
-    assert passed["o_status"].payloads == sends["i_status"]
+def test_two_statuses_wait_then_beats_are_held(exchange):
+    """A third is due, and no other beat leaves before there is room for it."""
+    rows = [row(1, last) for last in (True, False, True, False, True, False, False, True, True)]
+    owed = {"o": len(rows), "o_status": 5}
+    passed = exchange(CountedOutput(), {"i": rows}, owed, stalls={"o_status": "paused:60"})
+    assert passed["o"].cycles[:5] == list(range(5))
+    assert passed["o"].cycles[5:] == [61, 62, 63, 64]
+    assert passed["o_status"].payloads == statuses_of(rows)
 
 
-@pytest.mark.parametrize("statuses", [4, 8])
-def test_statuses_that_are_not_taken_hold_others_back(exchange, statuses):
-    items = [status(index) for index in range(2 * statuses)]
-    passed = exchange(
-        output(statuses),
-        {"i": [row(1)] * statuses, "i_status": items},
-        {"o": statuses, "o_status": statuses},
-        stalls={"o_status": "paused:60"},
-    )
-    # The queue takes what it has room for, the next only after one has left; and the statuses of
-    # packets that did not leave stay inside.
-    assert passed["i_status"].cycles[:statuses] == list(range(statuses))
-    assert passed["i_status"].cycles[statuses:] == list(range(61, 61 + statuses))
-    assert passed["o_status"].cycles == list(range(60, 60 + statuses))
-    assert passed["o_status"].payloads == items[:statuses]
-
-
-def test_the_beat_is_registered(simulate, cut):
-    unit = output()
-
-    async def bench(ctx):
-        seen = []
-        for valid in (0, 1):
-            ctx.set(unit.i.valid, valid)
-            ctx.set(unit.i.payload, row(2))
-            await ctx.tick()
-            inputs = [unit.i.valid, unit.i.payload, unit.o.ready]
-            cut(ctx, inputs, [unit.o.valid, unit.o.payload])
-            # While a beat stands there, `i.ready` is what `o.ready` is.
-            for ready in (0, 1):
-                ctx.set(unit.o.ready, ready)
-                seen.append(ctx.get(unit.i.ready))
-        return seen
-
-    assert simulate(unit, bench) == [1, 1, 0, 1]
-
-
-@pytest.mark.parametrize("statuses", [0, 2, 3, 12])
-def test_room_for_statuses_is_not_a_power_of_two_from_4_on(statuses):
-    message = f"^Room for statuses must be a power of two of at least 4, not {statuses}$"
-    with pytest.raises(ValueError, match=message):
-        output(statuses)
+def test_a_beat_that_is_offered_stays_though_statuses_are_not_taken(exchange):
+    """``exchange`` fails when valid falls or a payload changes before it is taken."""
+    rows = [row(1) for _ in range(12)]
+    stalls = {"o": "bernoulli:0.6", "o_status": "always-but-one:7"}
+    for seed in range(4):
+        passed = exchange(
+            CountedOutput(), {"i": rows}, {"o": 12, "o_status": 12}, stalls=stalls, seed=seed
+        )
+        assert passed["o_status"].payloads == statuses_of(rows)

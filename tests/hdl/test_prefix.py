@@ -1,10 +1,12 @@
 """Prefix sums and counts, against NumPy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from amaranth.hdl import Cat
+from amaranth.hdl import Cat, Value
 
-from cdma.hdl.prefix import PrefixSum, add, popcount
+from cdma.hdl.prefix import PrefixSum, add, popcount, tree
 
 
 def bits_of(masks, width):
@@ -23,12 +25,14 @@ def random_masks(rng, width, count):
 
 
 def check(play, width, masks):
-    rows = [{"mask": mask} for mask in masks]
-    seen = play(PrefixSum(width), rows, ["ranks", "total"], clocked=False)
+    """All of ``masks``, one a cycle, their counts after the promised latency."""
+    latency = PrefixSum.latency(width)
+    rows = [{"mask": mask, "enable": 1} for mask in masks] + [{"mask": 0}] * latency
+    seen = play(PrefixSum(width), rows, ["ranks", "total"])
     inclusive = bits_of(masks, width).cumsum(axis=1)
-    assert np.array_equal(seen["total"], inclusive[:, -1])
+    assert np.array_equal(seen["total"][latency:], inclusive[:, -1])
     exclusive = np.hstack([np.zeros((len(masks), 1), int), inclusive[:, :-1]])
-    assert np.array_equal(seen["ranks"], exclusive)
+    assert np.array_equal(seen["ranks"][latency:], exclusive)
 
 
 @pytest.mark.parametrize("width", [2, 3, 5, 8])
@@ -36,9 +40,14 @@ def test_prefix_sum_of_every_mask(play, width):
     check(play, width, range(1 << width))
 
 
-@pytest.mark.parametrize("width", [16, 32, 64])
+@pytest.mark.parametrize("width", [16, 17, 32, 64])
 def test_prefix_sum_of_random_masks(play, rng, width):
-    check(play, width, random_masks(rng, width, 100))
+    check(play, width, random_masks(rng, width, 60))
+
+
+def test_the_register_waits_while_not_enabled(play):
+    rows = [{"mask": 7, "enable": 1}, {"mask": 1, "enable": 0}, {"mask": 0}, {"enable": 1}, {}]
+    assert play(PrefixSum(32), rows, ["total"])["total"][1:] == [3, 3, 3, 0]
 
 
 @pytest.mark.parametrize(("width", "rank_bits", "total_bits"), [(2, 1, 2), (8, 3, 4), (33, 6, 6)])
@@ -66,6 +75,19 @@ def test_popcount_of_every_mask(compute, width):
 def test_popcount_of_random_masks(compute, rng, width):
     masks = random_masks(rng, width, 100)
     assert compute(popcount, width, masks) == [mask.bit_count() for mask in masks]
+
+
+@pytest.mark.parametrize("widths", [[1], [3, 1], [2, 2, 2], [4, 1, 3, 2, 5]])
+def test_tree_adds_numbers_of_any_width(compute, rng, widths):
+    starts = np.cumsum([0, *widths]).tolist()
+    values = [0, (1 << starts[-1]) - 1, *rng.integers(1 << starts[-1], size=60).tolist()]
+
+    def terms(value):
+        return [value[a:b] for a, b in pairwise(starts)]
+
+    sums = compute(lambda m, value: Value.cast(tree(m, terms(value))), starts[-1], values)
+    fields = [[value >> a & (1 << b - a) - 1 for a, b in pairwise(starts)] for value in values]
+    assert sums == [sum(numbers) for numbers in fields]
 
 
 @pytest.mark.parametrize(("a_bits", "b_bits"), [(1, 1), (3, 3), (4, 1), (2, 5)])
