@@ -127,8 +127,13 @@ class MaskFetcher(wiring.Component):
         void, last = left.is_zero, left.is_last
         m.d.comb += [
             complete.eq(is_there & ~(end.known & (ahead == 1) & (lane >= end.count))),
+            # All reads but a mask's last do not wait for whoever takes it.
             fetch.eq(
-                active & ~awaiting_end & ~counting & self.o.ready & (is_there | void | end.known)
+                active
+                & ~awaiting_end
+                & ~counting
+                & (free | ~is_last_read)
+                & (is_there | void | end.known)
             ),
             done.eq(fetch & is_last_read),
             switch.eq((done & last | awaiting_end) & end.known),
