@@ -120,22 +120,20 @@ class Assembler(wiring.Component):
             m.d.sync += [held.eq(self.place), held_valid.eq(self.valid), mask.eq(self.mask)]
             m.d.sync += held_kept.eq(self.kept)
 
-        # Whether it lands is known a cycle before, but for whether the first row leaves, which
-        # comes late and only selects.
+        # Whether it lands, and another beat is taken in, is known a cycle before, but for whether
+        # the first row leaves, which comes late and only selects.
         complete = Signal(depth + 1, init=1)  # how many rows are complete, one-hot
-        lands_if = {
-            pop: Signal(name=f"lands_if_{name}") for pop, name in ((0, "kept"), (1, "left"))
-        }
+        enable_if = [Signal(name=f"enable_if_{name}", init=1) for name in ("kept", "left")]
         pop = Signal()
         lands = Signal()
         m.d.comb += [
             self.o.valid.eq(~complete[0]),
             pop.eq(self.o.valid & self.o.ready),
-            lands.eq(Mux(self.o.ready, lands_if[1], lands_if[0])),
-            self.enable.eq(Mux(self.o.ready, lands_if[1] | ~held_valid, lands_if[0] | ~held_valid)),
+            self.enable.eq(Mux(self.o.ready, enable_if[1], enable_if[0])),
+            lands.eq(self.enable & held_valid),
         ]
-        outcomes = [self._next(m, complete, held, held_valid, lands_if[p], p) for p in (0, 1)]
-        for register, *values in zip((complete, lands_if[0], lands_if[1]), *outcomes, strict=True):
+        outcomes = [self._next(m, complete, held, held_valid, enable_if[p], p) for p in (0, 1)]
+        for register, *values in zip((complete, *enable_if), *outcomes, strict=True):
             m.d.sync += register.eq(Mux(self.o.ready, values[1], values[0]))
 
         # A run of words that begins in some bank lies in two rows: in the banks from there on, and
@@ -154,7 +152,11 @@ class Assembler(wiring.Component):
                 m.d.sync += begun[bank].eq(place.lane > bank)
                 for k in range(most + 1):
                     begins = first[lane_bits:]
-                    m.d.sync += words_in[k][bank].eq(Mux(wraps, begins == k - 1, begins == k))
+                    m.d.sync += words_in[k][bank].eq(
+                        (wraps & (begins == k - 1)) | (~wraps & (begins == k))
+                        if k
+                        else ~wraps & (begins == k)
+                    )
                     # The mask begins here or in one of the `mask_words - 1` places before.
                     here = k * lanes + bank
                     m.d.sync += masks_in[k][bank].eq(
@@ -186,7 +188,11 @@ class Assembler(wiring.Component):
             is_behind_if_left = complete[: i + 1].any()
             for bank in range(min(lanes, capacity - i * lanes)):
                 loads = Signal(name=f"loads{i}_{bank}")
-                loads_if_left = lands_if[1] & (is_behind_if_left | (complete[i + 1] & ~begun[bank]))
+                loads_if_left = (
+                    enable_if[1]
+                    & held_valid
+                    & (is_behind_if_left | (complete[i + 1] & ~begun[bank]))
+                )
                 m.d.comb += loads.eq(lands & (is_behind | (waiting[i] & ~begun[bank])))
                 is_mask = Cat(t & w[bank] for t, w in zip(target, masks_in, strict=True)).any()
                 is_word = Cat(t & w[bank] for t, w in zip(target, words_in, strict=True)).any()
@@ -212,24 +218,23 @@ class Assembler(wiring.Component):
                 m.d.sync += ends[i].eq(ends[i + 1] if i + 1 < depth else 0)
         return m
 
-    def _next(self, m, complete, held, held_valid, lands, pop):
+    def _next(self, m, complete, held, held_valid, enable, pop):
         """State of the next cycle, if the first row is kept (``pop`` is 0) or leaves: complete
-        rows, and whether the beat then held will land if the first row is kept, and if it leaves.
+        rows, and whether a beat is then taken in if the first row is kept, and if it leaves.
         """
         waiting = Signal(len(complete), name=f"waiting_if_{pop}")
         after = Signal.like(waiting, name=f"after_if_{pop}")
         # When no row is complete, none can leave, and both cases are the same.
         m.d.comb += [
             waiting.eq(Mux(complete[0], complete, complete >> 1) if pop else complete),
-            after.eq(Mux(lands, _behind(waiting, held.rows), waiting)),
+            after.eq(Mux(enable & held_valid, _behind(waiting, held.rows), waiting)),
         ]
-        enable = lands | ~held_valid
         valid = Mux(enable, self.valid, held_valid)
         fits = Cat(1, Mux(enable, self.place.fits, held.fits))
         return (
             after,
-            valid & (after[: len(fits)] & fits).any(),
-            valid & (after[0] | (after[1:] & fits).any()),
+            ~valid | (after[: len(fits)] & fits).any(),
+            ~valid | after[0] | (after[1:] & fits).any(),
         )
 
     def _mask_word(self, mask, lane, target, bank):

@@ -44,7 +44,7 @@ class BlockBeats(wiring.Component):
         m = Module()
         lanes = self.config.lanes
         block = Signal(Block(self.config), reset_less=True)
-        valid, is_first = Signal(), Signal()
+        valid, has_mask = Signal(), Signal()
         kept_part = Signal(lanes, reset_less=True)  # the beat's part, within the data
         is_final = Signal(reset_less=True)  # the block ends with the beat
         step = Signal()
@@ -62,7 +62,7 @@ class BlockBeats(wiring.Component):
             m.d.sync += [
                 valid.eq(self.i.valid),
                 block.eq(self.i.payload),
-                is_first.eq(1),
+                has_mask.eq(~self.i.payload.void),
                 is_final.eq(self.i.payload.beats == 0),
                 kept_part.eq(kept(self.i.payload, 0, self.i.payload.beats == 0)),
             ]
@@ -70,7 +70,7 @@ class BlockBeats(wiring.Component):
             m.d.sync += [
                 block.mask.eq(block.mask >> lanes),
                 block.beats.eq(block.beats - 1),
-                is_first.eq(0),
+                has_mask.eq(0),
                 is_final.eq(block.beats == 1),
                 kept_part.eq(kept(block, lanes, block.beats == 1)),
             ]
@@ -84,7 +84,7 @@ class BlockBeats(wiring.Component):
             prefix.enable.eq(step),
             beat.mask.eq(kept_part),
             tags.words.eq(block.words),
-            tags.first.eq(is_first & ~block.void),
+            tags.first.eq(has_mask),
             tags.last.eq(block.last & is_final),
             tags.truncated.eq(block.truncated),
             tags.past_end.eq(

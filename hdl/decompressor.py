@@ -130,8 +130,8 @@ class Decompressor(wiring.Component):
             m.d.sync += [
                 output.i.valid.eq(valid & ~reader.drains),
                 output.i.payload.words.eq(expander.words),
-                output.i.payload.count.eq(read.words),
-                output.i.payload.last.eq(read.last),
+                output.i.payload.count.eq(read.tags.words),
+                output.i.payload.last.eq(read.tags.last),
                 out.eq(read),
             ]
         m.d.comb += enable.eq((~valid | ~output.i.valid | output.i.ready) & ~reader.drains)

@@ -120,7 +120,8 @@ class MaskFetcher(wiring.Component):
 
         active = Signal()  # there is a command
         awaiting_end = Signal()  # all masks are fetched, the packet's last beat has not come
-        counting = Signal()  # the place lacks the ones of the mask fetched last
+        counts = Signal()  # in the next cycle the place lacks the ones of the mask fetched last
+        may_fetch = Signal()  # active, not awaiting the end, and the place is known
         is_there = Signal()  # `ahead` is positive
         complete, fetch, done, is_last_read, free = (Signal() for _ in range(5))
         m.submodules.left = left = Remaining(fmt.block_words)
@@ -128,13 +129,7 @@ class MaskFetcher(wiring.Component):
         m.d.comb += [
             complete.eq(is_there & ~(end.known & (ahead == 1) & (lane >= end.count))),
             # All reads but a mask's last do not wait for whoever takes it.
-            fetch.eq(
-                active
-                & ~awaiting_end
-                & ~counting
-                & (free | ~is_last_read)
-                & (is_there | void | end.known)
-            ),
+            fetch.eq(may_fetch & (free | ~is_last_read) & (is_there | void | end.known)),
             done.eq(fetch & is_last_read),
             switch.eq((done & last | awaiting_end) & end.known),
         ]
@@ -211,15 +206,16 @@ class MaskFetcher(wiring.Component):
         rows_on = Signal(range(reach + 1))
         if self.is_counted(self.config):
             step = Signal(range(fmt.block_words + first_words + 1))  # words to the next place
-            stages = Signal(3)
-            m.d.sync += stages.eq(Cat(done & ~last & whole, stages[:-1]))
+            stages, next_stages = Signal(3), Signal(3)
+            m.d.comb += next_stages.eq(Cat(done & ~last & whole, stages[:-1]))
+            m.d.sync += stages.eq(next_stages)
             groups = [
                 _registered(m, popcount(m, self.mask[start : start + 8]), f"ones{start}")
                 for start in range(0, fmt.block_words, 8)
             ]
             ones = Signal.like(step)
             m.d.sync += ones.eq(tree(m, groups) + first_words)
-            m.d.comb += [counting.eq(stages.any()), moves.eq(stages[-1]), step.eq(ones)]
+            m.d.comb += [counts.eq(next_stages.any()), moves.eq(stages[-1]), step.eq(ones)]
             if reads > 1:
                 with m.If(fetch & complete & ~is_last_read):
                     m.d.comb += [
@@ -247,8 +243,13 @@ class MaskFetcher(wiring.Component):
             left.load_words.eq(self.i_command.payload.words),
             left.step.eq(done),
         ]
-        with m.If(self.i_command.ready):
-            m.d.sync += active.eq(self.i_command.valid)
+        next_active = Mux(self.i_command.ready, self.i_command.valid, active)
+        next_awaiting = ~switch & (awaiting_end | (done & last))
+        m.d.sync += [
+            active.eq(next_active),
+            awaiting_end.eq(next_awaiting),
+            may_fetch.eq(next_active & ~next_awaiting & ~counts),
+        ]
         # Rows of the packet that are there in the next cycle: of the next packet, from the next
         # mask on, or still from this one on.
         arrives = accept & ~end.known
@@ -265,20 +266,16 @@ class MaskFetcher(wiring.Component):
         m.d.sync += Cat(ahead, is_there).eq(Mux(switch, next_packet, Mux(moves, next_mask, still)))
         with m.If(switch):
             m.d.sync += [
-                awaiting_end.eq(0),
                 lane.eq(first_words - 1),
                 at.eq(1 << first_words - 1),
                 index.eq(end.next_index),
             ]
-        with m.Else():
-            with m.If(moves):
-                m.d.sync += [
-                    lane.eq(next_lane),
-                    at.eq(Cat(next_lane == bank for bank in range(lanes))),
-                    index.eq(add_row(m, index, rows_on, self.rows)),
-                ]
-            with m.If(done & last):
-                m.d.sync += awaiting_end.eq(1)
+        with m.Else(), m.If(moves):
+            m.d.sync += [
+                lane.eq(next_lane),
+                at.eq(Cat(next_lane == bank for bank in range(lanes))),
+                index.eq(add_row(m, index, rows_on, self.rows)),
+            ]
         return m
 
     def _arrival(self, m):

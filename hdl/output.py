@@ -49,7 +49,7 @@ class PacketOutput(wiring.Component):
         lanes, size = self.config.lanes, self.config.format.word_bytes
         m.submodules.statuses = statuses = Queue(self.status, 2)
         due = Signal()  # a status is to be taken over
-        flows = ~due | statuses.i.ready
+        flows = Signal(init=1)  # none is, or there is room for it
         keep = thermometer(Mux(row.last, row.count, lanes), lanes)
         m.d.comb += [
             self.o.valid.eq(self.i.valid & flows),
@@ -60,7 +60,9 @@ class PacketOutput(wiring.Component):
             statuses.i.valid.eq(due),
             statuses.i.payload.eq(self.i_status),
         ]
-        with m.If(flows):
-            m.d.sync += due.eq(self.i.valid & self.o.ready & row.last)
+        next_due = ~flows | (self.i.valid & self.o.ready & row.last)
+        taken = self.o_status.valid & self.o_status.ready
+        next_full = ~taken & (statuses.valid[1] | (statuses.valid[0] & due))
+        m.d.sync += [due.eq(next_due), flows.eq(~(next_due & next_full))]
         wiring.connect(m, statuses.o, wiring.flipped(self.o_status))
         return m

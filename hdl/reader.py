@@ -69,26 +69,30 @@ class Read(data.StructLayout):
     Members
     -------
     used : words of the stream that it took, its mask's included
-    words : words that leave with it, looked at when ``last``
-    first : a block begins with it
-    last : the packet ends with it
-    truncated : the stream ended before its words, or before its mask's end
-    past_end : its mask has bits past the end of the data
-    extra : the packet goes on behind its words, looked at when ``last``
+    has_words : some of them are not its mask's
+    behind : place behind its words, counted from the start of a row
+    there : place behind the last word that was there, counted from the same
+    has_more : other bytes of the packet were there, or came in later; looked at when ``last``
+    tags : :class:`BeatTags`
     """
 
     def __init__(self, config: Config):
+        lanes, mask_words = config.lanes, config.format.mask_words
         super().__init__(
             {
-                "used": range(config.lanes + config.format.mask_words + 1),
-                "words": config.lanes.bit_length(),
-                "first": 1,
-                "last": 1,
-                "truncated": 1,
-                "past_end": 1,
-                "extra": 1,
+                "used": range(lanes + mask_words + 1),
+                "has_words": 1,
+                "behind": range(2 * lanes + mask_words),
+                "there": range(rows_of_beat(config) * lanes + 1),
+                "has_more": 1,
+                "tags": BeatTags(config),
             }
         )
+
+
+def rows_of_beat(config: Config) -> int:
+    """Rows that a beat's words and their mask may touch."""
+    return (2 * config.lanes - 2 + config.format.mask_words) // config.lanes + 1
 
 
 class PayloadReader(wiring.Component):
@@ -151,7 +155,7 @@ class PayloadReader(wiring.Component):
         config = self.config
         lanes, mask_words = config.lanes, config.format.mask_words
         lane_bits = lanes.bit_length() - 1
-        reach = (2 * lanes - 2 + mask_words) // lanes + 1  # rows that a beat may touch
+        reach = rows_of_beat(config)
 
         m.submodules.queue = queue = Queue(Counted(config), 2)
         wiring.connect(m, wiring.flipped(self.i), queue.i)
@@ -160,10 +164,13 @@ class PayloadReader(wiring.Component):
         is_past = Signal()  # the packet has no more rows; ``at`` is the next's first
         seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(reach)]  # rows from there on
         may_read = Signal(reach)  # up to each of these rows
+        indices = Signal(data.ArrayLayout(range(self.rows), reach), init=range(reach))  # of these
         draining = self.drains
 
         # Go when the words are there or will never be.
-        is_needed = Cat((beat.behind - 1) >> lane_bits == k for k in range(reach))
+        ends_row = beat.behind[:lane_bits] == 0
+        last_row = beat.behind >> lane_bits  # that its words touch, or the next
+        is_needed = Cat(last_row == Mux(ends_row, k + 1, k) for k in range(reach))
         m.d.comb += [
             self.launch.eq(
                 self.enable & queue.o.valid & ((beat.total == 0) | (is_needed & may_read).any())
@@ -173,12 +180,14 @@ class PayloadReader(wiring.Component):
             self.routes.eq(beat.routes),
         ]
         for bank in range(lanes):
+            # Words from the lane on stand in one row, those below it in the next.
             k = (beat.start >> lane_bits) + (beat.start[:lane_bits] > bank)
             has_word = Cat(row.is_there & (row.info.count > bank) for row in seen)
             is_row = Cat(k == row for row in range(reach))
-            m.d.comb += self.words[bank].eq(
-                Mux((has_word & is_row).any(), self.bank_words[bank], 0)
-            )
+            m.d.comb += [
+                self.bank_rows[bank].eq(_select(m, k, list(indices), f"row{bank}")),
+                self.words[bank].eq(Mux((has_word & is_row).any(), self.bank_words[bank], 0)),
+            ]
 
         # Go on behind the words, and behind the packet when it ends. Whether the beat goes comes
         # late and only selects.
@@ -207,12 +216,7 @@ class PayloadReader(wiring.Component):
         with m.If(draining):
             m.d.comb += [stays.passes.eq(seen[0].is_there), stays.drains.eq(~ends_here[0])]
 
-        next_start = Mux(queue.valid[1], queue.entries[1].start, self.i.payload.start)
-        start = Mux(queue.o.valid, beat.start, self.i.payload.start)
-        outcomes = [
-            self._outcome(m, at, window, reach, *after)
-            for after in ((stays, start), (goes, next_start))
-        ]
+        outcomes = [self._outcome(m, at, window, reach, step) for step in (stays, goes)]
         state = Signal.like(outcomes[0])
         m.d.comb += state.eq(Mux(self.launch, outcomes[1], outcomes[0]))
         m.d.sync += [
@@ -220,7 +224,7 @@ class PayloadReader(wiring.Component):
             draining.eq(state.step.drains),
             at.eq(state.at),
             may_read.eq(state.may_read),
-            self.bank_rows.eq(state.bank_rows),
+            indices.eq(state.indices),
             freed.eq(state.free),
         ]
         m.d.sync += [row.eq(value) for row, value in zip(seen, state.seen, strict=True)]
@@ -241,24 +245,19 @@ class PayloadReader(wiring.Component):
             m.d.sync += is_ragged.eq(Cat(row.is_there & row.info.ragged for row in seen).any())
         with m.If(draining & seen[0].is_there & ((seen[0].info.count != 0) | seen[0].info.ragged)):
             m.d.sync += drained.eq(1)
-        there = tree(m, counts)
         m.d.comb += [
             self.o.used.eq(launched.total + Mux(launched.tags.first, mask_words, 0)),
-            self.o.words.eq(launched.tags.words),
-            self.o.first.eq(launched.tags.first),
-            self.o.last.eq(launched.tags.last),
-            self.o.truncated.eq(
-                launched.tags.truncated | ((launched.total != 0) & (launched.behind > there))
-            ),
-            self.o.past_end.eq(launched.tags.past_end),
-            self.o.extra.eq((launched.behind < there) | is_ragged | drained),
+            self.o.has_words.eq(launched.total != 0),
+            self.o.behind.eq(launched.behind),
+            self.o.there.eq(tree(m, counts)),
+            self.o.has_more.eq(is_ragged | drained),
+            self.o.tags.eq(launched.tags),
         ]
         return m
 
-    def _outcome(self, m, at, window, reach, step, start):
-        """State after a step, with the next beat's words from ``start`` on."""
+    def _outcome(self, m, at, window, reach, step):
+        """State after a step."""
         passes, is_past = step.passes, step.is_past
-        lane_bits = self.config.lanes.bit_length() - 1
         result = Signal(
             data.StructLayout(
                 {
@@ -267,7 +266,7 @@ class PayloadReader(wiring.Component):
                     "free": self.rows,
                     "seen": data.ArrayLayout(_Seen(self.config), reach),
                     "may_read": reach,
-                    "bank_rows": self.bank_rows.shape(),
+                    "indices": data.ArrayLayout(range(self.rows), reach),
                 }
             )
         )
@@ -292,18 +291,9 @@ class PayloadReader(wiring.Component):
             ]
             is_over = is_over | (seen.is_there & row.info.last)
             is_ours = seen.is_there & ~row.info.last
-        # Words from the lane on stand in one row, those below it in the next.
-        first = start >> lane_bits
-        indices = [_index(at.rotate_left(k)) for k in range(2 * reach + 1)]
-        for k in range(2):
-            rows = [
-                _select(m, first, indices[k + j : k + j + reach], f"row{k}_{j}")
-                for j in range(reach + 1)
-            ]
-            index = _select(m, passes, rows, f"row{k}")
-            for bank, row in enumerate(result.bank_rows):
-                with m.If((start[:lane_bits] > bank) == k):
-                    m.d.comb += row.eq(index)
+        rows = [_index(at.rotate_left(k)) for k in range(2 * reach)]
+        for k, index in enumerate(result.indices):
+            m.d.comb += index.eq(_select(m, passes, rows[k : k + reach + 1], f"index{k}"))
         return result
 
     def _window(self, m, at, freed, length):

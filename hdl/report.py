@@ -34,7 +34,9 @@ class Report(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        read = self.read
+        read, tags = self.read, self.read.tags
+        is_truncated = tags.truncated | (read.has_words & (read.behind > read.there))
+        is_trailing = tags.last & ((read.behind < read.there) | read.has_more)
         is_fresh = Signal(init=1)  # the beat begins a packet
         error = Signal(unsigned(2))
         is_here = Signal()  # the error is in this block
@@ -49,23 +51,21 @@ class Report(wiring.Component):
         known_here = Signal()
         m.d.comb += [
             known.eq(Mux(is_fresh, ErrorCode.NONE, error)),
-            known_here.eq(is_here & ~read.first & ~is_fresh),
+            known_here.eq(is_here & ~tags.first & ~is_fresh),
         ]
         with m.If(self.enable):
-            m.d.sync += [is_fresh.eq(read.last), is_here.eq(known_here)]
-            with m.If(is_fresh | (read.first & (known == ErrorCode.NONE))):
+            m.d.sync += [is_fresh.eq(tags.last), is_here.eq(known_here)]
+            with m.If(is_fresh | (tags.first & (known == ErrorCode.NONE))):
                 m.d.sync += block_start.eq(Mux(is_fresh, 0, used.value))
             # Whether a mask goes past the end is seen at its last beat, but was wrong before them.
-            with m.If(read.past_end & ((known == ErrorCode.NONE) | known_here)):
+            with m.If(tags.past_end & ((known == ErrorCode.NONE) | known_here)):
                 m.d.sync += error.eq(ErrorCode.MASK_PAST_END)
             with m.Elif(known != ErrorCode.NONE):
                 m.d.sync += error.eq(known)
-            with m.Elif(read.truncated):
+            with m.Elif(is_truncated):
                 m.d.sync += [error.eq(ErrorCode.TRUNCATED), is_here.eq(1)]
             with m.Else():
-                m.d.sync += error.eq(
-                    Mux(read.last & read.extra, ErrorCode.TRAILING, ErrorCode.NONE)
-                )
+                m.d.sync += error.eq(Mux(is_trailing, ErrorCode.TRAILING, ErrorCode.NONE))
         is_in_block = (error == ErrorCode.TRUNCATED) | (error == ErrorCode.MASK_PAST_END)
         offset = Mux(is_in_block, block_start, used.value)
         m.d.comb += [
