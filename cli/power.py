@@ -122,7 +122,7 @@ def _record(unit: str, config, words, library, steps) -> dict:
     announce(f"{design.label}: netlist in Icarus Verilog", steps.seconds)
     figures = power.measure(mapped, unit, config, words, library, steps.folder)
     try:
-        period = asic.critical_path(*flow, mapped, library, "abc")
+        period = asic.critical_path(*flow, mapped, library, "abc").period_ns
     except UserError as error:
         print(f"{error}; power left out", file=sys.stderr)
     else:

@@ -50,6 +50,26 @@ class Mapped:
         return self.area - self.storage
 
 
+@dataclass(frozen=True)
+class Timing:
+    """The critical path.
+
+    Parameters
+    ----------
+    period_ns : float
+        Shortest period.
+    start, end : str
+        Register or port where it begins and ends.
+    gates : int
+        Cells on the way.
+    """
+
+    period_ns: float
+    start: str
+    end: str
+    gates: int
+
+
 def synthesise(
     steps: Steps, label: str, top: str, verilog: str, liberty: Liberty, flow: str
 ) -> Mapped:
@@ -85,8 +105,8 @@ tee -q -o stat.json stat -json -liberty cells.lib -top {top}
 
 def critical_path(
     steps: Steps, label: str, top: str, mapped: Mapped, liberty: Liberty, flow: str
-) -> float:
-    """Shortest period in ns: worst over all paths, inputs and outputs too, without wires."""
+) -> Timing:
+    """Worst of all paths, from inputs and to outputs too, without wires."""
     script = f"""\
 read_liberty cells.lib
 read_verilog mapped.v
@@ -108,13 +128,35 @@ report_checks -path_delay max -digits 4
         {"cells.lib": liberty.text, "mapped.v": mapped.netlist, "sta.tcl": script},
         [tools.STDOUT],
     )[tools.STDOUT]
-    return PERIOD_NS - slack(label, answer)
+    return timing(label, answer, mapped.netlist)
 
 
-def slack(label: str, answer: str) -> float:
-    """Slack in ns of the path that OpenSTA reports. UserError when it reports none."""
-    found = re.search(r"^\s*(-?\d+\.\d+)\s+slack \((?:MET|VIOLATED)\)", answer, re.MULTILINE)
-    if found is None:
+def timing(label: str, answer: str, netlist: str) -> Timing:
+    """Read what OpenSTA reports; UserError when it reports no path."""
+    slack = re.search(r"^\s*(-?\d+\.\d+)\s+slack \((?:MET|VIOLATED)\)", answer, re.MULTILINE)
+    if slack is None:
         lines = [line for line in answer.splitlines() if line.strip()]
         raise UserError(f"{label}: OpenSTA timed no path ({lines[-1] if lines else 'no output'})")
-    return float(found[1])
+    start, end = (
+        re.search(rf"^{point}: (\S+)", answer, re.MULTILINE)[1]
+        for point in ("Startpoint", "Endpoint")
+    )
+    path = answer.partition("data arrival time")[0]
+    pins = re.findall(r"^.*\s[v^] (\S+)/\S+ \(\w+\)$", path, re.MULTILINE)
+    return Timing(
+        PERIOD_NS - float(slack[1]),
+        _register(start, netlist),
+        _register(end, netlist),
+        len(set(pins) - {start, end}),
+    )
+
+
+def _register(instance: str, netlist: str) -> str:
+    """Name of what a flip-flop holds, where its output has kept one; else of the instance."""
+    found = re.search(
+        rf"^  \w+ {re.escape(instance)} \((.*?)\);", netlist, re.MULTILINE | re.DOTALL
+    )
+    output = found and re.search(r"\.Q\(\s*\\?([^()]*?)\s*\)", found[1])
+    if not output or re.fullmatch(r"_\d+_", output[1]):
+        return instance
+    return output[1].replace(" ", "")

@@ -110,7 +110,16 @@ def measure(
         mapped = asic.synthesise(*unit, design.verilog, liberty, flow)
         timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
         width = design.config.beat_bytes
-        return asic_figures(width, mapped.area, mapped.storage, timed, liberty.nand2_area)
+        figures = asic_figures(
+            width,
+            mapped.area,
+            mapped.storage,
+            timed.period_ns if timed else None,
+            liberty.nand2_area,
+        )
+        if timed:
+            figures["critical_path"] = f"{timed.start} to {timed.end}, {timed.gates} cells"
+        return figures
 
     def netlist(design: Design) -> ecp5.Netlist:
         return ecp5.synthesise(steps, design.label, design.top, design.verilog)

@@ -42,6 +42,7 @@ def fill(text: str) -> str:
     tables = {
         "targets": _targets,
         "shapes": _shapes,
+        "paths": _paths,
         "ecp5": lambda: _sizes("ecp5.lut4", "ecp5.flip_flops", "ecp5.lut_rams", "ecp5.block_rams"),
         "cells": _cells,
         "growth": _growth,
@@ -118,6 +119,19 @@ def _shapes() -> str:
             row[f"{unit} MHz"] = _shown(record, column)
             row[f"{unit}: verdict"] = "missed" if verdict == "missed" else "met"
         rows.append(row)
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def _paths() -> str:
+    rows = [
+        {
+            "unit": unit,
+            "config": config,
+            "critical ns": _shown(record, column_at("asic.abc.critical_ns")),
+            "from register to register": record["asic"]["abc"]["critical_path"],
+        }
+        for (unit, config), record in _baseline().items()
+    ]
     return format_table(rows, list(rows[0]), "markdown")
 
 

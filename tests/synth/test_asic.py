@@ -30,9 +30,12 @@ def test_area_is_the_sum_of_the_cells(steps, tiny, library_file):
 def test_critical_path_is_plausible(steps, tiny, library_file):
     library = liberty.read(library_file)
     mapped = asic.synthesise(steps, tiny.label, tiny.top, tiny.verilog, library, "abc")
-    period = asic.critical_path(steps, tiny.label, tiny.top, mapped, library, "abc")
+    timing = asic.critical_path(steps, tiny.label, tiny.top, mapped, library, "abc")
     # An addition of 16 bits is more than three gates and fewer than sixty; a gate is 10 to 75 ps.
-    assert 0.05 < period < 4.5
+    assert 0.05 < timing.period_ns < 4.5
+    assert 3 < timing.gates < 60
+    assert re.fullmatch(r"total\[\d+\]|s_axis_tdata\[\d+\]|s_axis_tvalid", timing.start)
+    assert re.fullmatch(r"total\[\d+\]", timing.end)
 
 
 @needs_opensta
@@ -41,7 +44,10 @@ def test_paths_from_input_to_output_count(steps, library_file):
     text = "module through(input aclk, input [7:0] a, output y); assign y = ^a; endmodule"
     mapped = asic.synthesise(steps, "through", "through", text, library, "abc")
     assert mapped.storage == 0.0
-    assert 0.02 < asic.critical_path(steps, "through", "through", mapped, library, "abc") < 2
+    timing = asic.critical_path(steps, "through", "through", mapped, library, "abc")
+    assert 0.02 < timing.period_ns < 2
+    assert timing.start.startswith("a[")
+    assert timing.end == "y"
 
 
 @pytest.mark.skipif("CDMA_LIBERTY" not in os.environ, reason="CDMA_LIBERTY is not set")
@@ -71,15 +77,37 @@ def test_enables_become_multiplexers_where_the_library_has_enables(steps, tiny, 
     assert mapped.storage == 330.0
 
 
+ANSWER = """\
+Startpoint: _2_ (rising edge-triggered flip-flop clocked by aclk)
+Endpoint: _4_ (rising edge-triggered flip-flop clocked by aclk)
+
+    Delay      Time   Description
+   0.0000    0.0000 ^ _2_/CK (DFF_X1)
+   0.0862    0.0862 ^ _2_/Q (DFF_X1)
+   0.0393    0.1255 v _3_/Z (BUF_X2)
+   0.0000    0.6926 v _4_/D (DFF_X1)
+             0.6926   data arrival time
+           100.0000 ^ _4_/CK (DFF_X1)
+"""
+NETLIST = """\
+  DFF_X1 _2_ (
+    .CK(aclk),
+    .Q(\\core.reader.count [3])
+  );
+  DFF_X1 _4_ (
+    .D(_9_),
+    .Q(_5_)
+  );
+"""
+
+
 @pytest.mark.parametrize(
-    ("answer", "slack"),
-    [
-        ("   98.7654   slack (MET)\n", 98.7654),
-        ("  -0.1200   slack (VIOLATED)\n", -0.12),
-    ],
+    ("slack", "period"),
+    [("   98.7654   slack (MET)", 1.2346), ("  -0.1200   slack (VIOLATED)", 100.12)],
 )
-def test_slack_is_read(answer, slack):
-    assert asic.slack("unit", f"Startpoint: a\n{answer}\n") == slack
+def test_critical_path_is_read(slack, period):
+    timing = asic.timing("unit", f"{ANSWER}{slack}\n", NETLIST)
+    assert timing == asic.Timing(pytest.approx(period), "core.reader.count[3]", "_4_", 1)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +116,4 @@ def test_slack_is_read(answer, slack):
 )
 def test_no_path_is_an_error(answer, complaint):
     with pytest.raises(UserError, match=rf"^unit: OpenSTA timed no path \({complaint}\)$"):
-        asic.slack("unit", answer)
+        asic.timing("unit", answer, "")
