@@ -138,12 +138,14 @@ def exchange():
         seed: int = 0,
         cycles: int = 5000,
         idle: int = 30,
+        each: Callable = lambda ctx, passed: None,
     ) -> dict[str, Transfers]:
         """Transfers by port, sent and received.
 
         ``receives`` says how many each port owes; a port that gives more within ``idle`` cycles
         after the last fails, and so does one that gives fewer in ``cycles`` cycles or breaks the
         stall rule. ``stalls`` is a profile of ``cdma.sim.backpressure`` for all ports or by port.
+        ``each(ctx, passed)`` is called in each cycle, to drive what is no stream.
         """
         names = [*sends, *receives]
         if isinstance(stalls, str):
@@ -177,6 +179,7 @@ def exchange():
                         ctx.set(ports[name].payload, items[done])
                 for name in receives:
                     ctx.set(ports[name].ready, next(willing[name]))
+                each(ctx, passed)
                 sampled = (await ctx.tick().sample(*signals))[2:]
                 for index, name in enumerate(names):
                     valid, ready, payload = sampled[3 * index : 3 * index + 3]
