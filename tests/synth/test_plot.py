@@ -42,6 +42,12 @@ def test_a_figure_that_is_missing_is_said():
     assert ">critical ns: not measured</text>" in text
 
 
+def test_areas_stand_against_what_they_may_grow_with():
+    text = plot.render(RECORDS, "svg").decode()
+    assert text.count(">lanes x log2(lanes)</text>") == 1
+    assert ">axispacker 8x32</text>" not in text
+
+
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_the_same_bytes_each_time(kind):
     assert plot.render(RECORDS, kind) == plot.render(RECORDS, kind)
