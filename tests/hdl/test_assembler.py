@@ -151,8 +151,6 @@ def check(rows, beats):
     ("source", "sink"),
     [
         ("never", "never"),
-        ("never", "bernoulli:0.5"),
-        ("bernoulli:0.5", "never"),
         ("bernoulli:0.3", "bursts:4,6"),
         ("never", "paused:40"),
     ],

@@ -138,9 +138,7 @@ def packet(count, density, config, rng):
 
 
 @EVERY
-@pytest.mark.parametrize(
-    "stalls", ["never", "bernoulli:0.5", {"i": "alternating"}, {"o": "bursts:3,8"}], ids=str
-)
+@pytest.mark.parametrize("stalls", ["never", "bernoulli:0.5", {"o": "bursts:3,8"}], ids=str)
 def test_finds_every_mask(check, rng, config, stalls):
     block, lanes = config.format.block_words, config.lanes
     counts = [0, 1, block, 3 * block + 1, lanes, 0, block - 1, 5 * block, 2 * block + lanes + 1, 1]

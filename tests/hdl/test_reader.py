@@ -212,8 +212,6 @@ STALLS = pytest.mark.parametrize(
     [
         ("never", "never", "never"),
         ("bernoulli:0.6", "never", "never"),
-        ("never", "bernoulli:0.6", "never"),
-        ("never", "never", "bernoulli:0.6"),
         ("bernoulli:0.3", "bernoulli:0.3", "bursts:3,7"),
     ],
 )

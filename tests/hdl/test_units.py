@@ -66,7 +66,7 @@ def test_packets_of_zeros_lose_no_cycle(run_unit, case, unit, config):
 @SOME
 @pytest.mark.parametrize(
     "stalls",
-    ["bernoulli:0.5", {"o": "bursts:3,9"}, {"i": "alternating"}, {"i_command": "paused:90"}],
+    ["bernoulli:0.5", {"o": "bursts:3,9"}, {"i": "alternating"}],
     ids=str,
 )
 @UNIT
