@@ -63,6 +63,7 @@ def run(monkeypatch, tmp_path):
     return lambda *arguments: main.main(["power", "half.npy", *map(str, arguments)])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("iverilog")
 def test_both_units(run, capsys, library_file):
     assert run("--lanes", 2, "--liberty", library_file, "--json") == 0
