@@ -55,6 +55,7 @@ def first_difference(packets, expected: list[Expected], config: Config) -> str:
             _bytes_difference(got.link, want.link, 1, config, "stream ")
             or _status_difference(got.link_status, want.link_status, "compressor status")
             or _bytes_difference(got.output, want.output, want.unit_bytes, config)
+            or _beats_difference(got.beats_out, len(want.output), config)
             or _status_difference(got.status, want.status, "status")
         )
         if not told and got.status_cycle <= got.last_cycle:
@@ -96,6 +97,11 @@ def _bytes_difference(got, want, unit_bytes, config, what=""):
         f"{what}{name} {item} (beat {start // config.beat_bytes}) is "
         f"{_hex(got[start:end])}, expected {_hex(want[start:end])}"
     )
+
+
+def _beats_difference(got, size, config):
+    want = max(1, -(-size // config.beat_bytes))
+    return "" if got == want else f"output took {got} beats, expected {want}"
 
 
 def _status_difference(got, want, what):

@@ -19,7 +19,8 @@ def expected(**changes):
 
 def packet(**changes):
     fields = {"output": WORDS.tobytes(), "status": (12, 0), "link": None, "link_status": None}
-    return SimpleNamespace(**{**fields, **changes}, last_cycle=5, status_cycle=6)
+    fields |= {"beats_out": 3, "last_cycle": 5, "status_cycle": 6}
+    return SimpleNamespace(**fields | changes)
 
 
 def flipped(index):
@@ -46,6 +47,7 @@ def test_equal_is_silent():
             {},
             "packet 0: output has 11 bytes, expected 12 (the same up to there)",
         ),
+        ({"beats_out": 4}, {}, "packet 0: output took 4 beats, expected 3"),
         ({"status": (12, 1)}, {}, "packet 0: status is 12, 1, expected 12, 0"),
         (
             {"link": b"\1\2"},
@@ -63,6 +65,13 @@ def test_first_difference_is_named(got, want, told):
     assert first_difference([packet(**got)], [expected(**want)], CONFIG) == told
 
 
+def test_an_empty_packet_takes_a_beat():
+    empty = {"output": b""}
+    assert first_difference([packet(**empty, beats_out=1)], [expected(**empty)], CONFIG) == ""
+    told = first_difference([packet(**empty, beats_out=0)], [expected(**empty)], CONFIG)
+    assert told == "packet 0: output took 0 beats, expected 1"
+
+
 def test_later_packet_is_named():
     pair = [packet(), packet(output=flipped(0))]
     told = first_difference(pair, [expected(), expected()], CONFIG)
@@ -77,7 +86,6 @@ def test_missing_and_extra_packets_are_told():
 
 
 def test_early_status_is_told():
-    early = packet()
-    early.status_cycle = 5
+    early = packet(status_cycle=5)
     told = first_difference([early], [expected()], CONFIG)
     assert told == "packet 0: status came before the last beat was taken"
