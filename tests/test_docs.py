@@ -10,6 +10,9 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from cdma.hdl.butterfly import Compactor
+from cdma.hdl.compressor import Compressor
+from cdma.hdl.config import NAMED
+from cdma.hdl.decompressor import Decompressor
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -70,12 +73,13 @@ def test_example_of_the_butterfly():
     async def bench(ctx):
         ctx.set(compactor.words, words)
         ctx.set(compactor.mask, sum(bit << lane for lane, bit in enumerate(mask)))
-        ctx.set(compactor.ranks, [sum(mask[:lane]) for lane in range(4)])
-        ctx.set(compactor.offset, 2)
-        await ctx.tick().repeat(compactor.latency)
+        # As drawn: for each group, where the first word of its upper half of lanes goes.
+        ctx.set(compactor.routes, {"level0": [1, 0], "level1": [3]})
+        ctx.set(compactor.enable, 1)
+        await ctx.tick().repeat(Compactor.latency(4))
         for bank in range(4):
-            if ctx.get(compactor.bank_mask) >> bank & 1:
-                banks[bank] = ctx.get(compactor.bank_words[bank])
+            if word := ctx.get(compactor.bank_words[bank]):
+                banks[bank] = word
 
     m = Module()
     m.submodules.compactor = compactor
@@ -85,6 +89,15 @@ def test_example_of_the_butterfly():
     simulator.run()
     expected = {int(bank): ord(word) for _, word, bank in rows if word != "0"}
     assert banks == expected
+
+
+def test_table_of_latencies():
+    text = (ROOT / "docs" / "interfaces.md").read_text()
+    rows = re.findall(r"^\| (\d+x\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    assert [name for name, _, _ in rows] == list(NAMED)
+    for name, *figures in rows:
+        expected = [unit.latency(NAMED[name]) for unit in (Compressor, Decompressor)]
+        assert list(map(int, figures)) == expected, name
 
 
 def _targets(text):

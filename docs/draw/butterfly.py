@@ -9,7 +9,7 @@ LEFT, STEP, TOP, PITCH = 250, 190, 84, 52
 
 
 def draw() -> str:
-    sheet = Sheet(860, 300, "A cyclic butterfly of four lanes")
+    sheet = Sheet(860, 318, "A cyclic butterfly of four lanes")
     for x, text in zip(
         (LEFT, LEFT + STEP, LEFT + 2 * STEP), ("lane", "after level 0", "bank"), strict=True
     ):
@@ -40,12 +40,27 @@ def draw() -> str:
         text = f"lane {lane}: rank {rank}, to bank {bank} = {bank:02b}b"
         sheet.text(*_at(0, lane, -30, 5), text, 12, "end")
         sheet.text(*_at(2, bank, 30, 5), f"bank {bank}: {row}", 12, "start")
-    sheet.text(430, 284, "offset = 2: banks 0 and 1 of the row are taken already", 12, color=FAINT)
+    for level in range(2):
+        for first in range(0, 4, 2 << level):
+            _number(sheet, level, first)
+    note = "Offset 2: banks 0 and 1 of the row are taken already. In the middle of each group stands"
+    sheet.text(430, 284, note, 12, color=FAINT)
+    note = "the one number that its switches need: where the first word of its upper half of lanes goes."
+    sheet.text(430, 302, note, 12, color=FAINT)
     return sheet.finish()
 
 
 def _at(column, lane, right=0, down=0):
     return LEFT + column * STEP + right, TOP + lane * PITCH + down
+
+
+def _number(sheet, level, first):
+    """Destination of the first word of a group's upper half, modulo the size of the group."""
+    span = 1 << level
+    rank = sum(word != "0" for word in WORDS[: first + span])
+    x, y = _at(level, first + span - 0.5, STEP / 2)
+    sheet.rect(x - 10, y - 9, 20, 18, fill="#ffffff", stroke="#9fb3c8", radius=9)
+    sheet.text(x, y + 4.5, str((OFFSET + rank) % (2 * span)), 12, color=FAINT, font=MONO)
 
 
 def _node(sheet, column, lane, word):

@@ -19,8 +19,8 @@ def draw_compressor() -> str:
     trace = _record(
         unit,
         {"s_axis": (unit.i, _beats(WORDS))},
-        {"m_axis": (unit.o, {9, 10}), "m_axis_sts": (unit.o_status, {14})},
-        17,
+        {"m_axis": (unit.o, {7, 8}), "m_axis_sts": (unit.o_status, {13})},
+        16,
     )
     return _draw(trace, f"Compressor, {len(WORDS)} words, sink and status stall")
 
@@ -34,7 +34,7 @@ def draw_decompressor() -> str:
             "s_axis_cmd": (unit.i_command, [{"words": len(WORDS)}]),
             "s_axis": (unit.i, _beats(stream)),
         },
-        {"m_axis": (unit.o, {11, 12}), "m_axis_sts": (unit.o_status, set())},
+        {"m_axis": (unit.o, {9, 10}), "m_axis_sts": (unit.o_status, set())},
         17,
     )
     return _draw(trace, f"Decompressor, {len(WORDS)} words, sink stalls")

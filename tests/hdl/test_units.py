@@ -112,7 +112,11 @@ def test_ready_and_the_output_come_from_registers(simulate, cut, case, beats_of,
             ctx.set(dut.o_status.ready, bool(rng.integers(2)))
             inputs = [dut.i.valid, dut.i.payload, dut.o.ready, dut.o_status.ready]
             outputs = [dut.i.ready, dut.o.valid, dut.o.payload]
-            cut(ctx, inputs, [*outputs, dut.o_status.valid, dut.o_status.payload])
+            outputs += [dut.o_status.valid, dut.o_status.payload]
+            if unit is Decompressor:
+                inputs += [dut.i_command.valid, dut.i_command.payload]
+                outputs += [dut.i_command.ready]
+            cut(ctx, inputs, outputs)
             ready = ctx.get(dut.i.ready)
             met.add((ready, ctx.get(dut.o.valid)))
             sent += ready
