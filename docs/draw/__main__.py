@@ -1,10 +1,14 @@
-"""Draws the pictures of the documents: ``python docs/draw [DIR]``, into docs/images by default."""
+"""Draws the pictures of the documents: ``python docs/draw [DIR]``, into docs/images by default.
+
+Without ``DIR`` it also fills in the tables of docs/performance.md.
+"""
 
 import sys
 from pathlib import Path
 
 import butterfly
 import datapath
+import performance
 import timing
 
 PICTURES = {
@@ -13,8 +17,15 @@ PICTURES = {
     "compressor-timing": timing.draw_compressor,
     "decompressor-timing": timing.draw_decompressor,
 }
+if (performance.MEASUREMENTS / "scaling.json").exists():
+    PICTURES["performance-scaling"] = performance.draw
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "images"
 folder.mkdir(parents=True, exist_ok=True)
 for name, draw in PICTURES.items():
     (folder / f"{name}.svg").write_text(draw(), encoding="utf-8", newline="\n")
+if len(sys.argv) == 1:
+    page = Path(__file__).parents[1] / "performance.md"
+    page.write_text(
+        performance.fill(page.read_text(encoding="utf-8")), encoding="utf-8", newline="\n"
+    )

@@ -43,7 +43,9 @@ def draw() -> str:
     for level in range(2):
         for first in range(0, 4, 2 << level):
             _number(sheet, level, first)
-    note = "Offset 2: banks 0 and 1 of the row are taken already. In the middle of each group stands"
+    note = (
+        "Offset 2: banks 0 and 1 of the row are taken already. In the middle of each group stands"
+    )
     sheet.text(430, 284, note, 12, color=FAINT)
     note = "the one number that its switches need: where the first word of its upper half of lanes goes."
     sheet.text(430, 302, note, 12, color=FAINT)
