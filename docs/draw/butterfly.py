@@ -47,7 +47,7 @@ def draw() -> str:
         "Offset 2: banks 0 and 1 of the row are taken already. In the middle of each group stands"
     )
     sheet.text(430, 284, note, 12, color=FAINT)
-    note = "the one number that its switches need: where the first word of its upper half of lanes goes."
+    note = "the one number that its switches need: where its upper half's first word goes."
     sheet.text(430, 302, note, 12, color=FAINT)
     return sheet.finish()
 
