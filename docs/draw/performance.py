@@ -220,6 +220,14 @@ def pairs(values):
 
 def _tools() -> str:
     tools = _read(ROOT / "synth" / "baseline.json")["tools"]
-    seeds = {record["ecp5"]["seeds"] for record in _records("scaling") if record["ecp5"]}
     named = ", ".join(f"{name} {version}" for name, version in tools.items())
-    return f"{named}; sizes with {max(seeds)} seeds, named configurations with 8."
+    sources = {
+        "the units' named sizes": list(_baseline().values()),
+        "all sizes": _records("scaling"),
+        "what was considered": _records("alternatives"),
+    }
+    seeds = [
+        f"{max(record['ecp5']['seeds'] for record in records if record['ecp5'])} for {what}"
+        for what, records in sources.items()
+    ]
+    return f"{named}; seeds of place-and-route: {', '.join(seeds)}."
