@@ -34,3 +34,11 @@ def test_reset_while_a_bad_stream_is_drained(verify, some_config):
     wrong = [(bytes(200 * some_config.beat_bytes), 3), *good]
     scenarios = [Scenario(wrong, reset_at=at) for at in (6, 20, 60, 150)]
     verify(UNIT, scenarios, some_config)
+
+
+def test_packets_that_come_in_while_one_is_cut_short(verify, config):
+    # Its rows are free long before its blocks are given out: more packets wait than the ring has
+    # rows, and the end of none may be lost.
+    short = [(b"", 0)] * 12
+    packets = [(b"", config.format.block_words * 8 + 1), *short, (b"", 1)]
+    verify(UNIT, [Scenario(packets), Scenario(packets, {"sink": "bursts:3,9"})], config)
