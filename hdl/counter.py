@@ -61,11 +61,10 @@ class Counter(wiring.Component):
             part = Signal(bits, name=f"part{start}")
             is_full = Signal(name=f"is_full{start}")
             with m.If(self.enable & self.restart):
-                # What begins anew is smaller than the first part holds, but for a carry.
-                m.d.sync += [part.eq(carry), is_full.eq(carry & (bits == 1))]
+                m.d.sync += [part.eq(0), is_full.eq(0)]  # a step fits into the first part
             with m.Elif(self.enable & carry):
                 m.d.sync += [part.eq(part + 1), is_full.eq(part == (1 << bits) - 2)]
-            carry = carry & is_full & ~self.restart
+            carry = carry & is_full
             parts.append(part)
         m.d.comb += self.value.eq(Cat(parts))
         return m

@@ -157,29 +157,19 @@ class MaskFetcher(wiring.Component):
             _chosen(m, read_at, [self.bank_words[(at - k) % lanes] for at in range(lanes)])
             for k in reversed(range(first_words))
         ]
-        whole = Signal()  # the mask was there in every read
         if reads == 1:
-            m.d.comb += [
-                is_last_read.eq(1),
-                offered.mask.eq(Cat(window)),
-                whole.eq(complete),
-            ]
+            m.d.comb += [is_last_read.eq(1), offered.mask.eq(Cat(window))]
         else:
-            final_words = fmt.mask_words - (reads - 1) * lanes
-            read = Signal(range(reads))
-            earlier = Signal(data.ArrayLayout(lanes * fmt.word_bits, reads - 1), reset_less=True)
-            earlier_whole = Signal(init=1)
+            # Where the first beat is not complete, the place is kept, so the second is not either.
+            final_words = fmt.mask_words - lanes
+            is_second = Signal()
+            earlier = Signal(lanes * fmt.word_bits, reset_less=True)
             m.d.comb += [
-                is_last_read.eq((read == reads - 1) | void),
+                is_last_read.eq(is_second | void),
                 offered.mask.eq(Cat(earlier, window[lanes - final_words :])),
-                whole.eq(complete & earlier_whole),
             ]
             with m.If(fetch):
-                m.d.sync += [
-                    earlier[read].eq(Cat(window)),
-                    read.eq(Mux(is_last_read, 0, read + 1)),
-                    earlier_whole.eq(whole | is_last_read),
-                ]
+                m.d.sync += [earlier.eq(Cat(window)), is_second.eq(~is_last_read)]
 
         # What is handed on.
         ending_words = left.words[: fmt.block_words.bit_length()]
@@ -196,7 +186,7 @@ class MaskFetcher(wiring.Component):
             ),
             block.last.eq(last),
             block.void.eq(void),
-            block.truncated.eq(~whole & ~void),
+            block.truncated.eq(~complete & ~void),
         ]
 
         # Where the next mask stands. Behind the end of a packet that was cut short nothing stands:
@@ -207,7 +197,7 @@ class MaskFetcher(wiring.Component):
         if self.is_counted(self.config):
             step = Signal(range(fmt.block_words + first_words + 1))  # words to the next place
             stages, next_stages = Signal(3), Signal(3)
-            m.d.comb += next_stages.eq(Cat(done & ~last & whole, stages[:-1]))
+            m.d.comb += next_stages.eq(Cat(done & ~last & complete, stages[:-1]))
             m.d.sync += stages.eq(next_stages)
             groups = [
                 _registered(m, popcount(m, self.mask[start : start + 8]), f"ones{start}")
@@ -218,10 +208,7 @@ class MaskFetcher(wiring.Component):
             m.d.comb += [counts.eq(next_stages.any()), moves.eq(stages[-1]), step.eq(ones)]
             if reads > 1:
                 with m.If(fetch & complete & ~is_last_read):
-                    m.d.comb += [
-                        moves.eq(1),
-                        step.eq(Mux(read == reads - 2, final_words, lanes)),
-                    ]
+                    m.d.comb += [moves.eq(1), step.eq(final_words)]
             m.d.comb += Cat(next_lane, rows_on).eq(lane + step)
         else:
             m.submodules.jumps = jumps = JumpTable(self.config, self.rows)
