@@ -41,11 +41,11 @@ fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZ
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)
 
-bench-hw: $(READY)  ## the same, held against synth/baseline.json: fails when a unit got bigger or slower
-	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/bench-hw --jobs $(JOBS) --baseline synth/baseline.json
+bench-hw: $(READY)  ## the same, held against docs/measurements/baseline.json: fails when a unit got bigger or slower
+	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/bench-hw --jobs $(JOBS) --baseline docs/measurements/baseline.json
 
 performance: $(READY)  ## every figure of docs/performance.md again: hours (CDMA_LIBERTY, CDMA_DATA)
-	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS) --save-baseline synth/baseline.json
+	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS) --save-baseline docs/measurements/baseline.json
 	$(BIN)/cdma synth --alternatives -o $(OUT)/alternatives --jobs $(JOBS) --save-baseline docs/measurements/alternatives.json
 	$(BIN)/cdma synth --sweep --seeds 3 -o $(OUT)/sweep --jobs $(JOBS) --save-baseline docs/measurements/scaling.json
 	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json

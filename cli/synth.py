@@ -18,7 +18,7 @@ OpenSTA (the program sta). Steps that have not changed since the last run are no
 examples:
   cdma synth --config 8x32 --config 16x16 --liberty nangate45_typ.lib.gz
 writes build/synth/synth.md, build/synth/synth.json and a plot
-  cdma synth --config 8x32 --baseline synth/baseline.json
+  cdma synth --config 8x32 --baseline docs/measurements/baseline.json
 says what got better and worse, and ends with status 1 when anything got worse
   cdma synth --sweep --seeds 3 --liberty nangate45_typ.lib.gz
 takes hours; begun again, it goes on where it was interrupted

@@ -1,7 +1,7 @@
 """Picture and tables of docs/performance.md, from the measurements that are committed beside it.
 
 ``docs/measurements`` has what ``cdma synth --sweep``, ``cdma synth --alternatives`` and ``cdma
-power --json`` wrote, ``synth/baseline.json`` the named configurations with all seeds. Tables stand
+power --json`` wrote, ``baseline.json`` the named configurations with all seeds. Tables stand
 between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
 
@@ -81,7 +81,7 @@ def _records(name: str) -> list[dict]:
 
 
 def _baseline() -> dict[tuple[str, str], dict]:
-    records = _read(ROOT / "synth" / "baseline.json")["records"]
+    records = _read(MEASUREMENTS / "baseline.json")["records"]
     return _Measured({(record["unit"], record["config"]): record for record in records})
 
 
@@ -219,7 +219,7 @@ def pairs(values):
 
 
 def _tools() -> str:
-    tools = _read(ROOT / "synth" / "baseline.json")["tools"]
+    tools = _read(MEASUREMENTS / "baseline.json")["tools"]
     named = ", ".join(f"{name} {version}" for name, version in tools.items())
     sources = {
         "the units' named sizes": list(_baseline().values()),
