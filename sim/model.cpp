@@ -1,7 +1,8 @@
 // Clock loop around a Verilated unit: does what sim/bench.py does under cocotb, cycle for cycle.
 //
 // It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (what tkeep of s_axis keeps or
-// drops together), STATUS_BYTES, HAS_COMMAND and HAS_LINK. Structs are mirrored in sim/model_unit.py.
+// drops together), STATUS_BYTES, HAS_COMMAND, HAS_LINK and HAS_MUTANTS. Structs are mirrored in
+// sim/model_unit.py.
 
 #include <memory>
 
@@ -187,6 +188,13 @@ extern "C" {
 
 [[gnu::visibility("default")]] Model* model_new(int seed) { return new Model(seed); }
 [[gnu::visibility("default")]] void model_delete(Model* model) { delete model; }
+
+#if HAS_MUTANTS
+// What the model is from now on: the design with a fault of that number, 0 as it was written.
+[[gnu::visibility("default")]] void model_mutate(Model* model, int mutant) {
+    model->top.mutant = mutant;
+}
+#endif
 
 // Reset, and begin a job, which stays where it is until its end.
 [[gnu::visibility("default")]] int model_start(Model* model, Job* job) {

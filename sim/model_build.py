@@ -34,6 +34,8 @@ def build(
     config: Config,
     cache: str | os.PathLike | None = None,
     progress: Callable[[str], None] | None = None,
+    *,
+    has_mutants: bool = False,
 ) -> Path:
     """Build a unit's model once; later calls with the same text give the same file.
 
@@ -47,6 +49,8 @@ def build(
         Its size.
     cache, progress
         As for :func:`cdma.sim.tools.build`.
+    has_mutants : bool
+        The design has an input ``mutant``, see :mod:`cdma.synth.mutants`.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def build(
     """
     env = tools.environment("verilator")
     cache = tools.cache_folder(cache)
-    defines = [f"-D{name}={value}" for name, value in _macros(unit, config).items()]
+    defines = [f"-D{name}={value}" for name, value in _macros(unit, config, has_mutants).items()]
     flags = [*_COMPILE, *_include_folders()]
     versions = tools.versions("verilator", env)
     runtime = tools.kept(
@@ -81,7 +85,7 @@ def build(
     return tools.kept(cache, name, make) / "model.so"
 
 
-def _macros(unit, config):
+def _macros(unit, config, has_mutants):
     """Macros of ``model.cpp``."""
     return {
         "BEAT_BYTES": config.beat_bytes,
@@ -89,6 +93,7 @@ def _macros(unit, config):
         "STATUS_BYTES": STATUS_BYTES[unit],
         "HAS_COMMAND": int(unit != "compressor"),
         "HAS_LINK": int(unit == "roundtrip"),
+        "HAS_MUTANTS": int(has_mutants),
     }
 
 

@@ -105,6 +105,8 @@ class ModelUnit:
         As for :func:`cdma.sim.model_build.build`.
     verilog : str
         The design.
+    has_mutants : bool
+        As for :func:`cdma.sim.model_build.build`.
 
     Raises
     ------
@@ -119,9 +121,12 @@ class ModelUnit:
         verilog: str,
         cache: str | os.PathLike | None = None,
         progress: Callable[[str], None] | None = None,
+        *,
+        has_mutants: bool = False,
     ):
         self.unit, self.config = unit, config
-        self._library = _load(model_build.build(verilog, unit, config, cache, progress))
+        library = model_build.build(verilog, unit, config, cache, progress, has_mutants=has_mutants)
+        self._library = _load(library)
 
     def play(
         self,
@@ -133,6 +138,7 @@ class ModelUnit:
         *,
         is_dirty: bool = False,
         reset_at: int | None = None,
+        mutant: int = 0,
         seconds: float | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Played:
@@ -152,6 +158,8 @@ class ModelUnit:
             Seeds back-pressure, junk, and registers without reset.
         is_dirty, reset_at
             As for :class:`cdma.sim.job.Stimulus`.
+        mutant : int
+            Fault in the design, of one that has any; 0 is none.
         seconds : float or None
             Wall time after which the run is ended.
         progress : callable or None
@@ -165,6 +173,8 @@ class ModelUnit:
         arrays = self._arrays(data, offsets, counts)
         model = self._library.model_new(1 + seed % (1 << 30))  # 0 would not repeat
         try:
+            if mutant:
+                self._library.model_mutate(model, mutant)
             if reset_at is not None:
                 job = _job(arrays, profiles, seed, is_dirty)
                 self._advance(model, job, arrays, reset_at, seconds, progress)
@@ -238,6 +248,9 @@ def _load(path: Path) -> ctypes.CDLL:
     library.model_new.restype = ctypes.c_void_p
     library.model_delete.argtypes = [ctypes.c_void_p]
     library.model_delete.restype = None
+    if hasattr(library, "model_mutate"):
+        library.model_mutate.argtypes = [ctypes.c_void_p, ctypes.c_int]
+        library.model_mutate.restype = None
     library.model_start.argtypes = [ctypes.c_void_p, job]
     library.model_advance.argtypes = [ctypes.c_void_p, job, ctypes.c_int64]
     return library
