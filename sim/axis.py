@@ -53,6 +53,16 @@ class Source:
         self._offered = None
         self._driven = [0] * len(self._pins)
         self._first, self._moved = None, 0
+        self.rest()
+
+    def disturb(self, junk: random.Random) -> None:
+        """Drive anything: in reset nobody may look, not even whether something is offered."""
+        self._valid.value = junk.getrandbits(1)
+        for pin in self._pins:
+            pin.value = junk.getrandbits(len(pin))
+
+    def rest(self) -> None:
+        """Offer nothing, with all pins low."""
         self._valid.value = 0
         for pin in self._pins:
             pin.value = 0
@@ -153,6 +163,17 @@ class Monitor:
         self._data = []
         self._first = None
 
+    def disturb(self, junk: random.Random) -> None:
+        """Drives nothing."""
+
+    def rest(self) -> None:
+        """Drives nothing."""
+
+    def check_silence(self) -> None:
+        """Raise :class:`Violation` when ``tvalid`` is not 0, as it must be in reset."""
+        if (valid := str(self._valid.value)) != "0":
+            raise Violation(f"{self.name}: tvalid is {valid} in reset, expected 0")
+
     def tick(self, cycle: int) -> bool:
         """Pass one clock edge; give whether a beat was taken at it."""
         valid = str(self._valid.value)
@@ -227,6 +248,14 @@ class Sink(Monitor):
         super().__init__(dut, prefix)
         self._willing = willing
         self._drives = False
+        self.rest()
+
+    def disturb(self, junk: random.Random) -> None:
+        """Drive anything, as in reset."""
+        self._ready.value = junk.getrandbits(1)
+
+    def rest(self) -> None:
+        """Take nothing."""
         self._ready.value = 0
 
     def tick(self, cycle: int) -> bool:

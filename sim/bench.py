@@ -17,7 +17,6 @@ from cdma.sim.backpressure import parse
 from cdma.sim.job import Report
 
 PERIOD_NS = 2
-RESET_CYCLES = 4
 #: Cycles that a run goes on after the last packet, to see whether anything more comes.
 QUIET_CYCLES = 40
 
@@ -33,11 +32,11 @@ async def run(dut, index):
     Clock(dut.aclk, PERIOD_NS, "ns").start()
     try:
         if stimulus.reset_at is not None:
-            bench = _Bench(dut, stimulus, Report())
-            await bench.reset()
+            bench = _Bench(dut, stimulus.before or stimulus, Report())
+            await bench.reset(stimulus.reset_cycles)
             await bench.play(stimulus.reset_at)
         bench = _Bench(dut, stimulus, report)
-        await bench.reset()
+        await bench.reset(stimulus.reset_cycles)
         await bench.play()
         report.failure = ""
     except Exception as error:
@@ -51,9 +50,9 @@ class _Bench:
     def __init__(self, dut, stimulus, report):
         self._dut, self._stimulus, self._report = dut, stimulus, report
         self._edge = RisingEdge(dut.aclk)
-        noise = junk(stimulus.seed) if stimulus.is_dirty else None
+        self._noise = junk(stimulus.seed) if stimulus.is_dirty else None
         self._sources = [
-            Source(dut, name, feed.packets, self._willing(feed), noise, stimulus.word_bytes)
+            Source(dut, name, feed.packets, self._willing(feed), self._noise, stimulus.word_bytes)
             for name, feed in stimulus.inputs.items()
         ]
         self._owed = {name: drain.count for name, drain in stimulus.outputs.items()}
@@ -63,13 +62,27 @@ class _Bench:
         ]
         self._watchers += [Monitor(dut, name) for name in stimulus.watched]
 
-    async def reset(self):
-        """Hold reset for a few cycles; ports are idle."""
+    async def reset(self, cycles):
+        """Hold reset for so many cycles; ports are idle, or driven with junk."""
+        ports = [*self._sources, *self._watchers]
         self._dut.aresetn.value = 0
-        for _ in range(RESET_CYCLES):
+        for cycle in range(cycles):
+            if self._noise:
+                for port in ports:
+                    port.disturb(self._noise)
             await self._edge
+            if cycle:
+                self._check_silence()
         self._dut.aresetn.value = 1
+        for port in ports:
+            port.rest()
         await self._edge
+        self._check_silence()
+
+    def _check_silence(self):
+        """From the first edge of a reset on."""
+        for watcher in self._watchers:
+            watcher.check_silence()
 
     async def play(self, cycles=None):
         """Run to the end of the stimulus, or for ``cycles`` cycles and drop what was done."""

@@ -49,9 +49,14 @@ class Stimulus:
         Seeds back-pressure and junk.
     reset_at : int or None
         Reset again in this cycle, drop everything, and start from the first packet.
+    reset_cycles : int
+        Cycles that a reset lasts.
+    before : Stimulus or None
+        What is played until ``reset_at``; ``None`` is this same stimulus.
     is_dirty : bool
         Drive junk where a unit must not look: ``tkeep`` of beats that are not last, bytes not
-        kept, payload while ``tvalid`` is low, and ``tkeep`` of a word's upper bytes.
+        kept, payload while ``tvalid`` is low, ``tkeep`` of a word's upper bytes, and all inputs in
+        reset.
     word_bytes : int
         Bytes that ``tkeep`` keeps or drops together.
     """
@@ -61,6 +66,8 @@ class Stimulus:
     watched: dict = field(default_factory=dict)
     seed: int = 0
     reset_at: int | None = None
+    reset_cycles: int = 4
+    before: "Stimulus | None" = None
     is_dirty: bool = False
     word_bytes: int = 1
 

@@ -14,13 +14,14 @@ struct Job {
     Port source, command, sink, status, link, link_status;
     uint64_t junk;  // seeds what is driven where a design must not look; 0 drives zeros
     int64_t patience;
-    int64_t cycle;  // how far the run is
+    int64_t reset_cycles;
+    uint8_t* trace;  // where the pins of all ports go, cycle by cycle; null: nowhere
+    int64_t cycle;   // how far the run is
     char failure[FAILURE_BYTES];
 };
 
 namespace {
 
-constexpr int RESET_CYCLES = 4;
 constexpr int QUIET_CYCLES = 40;  // a run goes on so long, to see whether anything more comes
 enum Outcome { RUNNING, DONE, FAILED };
 
@@ -59,8 +60,12 @@ class Bench {
           status_(job.status, RECORD_PINS(top, m_axis_sts)) {
         job_.cycle = 0;
         top_.aresetn = 0;
-        for (int cycle = 0; cycle < RESET_CYCLES; ++cycle) pass_edge();
+        for (int64_t cycle = 0; cycle < job_.reset_cycles; ++cycle) {
+            if (job_.junk) each_port([&](auto& port) { port.disturb(junk_); });
+            pass_edge();
+        }
         top_.aresetn = 1;
+        each_port([](auto& port) { port.rest(); });
         pass_edge();
     }
 
@@ -70,6 +75,7 @@ class Bench {
             top_.aclk = 0;
             top_.eval();
             const int64_t cycle = job_.cycle;
+            if (job_.trace) each_port([&](auto& port) { job_.trace = port.record(job_.trace); });
             if (tick(cycle)) {
                 last_move_ = cycle;
             } else if (cycle - last_move_ > job_.patience) {
@@ -90,6 +96,21 @@ class Bench {
         top_.eval();
         top_.aclk = 1;
         top_.eval();
+        each_port([](auto& port) { port.check_silence(); });
+    }
+
+    template <class Visit>
+    void each_port(Visit visit) {
+        visit(source_);
+#if HAS_COMMAND
+        visit(command_);
+#endif
+        visit(sink_);
+        visit(status_);
+#if HAS_LINK
+        visit(link_);
+        visit(link_status_);
+#endif
     }
 
     bool tick(int64_t cycle) {
@@ -116,30 +137,18 @@ class Bench {
     }
 
     void drive() {
-        source_.drive();
-#if HAS_COMMAND
-        command_.drive();
-#endif
-#if HAS_LINK
-        link_status_.drive();
-#endif
-        sink_.drive();
-        status_.drive();
+        each_port([](auto& port) { port.drive(); });
     }
 
-    bool is_done() const {
-        return status_.is_done() && sink_.is_done() && source_.is_done()
-#if HAS_COMMAND
-               && command_.is_done()
-#endif
-#if HAS_LINK
-               && link_.is_done() && link_status_.is_done()
-#endif
-            ;
+    bool is_done() {
+        bool done = true;
+        each_port([&](auto& port) { done &= port.is_done(); });
+        return done;
     }
 
     Vmodel& top_;
     Job& job_;
+    Junk junk_{job_.junk};  // driven in reset
     int64_t last_move_ = 0;
     int quiet_ = 0;
     Source<BEAT_BYTES, true> source_;

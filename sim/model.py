@@ -13,7 +13,7 @@ from cdma.hdl.config import Config
 from cdma.sim.axis import Violation
 from cdma.sim.backpressure import per_port
 from cdma.sim.model_build import STATUS_BYTES
-from cdma.sim.model_unit import ModelUnit, Played
+from cdma.sim.model_unit import Fed, ModelUnit, Played
 from cdma.sim.simulate import unit_verilog
 
 
@@ -150,6 +150,7 @@ class RtlModel:
         seed: int = 0,
         *,
         counts: np.ndarray | None = None,
+        is_dirty: bool = False,
         **options,
     ) -> ModelResult:
         """Play many packets back to back.
@@ -183,14 +184,10 @@ class RtlModel:
         """
         array = self._elements(array)
         offsets = _checked_offsets(offsets, array.size)
-        played = self._model.play(
-            array.view(np.uint8),
-            offsets * array.itemsize,
-            self._counts(offsets, counts),
-            per_port(stall),
-            seed,
-            **options,
-        )
+        counts = self._counts(offsets, counts)
+        data, ends = array.view(np.uint8), offsets * array.itemsize
+        fed = Fed(data, ends, counts, per_port(stall), seed, is_dirty)
+        played = self._model.play(fed, **options)
         if played.failure:
             raise Violation(played.failure)
         return self._result(played)

@@ -6,7 +6,7 @@ import numpy as np
 
 from cdma.sim.backpressure import PORTS, parse
 from cdma.sim.job import Packet, Report, Stimulus
-from cdma.sim.model_unit import Crossed, ModelUnit
+from cdma.sim.model_unit import Crossed, Fed, ModelUnit, Played
 
 
 def play(
@@ -24,22 +24,22 @@ def play(
     SimulationError
         When it takes more than ``seconds`` of wall time.
     """
-    packets = stimulus.inputs["s_axis"].packets
-    commands = stimulus.inputs.get("s_axis_cmd")
-    profiles = dict.fromkeys(PORTS, parse("never"))
-    for port in (*stimulus.inputs.values(), *stimulus.outputs.values()):
-        profiles[port.port] = parse(port.stall)
-    played = model.play(
-        np.frombuffer(b"".join(packets), np.uint8),
-        np.cumsum([0, *map(len, packets)]),
-        None if commands is None else np.frombuffer(b"".join(commands.packets), "<u4"),
-        profiles,
-        stimulus.seed,
-        is_dirty=stimulus.is_dirty,
-        reset_at=stimulus.reset_at,
-        seconds=seconds,
-        progress=progress,
-    )
+    played = model.play(**arguments(stimulus), seconds=seconds, progress=progress)
+    return report(stimulus, played)
+
+
+def arguments(stimulus: Stimulus) -> dict:
+    """Arguments of :meth:`ModelUnit.play` for a stimulus."""
+    return {
+        "fed": _fed(stimulus),
+        "before": stimulus.before and _fed(stimulus.before),
+        "reset_at": stimulus.reset_at,
+        "reset_cycles": stimulus.reset_cycles,
+    }
+
+
+def report(stimulus: Stimulus, played: Played) -> Report:
+    """What was played, as a bench under cocotb reports it."""
     return Report(
         {
             prefix: _packets(port, with_data=prefix not in stimulus.inputs)
@@ -48,6 +48,22 @@ def play(
         {prefix: port.stalls for prefix, port in played.ports.items()},
         played.cycles,
         played.failure,
+    )
+
+
+def _fed(stimulus):
+    packets = stimulus.inputs["s_axis"].packets
+    commands = stimulus.inputs.get("s_axis_cmd")
+    profiles = dict.fromkeys(PORTS, parse("never"))
+    for port in (*stimulus.inputs.values(), *stimulus.outputs.values()):
+        profiles[port.port] = parse(port.stall)
+    return Fed(
+        np.frombuffer(b"".join(packets), np.uint8),
+        np.cumsum([0, *map(len, packets)]),
+        None if commands is None else np.frombuffer(b"".join(commands.packets), "<u4"),
+        profiles,
+        stimulus.seed,
+        stimulus.is_dirty,
     )
 
 

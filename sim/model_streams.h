@@ -53,6 +53,20 @@ struct Pins {
     uint8_t *data, *keep, *last, *valid, *ready;
 };
 
+// The bytes behind `to` get the pins: valid, ready, of packets last and keep, data.
+template <int BYTES, bool FRAMED>
+uint8_t* copy_pins(const Pins& pins, uint8_t* to) {
+    *to++ = *pins.valid;
+    *to++ = *pins.ready;
+    if constexpr (FRAMED) {
+        *to++ = *pins.last;
+        memcpy(to, pins.keep, (BYTES + 7) / 8);
+        to += (BYTES + 7) / 8;
+    }
+    memcpy(to, pins.data, BYTES);
+    return to + BYTES;
+}
+
 // tkeep of a beat of BYTES bytes, as bytes.
 template <int BYTES>
 struct Keep {
@@ -83,10 +97,24 @@ class Source {
         : port_(port), pins_(pins), willing_(port.stall), junk_(junk) {
         port_.done = port_.stalls = 0;
         if (FRAMED) at_ = port_.offsets[0];
+        rest();
+    }
+
+    // In reset nobody may look, not even whether anything is offered.
+    void disturb(Junk& junk) {
+        junk.fill(pins_.valid, 1);
+        *pins_.valid &= 1;
+        junk.fill(pins_.data, BYTES);
+        if constexpr (FRAMED) *pins_.last = *pins_.data & 1;
+    }
+
+    void rest() {
         *pins_.valid = 0;
         put(nullptr, 0, false);
     }
 
+    void check_silence() const {}
+    uint8_t* record(uint8_t* to) const { return copy_pins<BYTES, FRAMED>(pins_, to); }
     bool is_done() const { return port_.done == port_.count; }
 
     // Pass one clock edge: look at what was there before it, decide what follows.
@@ -181,9 +209,25 @@ class Sink {
     Sink(Port& port, const Pins& pins, bool is_watched = false)
         : port_(port), pins_(pins), willing_(port.stall), is_watched_(is_watched) {
         port_.done = port_.stalls = 0;
+        rest();
+    }
+
+    void disturb(Junk& junk) {
+        if (is_watched_) return;
+        junk.fill(pins_.ready, 1);
+        *pins_.ready &= 1;
+    }
+
+    void rest() {
         if (!is_watched_) *pins_.ready = 0;
     }
 
+    // From the first edge of a reset on.
+    void check_silence() const {
+        if (*pins_.valid) fail("%s: tvalid is 1 in reset, expected 0", port_.name);
+    }
+
+    uint8_t* record(uint8_t* to) const { return copy_pins<BYTES, FRAMED>(pins_, to); }
     bool is_done() const { return port_.done == port_.count; }
 
     bool tick(int64_t cycle) {

@@ -1,5 +1,6 @@
 """A unit's compiled model: packets in, what crossed each port out (``model.cpp`` does the work)."""
 
+import contextlib
 import ctypes
 import os
 import time
@@ -58,9 +59,43 @@ class _Job(ctypes.Structure):
         *[(field, _Port) for field, _, _ in _PORTS],
         ("junk", ctypes.c_uint64),
         ("patience", ctypes.c_int64),
+        ("reset_cycles", ctypes.c_int64),
+        ("trace", ctypes.c_void_p),
         ("cycle", ctypes.c_int64),
         ("failure", ctypes.c_char * 256),
     )
+
+
+#: Cycles of a trace that are gathered at a time.
+_TRACED_CYCLES = 1 << 14
+
+
+@dataclass(frozen=True)
+class Fed:
+    """What a unit is fed, and when.
+
+    Attributes
+    ----------
+    data : np.ndarray of uint8, shape (bytes,), contiguous
+        Bytes of all packets, behind each other.
+    offsets : np.ndarray of int64, shape (packets + 1,)
+        Where each packet begins in ``data``, and where the last ends.
+    counts : np.ndarray of uint32, shape (packets,), or None
+        Words in each packet, where the unit takes commands.
+    profiles : mapping of str to Profile
+        Back-pressure of each of ``backpressure.PORTS``.
+    seed : int
+        Seeds back-pressure, junk, and registers without reset.
+    is_dirty : bool
+        As for :class:`cdma.sim.job.Stimulus`.
+    """
+
+    data: np.ndarray
+    offsets: np.ndarray
+    counts: np.ndarray | None
+    profiles: Mapping[str, Profile]
+    seed: int = 0
+    is_dirty: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,11 +122,17 @@ class Crossed:
 
 @dataclass(frozen=True)
 class Played:
-    """One run: what crossed each port, by its prefix, its length in cycles, and what went wrong."""
+    """One run: what crossed each port, by its prefix, its length in cycles, and what went wrong.
+
+    ``trace``, where it is wanted, has the pins of all ports before each edge of the clock: a
+    structured array of shape (cycles,) with a field for each port, and in it ``valid``, ``ready``,
+    of packets ``last`` and ``keep``, and ``data``, bytes all of them.
+    """
 
     ports: dict[str, Crossed]
     cycles: int
     failure: str
+    trace: np.ndarray | None = None
 
 
 class ModelUnit:
@@ -125,19 +166,18 @@ class ModelUnit:
         has_mutants: bool = False,
     ):
         self.unit, self.config = unit, config
+        self._has_mutants = has_mutants
         library = model_build.build(verilog, unit, config, cache, progress, has_mutants=has_mutants)
         self._library = _load(library)
 
     def play(
         self,
-        data: np.ndarray,
-        offsets: np.ndarray,
-        counts: np.ndarray | None,
-        profiles: Mapping[str, Profile],
-        seed: int = 0,
+        fed: Fed,
         *,
-        is_dirty: bool = False,
+        before: Fed | None = None,
         reset_at: int | None = None,
+        reset_cycles: int = 4,
+        is_traced: bool = False,
         mutant: int = 0,
         seconds: float | None = None,
         progress: Callable[[str], None] | None = None,
@@ -146,18 +186,12 @@ class ModelUnit:
 
         Parameters
         ----------
-        data : np.ndarray of uint8, shape (bytes,), contiguous
-            Bytes of all packets, behind each other.
-        offsets : np.ndarray of int64, shape (packets + 1,)
-            Where each packet begins in ``data``, and where the last ends.
-        counts : np.ndarray of uint32, shape (packets,), or None
-            Words in each packet, where the unit takes commands.
-        profiles : mapping of str to Profile
-            Back-pressure of each of ``backpressure.PORTS``.
-        seed : int
-            Seeds back-pressure, junk, and registers without reset.
-        is_dirty, reset_at
+        fed : Fed
+            What is played.
+        before, reset_at, reset_cycles
             As for :class:`cdma.sim.job.Stimulus`.
+        is_traced : bool
+            Record the pins of all ports.
         mutant : int
             Fault in the design, of one that has any; 0 is none.
         seconds : float or None
@@ -170,21 +204,32 @@ class ModelUnit:
         SimulationError
             When the time is up.
         """
-        arrays = self._arrays(data, offsets, counts)
-        model = self._library.model_new(1 + seed % (1 << 30))  # 0 would not repeat
+        model = self._library.model_new(1 + fed.seed % (1 << 30))  # 0 would not repeat
         try:
-            if mutant:
+            if self._has_mutants:
                 self._library.model_mutate(model, mutant)
             if reset_at is not None:
-                job = _job(arrays, profiles, seed, is_dirty)
-                self._advance(model, job, arrays, reset_at, seconds, progress)
-                if job.failure:
-                    return _played(job, arrays)
-            job = _job(arrays, profiles, seed, is_dirty)
-            self._advance(model, job, arrays, None, seconds, progress)
-            return _played(job, arrays)
+                run = self._run(before or fed, reset_cycles)
+                self._advance(model, run, reset_at, seconds, progress)
+                if run.job.failure:
+                    return _played(run)
+            run = self._run(fed, reset_cycles, is_traced)
+            self._advance(model, run, None, seconds, progress)
+            return _played(run)
         finally:
             self._library.model_delete(model)
+
+    def _run(self, fed, reset_cycles, is_traced=False):
+        arrays = self._arrays(fed.data, fed.offsets, fed.counts)
+        job = _job(arrays, fed, reset_cycles)
+        return _Run(job, arrays, _trace_type(arrays, self._sizes()) if is_traced else None, [])
+
+    def _sizes(self):
+        """Bytes of a beat or record of each port, by field of ``_Job``."""
+        beat = self.config.beat_bytes
+        status = model_build.STATUS_BYTES[self.unit]
+        records = {"command": 4, "status": status, "link_status": 8}
+        return {field: records.get(field, beat) for field, _, _ in _PORTS}
 
     def _arrays(self, data, offsets, counts):
         """Buffers of each port, by field of ``_Job``."""
@@ -217,8 +262,9 @@ class ModelUnit:
             arrays["command"] = {"data": commands, "packets": np.empty(number, PACKET)}
         return arrays
 
-    def _advance(self, model, job, arrays, cycles, seconds, progress):
+    def _advance(self, model, run, cycles, seconds, progress):
         """Run in slices of about a quarter of a second, so that it can be interrupted."""
+        job = run.job
         start = told = time.monotonic()
         library, slice_ = self._library, 4096
         outcome = library.model_start(model, job)
@@ -227,15 +273,38 @@ class ModelUnit:
             if seconds is not None and before - start > seconds:
                 raise tools.SimulationError(f"the model was ended after {seconds:g} s")
             limit = slice_ if cycles is None else min(slice_, cycles - job.cycle)
-            outcome = library.model_advance(model, job, limit)
+            with run.traced(limit) as limit:
+                outcome = library.model_advance(model, job, limit)
             now = time.monotonic()
             if now - before < 0.25:
                 slice_ *= 2
             if progress and now - told > 1:
                 told = now
-                progress(f"cycle {job.cycle:,}: {_how_far(job, arrays)}")
+                progress(f"cycle {job.cycle:,}: {_how_far(run)}")
         if outcome == _FAILED and job.failure.startswith(b"hangs"):
-            job.failure += f"; {_how_far(job, arrays)}".encode()[: 255 - len(job.failure)]
+            job.failure += f"; {_how_far(run)}".encode()[: 255 - len(job.failure)]
+
+
+@dataclass
+class _Run:
+    """A job, its buffers by field of ``_Job``, and what was traced of it so far."""
+
+    job: _Job
+    arrays: dict
+    trace_type: np.dtype | None
+    traces: list
+
+    @contextlib.contextmanager
+    def traced(self, limit):
+        """Trace what is played meanwhile; gives how many cycles that may be."""
+        if self.trace_type is None:
+            yield limit
+            return
+        start = self.job.cycle
+        trace = np.empty(min(limit, _TRACED_CYCLES), self.trace_type)
+        self.job.trace = trace.ctypes.data
+        yield len(trace)
+        self.traces.append(trace[: self.job.cycle - start])
 
 
 def _load(path: Path) -> ctypes.CDLL:
@@ -256,10 +325,11 @@ def _load(path: Path) -> ctypes.CDLL:
     return library
 
 
-def _job(arrays, profiles, seed, is_dirty):
+def _job(arrays, fed, reset_cycles):
     job = _Job()
-    job.junk = 2 * seed + 1 if is_dirty else 0
+    job.junk = 2 * fed.seed + 1 if fed.is_dirty else 0
     job.patience = 1000
+    job.reset_cycles = reset_cycles
     job.generators = []  # must live as long as the job
     for field, prefix, port in _PORTS:
         if field not in arrays:
@@ -272,8 +342,8 @@ def _job(arrays, profiles, seed, is_dirty):
         if "out" in arrays[field]:
             target.capacity = arrays[field]["out"].size
         if port is not None:
-            job.patience += 4 * profiles[port].longest
-            job.generators.append(_start(target.stall, profiles[port], seed, port))
+            job.patience += 4 * fed.profiles[port].longest
+            job.generators.append(_start(target.stall, fed.profiles[port], fed.seed, port))
     return job
 
 
@@ -288,8 +358,22 @@ def _start(stall, profile, seed, port):
     return rng
 
 
-def _played(job, arrays):
-    ports = {}
+def _trace_type(arrays, sizes):
+    """What ``copy_pins`` of ``model_streams.h`` leaves of each port, in the order of ``_PORTS``."""
+    ports = []
+    for field, prefix, _ in _PORTS:
+        if field not in arrays:
+            continue
+        size = sizes[field]
+        framed = [("last", "u1"), ("keep", "u1", (-(-size // 8),))]
+        is_framed = field in ("source", "sink", "link")
+        pins = [("valid", "u1"), ("ready", "u1"), *framed * is_framed, ("data", "u1", (size,))]
+        ports.append((prefix, pins))
+    return np.dtype(ports)
+
+
+def _played(run):
+    ports, job, arrays = {}, run.job, run.arrays
     for field, prefix, _ in _PORTS:
         if field not in arrays:
             continue
@@ -298,11 +382,12 @@ def _played(job, arrays):
         data = arrays[field].get("out", arrays[field].get("data"))
         size = int(done["end"][-1]) if len(done) else 0
         ports[prefix] = Crossed(data[:size], done, len(packets), port.stalls)
-    return Played(ports, job.cycle, job.failure.decode())
+    trace = None if run.trace_type is None else np.concatenate(run.traces)
+    return Played(ports, job.cycle, job.failure.decode(), trace)
 
 
-def _how_far(job, arrays):
-    told = []
+def _how_far(run):
+    told, job, arrays = [], run.job, run.arrays
     for field, prefix, _ in _PORTS:
         if field in arrays:
             port, way = getattr(job, field), "in" if "data" in arrays[field] else "out"

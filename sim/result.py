@@ -23,6 +23,10 @@ class Scenario:
         Shown when the scenario fails.
     reset_at : int or None
         Reset in this cycle, then start again from the first packet.
+    reset_cycles : int
+        Cycles that a reset lasts.
+    before : Scenario or None
+        What is played until ``reset_at``; ``None`` is this same scenario.
     is_dirty : bool
         Drive junk where a unit must not look.
     """
@@ -32,6 +36,8 @@ class Scenario:
     seed: int = 0
     name: str = ""
     reset_at: int | None = None
+    reset_cycles: int = 4
+    before: "Scenario | None" = None
     is_dirty: bool = False
 
 

@@ -48,6 +48,8 @@ class Bench:
             dict.fromkeys(self.watched, count),
             scenario.seed,
             scenario.reset_at,
+            scenario.reset_cycles,
+            scenario.before and self.stimulus(scenario.before),
             scenario.is_dirty,
             self.keep_bytes,
         )
