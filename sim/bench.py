@@ -29,7 +29,8 @@ LIMIT_NS = PERIOD_NS * max(stimulus.most_cycles for stimulus in JOB)
 async def run(dut, index):
     """Play one stimulus and report, whether it succeeds or not."""
     stimulus, report = JOB[index], Report(failure="ended by its time limit")
-    Clock(dut.aclk, PERIOD_NS, "ns").start()
+    # The first edge comes when what is driven in reset has arrived.
+    Clock(dut.aclk, PERIOD_NS, "ns").start(start_high=False)
     try:
         if stimulus.reset_at is not None:
             bench = _Bench(dut, stimulus.before or stimulus, Report())

@@ -23,7 +23,7 @@ GOOD = """
 #: By port: what it does in every cycle in which it does not merely offer an empty last beat, and
 #: what is told. ``V`` stands for tvalid and so on.
 BROKEN = {
-    "drop": ("V <= step[0];", "tvalid fell without a handshake"),
+    "drop": ("V <= aresetn && step[0];", "tvalid fell without a handshake"),
     "data": ("D <= step;", "tdata changed while the beat was stalled"),
     "last": ("L <= step[0];", "tlast changed while the beat was stalled"),
     "keep": ("K <= step;", "tkeep changed while the beat was stalled"),
@@ -32,7 +32,7 @@ BROKEN = {
     "dirt": ("K <= 7; D <= 32'h01000000;", "a byte that is not kept is not zero"),
 }
 UNKNOWN = {
-    "xvalid": ("V <= 1'bx;", "tvalid is X, expected 0 or 1"),
+    "xvalid": ("V <= aresetn ? 1'bx : 0;", "tvalid is X, expected 0 or 1"),
     "xlast": ("L <= 1'bx;", "tlast is X, expected 0 or 1"),
     "xkeep": ("K <= 4'b00x1;", "tkeep 00X1 is not contiguous from byte 0"),
     "zdata": ("K <= 15; D <= {32{1'bz}};", "tdata of the packet that ended has X or Z bits"),
@@ -40,7 +40,7 @@ UNKNOWN = {
 
 
 def verilog(broken):
-    names = ["good", "lazy", "mute", *broken]
+    names = ["good", "lazy", "mute", "early", *broken]
     ports = [
         f"output reg [31:0] {n}_tdata, output reg [3:0] {n}_tkeep, output reg {n}_tlast, "
         f"output reg {n}_tvalid, input {n}_tready"
@@ -48,6 +48,7 @@ def verilog(broken):
     ]
     ports.append("input [31:0] s_tdata, input s_tvalid, output s_tready")
     bodies = [GOOD, "lazy_tvalid <= aresetn && lazy_tready && !lazy_tvalid; lazy_tlast <= 1;"]
+    bodies.append("early_tvalid <= 1; early_tlast <= 1;")
     for name, (body, _) in broken.items():
         usual = "V <= aresetn; D <= 0; K <= 0; L <= 1;" + body
         bodies.append(
@@ -83,7 +84,7 @@ def draining(port, stall, count=40):
 @pytest.fixture(scope="module")
 def reports():
     """What each port does under Verilator, by its name."""
-    stimuli = {name: draining(name, "bursts:2,2") for name in (*BROKEN, "mute")}
+    stimuli = {name: draining(name, "bursts:2,2") for name in (*BROKEN, "mute", "early")}
     stimuli["good"] = draining("good", "bernoulli:0.5", 400)
     stimuli["good, paused"] = draining("good", "paused:200")
     stimuli["lazy, paused"] = draining("lazy", "paused:200")
@@ -109,6 +110,10 @@ def test_sound_port_passes(reports):
 def test_violation_is_caught(port, reports):
     told = re.escape(f"{port}: {BROKEN[port][1]}")
     assert re.match(rf"^{told} in cycle \d+$", reports[port].failure), reports[port].failure
+
+
+def test_valid_in_reset_is_caught(reports):
+    assert reports["early"].failure == "early: tvalid is 1 in reset, expected 0"
 
 
 def test_silence_is_a_hang(reports):
