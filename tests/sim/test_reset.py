@@ -30,7 +30,7 @@ def packets_before(unit, config):
     decompressor's with errors of each kind."""
     fmt = config.format
     rng = np.random.default_rng(11)
-    lengths = (2 * fmt.block_words + config.lanes + 1, 1, 0)
+    lengths = (max(2 * fmt.block_words, 8 * config.lanes) + config.lanes + 1, 1, 0)
     words = [stimulus.random_words(n, 0.6, fmt, rng) for n in lengths]
     if unit == "compressor":
         return [words]
