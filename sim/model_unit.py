@@ -179,6 +179,7 @@ class ModelUnit:
         reset_cycles: int = 4,
         is_traced: bool = False,
         mutant: int = 0,
+        cycles: int | None = None,
         seconds: float | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Played:
@@ -194,6 +195,8 @@ class ModelUnit:
             Record the pins of all ports.
         mutant : int
             Fault in the design, of one that has any; 0 is none.
+        cycles : int or None
+            Cut the run off after so many cycles.
         seconds : float or None
             Wall time after which the run is ended.
         progress : callable or None
@@ -213,14 +216,14 @@ class ModelUnit:
                 self._advance(model, run, reset_at, seconds, progress)
                 if run.job.failure:
                     return _played(run)
-            run = self._run(fed, reset_cycles, is_traced)
-            self._advance(model, run, None, seconds, progress)
+            run = self._run(fed, reset_cycles, is_traced, cycles)
+            self._advance(model, run, cycles, seconds, progress)
             return _played(run)
         finally:
             self._library.model_delete(model)
 
-    def _run(self, fed, reset_cycles, is_traced=False):
-        arrays = self._arrays(fed.data, fed.offsets, fed.counts)
+    def _run(self, fed, reset_cycles, is_traced=False, cycles=None):
+        arrays = self._arrays(fed.data, fed.offsets, fed.counts, cycles)
         job = _job(arrays, fed, reset_cycles)
         return _Run(job, arrays, _trace_type(arrays, self._sizes()) if is_traced else None, [])
 
@@ -231,7 +234,7 @@ class ModelUnit:
         records = {"command": 4, "status": status, "link_status": 8}
         return {field: records.get(field, beat) for field, _, _ in _PORTS}
 
-    def _arrays(self, data, offsets, counts):
+    def _arrays(self, data, offsets, counts, cycles):
         """Buffers of each port, by field of ``_Job``."""
         fmt = self.config.format
         number, size = len(offsets) - 1, int(offsets[-1] - offsets[0])
@@ -245,6 +248,9 @@ class ModelUnit:
         }
         if self.unit == "roundtrip":
             sizes |= {"link": stream, "link_status": number * 8}
+        if cycles is not None:  # a port gives a beat in each of them at most
+            most = cycles * self.config.beat_bytes
+            sizes = {field: min(size, most) for field, size in sizes.items()}
         arrays = {
             field: {
                 "out": np.empty(size + _SURPLUS, np.uint8),
