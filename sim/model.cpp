@@ -1,7 +1,7 @@
 // Clock loop around a Verilated unit: does what sim/bench.py does under cocotb, cycle for cycle.
 //
 // It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (what tkeep of s_axis keeps or
-// drops together), STATUS_BYTES, HAS_COMMAND, HAS_LINK and HAS_MUTANTS. Structs are mirrored in
+// drops together), STATUS_BYTES, HAS_COMMAND, HAS_LINK, HAS_MUTANTS and HAS_COVERAGE. Structs are mirrored in
 // sim/model_unit.py.
 
 #include <memory>
@@ -167,7 +167,8 @@ class Bench {
 
 struct RandomContext : VerilatedContext {
     explicit RandomContext(int seed) {
-        randReset(2);  // registers without a reset start at random values
+        // Registers without a reset start at random values, but where toggles are counted.
+        randReset(HAS_COVERAGE ? 0 : 2);
         randSeed(seed);
     }
 };
@@ -202,6 +203,12 @@ extern "C" {
 // What the model is from now on: the design with a fault of that number, 0 as it was written.
 [[gnu::visibility("default")]] void model_mutate(Model* model, int mutant) {
     model->top.mutant = mutant;
+}
+#endif
+
+#if HAS_COVERAGE
+[[gnu::visibility("default")]] void model_write_coverage(Model* model, const char* path) {
+    model->context.coveragep()->write(path);
 }
 #endif
 

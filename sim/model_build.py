@@ -25,7 +25,9 @@ _VERILATE = ["--cc", "-O3", "--noassert", "--prefix", "Vmodel", *tools.VERILATOR
 #: Many models live in one process: no symbol of one may be taken for that of another.
 _COMPILE = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
 _COMPILE += ["-DVL_USER_FATAL"]
-_RUNTIME = ("verilated.cpp", "verilated_threads.cpp")
+_RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
+#: Signals are counted whole then, not in the parts that they are split into.
+_COVERAGE = ["--coverage-line", "--coverage-toggle"]
 
 
 def build(
@@ -36,6 +38,7 @@ def build(
     progress: Callable[[str], None] | None = None,
     *,
     has_mutants: bool = False,
+    has_coverage: bool = False,
 ) -> Path:
     """Build a unit's model once; later calls with the same text give the same file.
 
@@ -51,6 +54,8 @@ def build(
         As for :func:`cdma.sim.tools.build`.
     has_mutants : bool
         The design has an input ``mutant``, see :mod:`cdma.synth.mutants`.
+    has_coverage : bool
+        Count lines, branches and toggles, see :mod:`cdma.sim.coverage_code`.
 
     Returns
     -------
@@ -67,6 +72,7 @@ def build(
     env = tools.environment("verilator")
     cache = tools.cache_folder(cache)
     defines = [f"-D{name}={value}" for name, value in _macros(unit, config, has_mutants).items()]
+    defines.append(f"-DHAS_COVERAGE={int(has_coverage)}")
     flags = [*_COMPILE, *_include_folders()]
     versions = tools.versions("verilator", env)
     runtime = tools.kept(
@@ -78,8 +84,10 @@ def build(
     def make(work):
         if progress:
             progress(f"building the model of cdma_{unit} {config.name}")
-        _compile_unit(work, verilog, unit, [*flags, *defines], runtime, env)
+        _compile_unit(work, verilog, unit, options, [*flags, *defines], runtime, env)
 
+    options = _COVERAGE if has_coverage else ["split.vlt"]
+    flags += ["-O1"] * has_coverage  # with its counters the design is long
     sources = [source.read_text() for source in SOURCES]
     name = tools.digest(verilog, defines, sources, versions, _VERILATE, _SPLIT, _COMPILE)
     return tools.kept(cache, name, make) / "model.so"
@@ -114,10 +122,10 @@ def _compile_runtime(work, flags, env):
         _call(["c++", *flags, "-c", str(include / source)], out, env, "compile Verilator's library")
 
 
-def _compile_unit(work, verilog, unit, flags, runtime, env):
+def _compile_unit(work, verilog, unit, options, flags, runtime, env):
     (work / "design.v").write_text(verilog)
     (work / "split.vlt").write_text(_SPLIT)
-    design = ["split.vlt", "design.v", "--top-module", f"cdma_{unit}", "--Mdir", "verilated"]
+    design = [*options, "design.v", "--top-module", f"cdma_{unit}", "--Mdir", "verilated"]
     _call(["verilator", *_VERILATE, *design], work, env, f"translate cdma_{unit}")
     out = work / "out"
     out.mkdir()

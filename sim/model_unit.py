@@ -146,7 +146,7 @@ class ModelUnit:
         As for :func:`cdma.sim.model_build.build`.
     verilog : str
         The design.
-    has_mutants : bool
+    has_mutants, has_coverage : bool
         As for :func:`cdma.sim.model_build.build`.
 
     Raises
@@ -164,11 +164,12 @@ class ModelUnit:
         progress: Callable[[str], None] | None = None,
         *,
         has_mutants: bool = False,
+        has_coverage: bool = False,
     ):
         self.unit, self.config = unit, config
         self._has_mutants = has_mutants
-        library = model_build.build(verilog, unit, config, cache, progress, has_mutants=has_mutants)
-        self._library = _load(library)
+        options = {"has_mutants": has_mutants, "has_coverage": has_coverage}
+        self._library = _load(model_build.build(verilog, unit, config, cache, progress, **options))
 
     def play(
         self,
@@ -180,6 +181,7 @@ class ModelUnit:
         is_traced: bool = False,
         mutant: int = 0,
         cycles: int | None = None,
+        coverage: Path | None = None,
         seconds: float | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Played:
@@ -197,6 +199,8 @@ class ModelUnit:
             Fault in the design, of one that has any; 0 is none.
         cycles : int or None
             Cut the run off after so many cycles.
+        coverage : Path or None
+            File that gets Verilator's counts, of a model that has them.
         seconds : float or None
             Wall time after which the run is ended.
         progress : callable or None
@@ -218,6 +222,8 @@ class ModelUnit:
                     return _played(run)
             run = self._run(fed, reset_cycles, is_traced, cycles)
             self._advance(model, run, cycles, seconds, progress)
+            if coverage:
+                self._library.model_write_coverage(model, str(coverage).encode())
             return _played(run)
         finally:
             self._library.model_delete(model)
@@ -326,6 +332,9 @@ def _load(path: Path) -> ctypes.CDLL:
     if hasattr(library, "model_mutate"):
         library.model_mutate.argtypes = [ctypes.c_void_p, ctypes.c_int]
         library.model_mutate.restype = None
+    if hasattr(library, "model_write_coverage"):
+        library.model_write_coverage.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        library.model_write_coverage.restype = None
     library.model_start.argtypes = [ctypes.c_void_p, job]
     library.model_advance.argtypes = [ctypes.c_void_p, job, ctypes.c_int64]
     return library
