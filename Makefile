@@ -12,7 +12,7 @@ CONFIGS := 8x32 16x16 32x8 32x32
 TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim fuzz fuzz-golden synth bench-hw performance bench study lint clean help
+.PHONY: demo test test-all generate cosim fuzz fuzz-golden coverage synth bench-hw performance bench study lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -37,6 +37,10 @@ fuzz: $(READY)  ## a million random packets through each unit, malformed ones th
 fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZZ_SECONDS (atheris)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	$(BIN)/python tests/golden/fuzz_golden.py $(OUT)/fuzz-golden $(FUZZ_SECONDS)
+
+coverage: $(READY)  ## functional coverage of the regression's stimulus, lines, branches and toggles beside it
+	$(BIN)/cdma coverage --save docs/measurements/coverage.json
+	$(BIN)/python docs/draw
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)

@@ -12,6 +12,7 @@ from cdma.cli import (
     capture,
     codec,
     cosim,
+    coverage,
     demo,
     fuzz,
     generate,
@@ -23,7 +24,21 @@ from cdma.cli import (
 from cdma.errors import MissingPackageError, UserError
 
 #: Modules in the order of the help; each adds its verbs and the function that runs them.
-VERBS = (generate, codec, capture, analyze, study, cosim, fuzz, lint, synth, power, bench, demo)
+VERBS = (
+    generate,
+    codec,
+    capture,
+    analyze,
+    study,
+    cosim,
+    fuzz,
+    coverage,
+    lint,
+    synth,
+    power,
+    bench,
+    demo,
+)
 
 EPILOG = """\
 exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a tool that is missing

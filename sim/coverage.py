@@ -1,13 +1,14 @@
 """Functional coverage: what must have been seen of a unit at least once, and what was."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from cdma.hdl.config import Config
 from cdma.sim import model_job
-from cdma.sim.model_unit import ModelUnit
-from cdma.sim.result import Result, Scenario
+from cdma.sim.model_unit import ModelUnit, Played
+from cdma.sim.result import Scenario
 from cdma.sim.tools import SimulationError
 from cdma.sim.units import BENCHES
 
@@ -116,18 +117,41 @@ def measure(
     from cdma.sim.coverage_monitor import observe
     from cdma.sim.coverage_points import points
 
-    bench = BENCHES[unit](config)
-    model = ModelUnit(unit, config, verilog or bench.verilog(), progress=progress)
     coverage = Coverage(unit, config, {point.name: point for point in points(unit, config)})
-    for scenario in scenarios:
+    for played in play_each(unit, config, scenarios, verilog=verilog, progress=progress):
+        observe(coverage, played.trace)
+        coverage.packets += len(played.ports["m_axis_sts"].packets)
+        coverage.cycles += len(played.trace)
+    return coverage
+
+
+def play_each(
+    unit: str,
+    config: Config,
+    scenarios: Iterable[Scenario],
+    *,
+    verilog: str | None,
+    progress: Callable[[str], None] | None,
+    counts: Path | None = None,
+) -> Iterator[Played]:
+    """Play scenarios as :func:`measure` does, and yield what was played.
+
+    Parameters
+    ----------
+    counts : Path or None
+        File that gets Verilator's counts of each; without it there is a trace.
+    """
+    bench = BENCHES[unit](config)
+    is_traced = counts is None
+    options = {"progress": progress, "has_coverage": not is_traced}
+    model = ModelUnit(unit, config, verilog or bench.verilog(), **options)
+    for number, scenario in enumerate(scenarios, 1):
         stimulus = bench.stimulus(scenario)
-        played = model.play(**model_job.arguments(stimulus), is_traced=True)
-        result: Result = bench.result(scenario, model_job.report(stimulus, played))
+        arguments = model_job.arguments(stimulus)
+        played = model.play(**arguments, is_traced=is_traced, coverage=counts)
+        result = bench.result(scenario, model_job.report(stimulus, played))
         if result.problem:
             raise SimulationError(result.problem)
-        observe(coverage, played.trace)
-        coverage.packets += len(result.packets)
-        coverage.cycles += len(played.trace)
         if progress:
-            progress(f"{coverage.packets:,} packets, {coverage.share:.1%} seen: {scenario.name}")
-    return coverage
+            progress(f"run {number}: {scenario.name}")
+        yield played

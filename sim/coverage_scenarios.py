@@ -21,8 +21,8 @@ STALLS = (
 
 
 def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Iterator[Scenario]:
-    """Yield runs on a unit: the packets of :mod:`cdma.sim.stimulus` under each back-pressure, then
-    batches of the fuzzer.
+    """Yield runs on a unit: the packets of :mod:`cdma.sim.stimulus` under each back-pressure,
+    a long packet, then batches of the fuzzer.
 
     Parameters
     ----------
@@ -46,6 +46,14 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
             packets = stimulus.streams(packets, config) + stimulus.malformed(config, rng)
             packets += marked(config, rng)
         yield Scenario(packets, stall, seed + number, f"packets, stalls {stall}")
+    # Rows of nothing but masks wait behind each other.
+    words = [np.zeros(count * config.format.block_words, config.format.dtype) for count in (99, 40)]
+    packets = words if unit == "compressor" else stimulus.streams(words, config)
+    yield Scenario(packets, {"sink": "bursts:9,150"}, seed, "zeros before a slow sink")
+    # Counters get past their first parts, and begin anew.
+    words = [np.ones(count, config.format.dtype) for count in (1 << 17, 1)]
+    packets = words if unit == "compressor" else stimulus.streams(words, config)
+    yield Scenario(packets, seed=seed, name="a long packet")
     for number in range(batches):
         yield make_batch(unit, config, seed, number).scenario
 

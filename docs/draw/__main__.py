@@ -1,6 +1,6 @@
 """Draws the pictures of the documents: ``python docs/draw [DIR]``, into docs/images by default.
 
-Without ``DIR`` it also fills in the tables of docs/performance.md.
+Without ``DIR`` it also fills in the tables of docs/performance.md and docs/verification.md.
 """
 
 import sys
@@ -10,6 +10,7 @@ import butterfly
 import datapath
 import performance
 import timing
+import verification
 
 PICTURES = {
     "datapath": datapath.draw,
@@ -25,7 +26,7 @@ folder.mkdir(parents=True, exist_ok=True)
 for name, draw in PICTURES.items():
     (folder / f"{name}.svg").write_text(draw(), encoding="utf-8", newline="\n")
 if len(sys.argv) == 1:
-    page = Path(__file__).parents[1] / "performance.md"
-    page.write_text(
-        performance.fill(page.read_text(encoding="utf-8")), encoding="utf-8", newline="\n"
-    )
+    for tables in (performance, verification):
+        page = Path(__file__).parents[1] / f"{tables.__name__}.md"
+        text = tables.fill(page.read_text(encoding="utf-8"))
+        page.write_text(text, encoding="utf-8", newline="\n")

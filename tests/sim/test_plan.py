@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLAN = (ROOT / "docs" / "verification.md").read_text()
+TEXT = (ROOT / "docs" / "verification.md").read_text()
+#: Without its generated tables, which are of another shape.
+PLAN = re.sub(r"<!-- table: .*?<!-- end -->", "", TEXT, flags=re.DOTALL)
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PLAN.splitlines()
