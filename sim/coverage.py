@@ -7,7 +7,8 @@ from pathlib import Path
 
 from cdma.hdl.config import Config
 from cdma.sim import model_job
-from cdma.sim.model_unit import ModelUnit, Played
+from cdma.sim.model_run import Played
+from cdma.sim.model_unit import ModelUnit
 from cdma.sim.result import Scenario
 from cdma.sim.tools import SimulationError
 from cdma.sim.units import BENCHES

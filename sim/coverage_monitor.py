@@ -28,7 +28,7 @@ def observe(coverage: Coverage, trace: np.ndarray) -> None:
     coverage : Coverage
         Counts it.
     trace : structured array, shape (cycles,)
-        See :class:`cdma.sim.model_unit.Played`.
+        See :class:`cdma.sim.model_run.Played`.
     """
     unit, config = coverage.unit, coverage.config
     data, stream = (_Packets(trace[port], config, unit, port) for port in _SIDES[unit])

@@ -2,7 +2,7 @@
 //
 // It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (what tkeep of s_axis keeps or
 // drops together), STATUS_BYTES, HAS_COMMAND, HAS_LINK, HAS_MUTANTS and HAS_COVERAGE. Structs are mirrored in
-// sim/model_unit.py.
+// sim/model_run.py.
 
 #include <memory>
 

@@ -13,7 +13,8 @@ from cdma.hdl.config import Config
 from cdma.sim.axis import Violation
 from cdma.sim.backpressure import per_port
 from cdma.sim.model_build import STATUS_BYTES
-from cdma.sim.model_unit import Fed, ModelUnit, Played
+from cdma.sim.model_run import Fed, Played
+from cdma.sim.model_unit import ModelUnit
 from cdma.sim.simulate import unit_verilog
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from cdma.sim.backpressure import PORTS, parse
 from cdma.sim.job import Packet, Report, Stimulus
-from cdma.sim.model_unit import Crossed, Fed, ModelUnit, Played
+from cdma.sim.model_run import Crossed, Fed, Played
+from cdma.sim.model_unit import ModelUnit
 
 
 def play(
