@@ -1,85 +1,17 @@
-"""Functional coverage: what must have been seen of a unit at least once, and what was."""
+"""Functional coverage: runs of the compiled model, and what is seen of them."""
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cdma.hdl.config import Config
 from cdma.sim import model_job
+from cdma.sim.coverage_monitor import observe
+from cdma.sim.coverage_points import Coverage, points
 from cdma.sim.model_run import Played
 from cdma.sim.model_unit import ModelUnit
 from cdma.sim.result import Scenario
 from cdma.sim.tools import SimulationError
 from cdma.sim.units import BENCHES
-
-
-@dataclass
-class Point:
-    """Something that is observed, and each of its kinds.
-
-    Parameters
-    ----------
-    name : str
-        What is observed.
-    bins : iterable
-        Its kinds, text, numbers or tuples of them. All must be seen, and nothing else may be.
-
-    Attributes
-    ----------
-    hits : Counter
-        How often each kind was seen.
-    """
-
-    name: str
-    bins: list[Hashable]
-    hits: Counter = field(default_factory=Counter)
-
-    @property
-    def missing(self) -> list[Hashable]:
-        """Kinds that were not seen."""
-        return [each for each in self.bins if not self.hits[each]]
-
-    @property
-    def unexpected(self) -> list[Hashable]:
-        """Kinds that were seen and are held to be impossible."""
-        return sorted(set(self.hits) - set(self.bins), key=str)
-
-
-@dataclass
-class Coverage:
-    """What was seen of a unit.
-
-    Attributes
-    ----------
-    unit : str
-    config : Config
-    points : dict of str to Point
-        By their names.
-    packets, cycles : int
-        Packets and cycles of the clock that were looked at.
-    """
-
-    unit: str
-    config: Config
-    points: dict[str, Point]
-    packets: int = 0
-    cycles: int = 0
-
-    def hit(self, name: str, kinds: Iterable[Hashable]) -> None:
-        """Count what was seen at a point."""
-        self.points[name].hits.update(kinds)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every kind was seen and nothing else."""
-        return not any(point.missing or point.unexpected for point in self.points.values())
-
-    @property
-    def share(self) -> float:
-        """Kinds that were seen, 0 to 1."""
-        bins = sum(len(point.bins) for point in self.points.values())
-        return 1 - sum(len(point.missing) for point in self.points.values()) / bins
 
 
 def measure(
@@ -115,14 +47,9 @@ def measure(
     SimulationError
         When the unit does not do what the golden model says.
     """
-    from cdma.sim.coverage_monitor import observe
-    from cdma.sim.coverage_points import points
-
     coverage = Coverage(unit, config, {point.name: point for point in points(unit, config)})
     for played in play_each(unit, config, scenarios, verilog=verilog, progress=progress):
         observe(coverage, played.trace)
-        coverage.packets += len(played.ports["m_axis_sts"].packets)
-        coverage.cycles += len(played.trace)
     return coverage
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 
 from cdma.golden import ErrorCode
-from cdma.sim.coverage import Coverage
 from cdma.sim.coverage_points import (
     BEATS,
     CUTS,
     MARKED,
     PLACES,
     SURPLUS,
+    Coverage,
     code_name,
     density,
     length_class,

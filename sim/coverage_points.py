@@ -22,12 +22,16 @@ the unit's own.
 """
 
 import itertools
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
 
 from cdma.golden import ErrorCode
 from cdma.hdl.config import Config
-from cdma.sim.coverage import Point
 
 CODES = ("NONE", "TRUNCATED", "TRAILING", "MASK_PAST_END")
+DENSITIES = ("empty", "mixed", "full")
+BEATS = ("only", "first", "inside", "last")
 
 #: Where a stream that is cut short ends, in the block that the status names.
 CUTS = ("before the mask", "in the mask", "behind the mask", "behind a word", "in a word")
@@ -38,6 +42,79 @@ SURPLUS = ("no beat", "a beat", "beats")
 
 #: Stream of a block with a mask bit past the end, next to the words that its mask announces.
 MARKED = ("too short", "as announced", "too long")
+
+PHASES = {
+    "compressor": ("idle", "filling", "whole", "flowing", "emptying", "reporting"),
+    "decompressor": (
+        *("idle", "commanded", "uncommanded", "filling", "whole", "flowing", "emptying"),
+        *("padding", "draining", "reporting"),
+    ),
+}
+STALLS = {
+    "compressor": ("source pauses", "source waits", "sink stalls", "status stalls"),
+    "decompressor": (
+        *("source pauses", "source waits", "sink stalls", "status stalls"),
+        *("command pauses", "command waits"),
+    ),
+}
+
+
+@dataclass
+class Point:
+    """Something that is observed, and each of its kinds.
+
+    Parameters
+    ----------
+    name : str
+        What is observed.
+    bins : iterable
+        Its kinds, text, numbers or tuples of them. All must be seen, and nothing else may be.
+
+    Attributes
+    ----------
+    hits : Counter
+        How often each kind was seen.
+    """
+
+    name: str
+    bins: list[Hashable]
+    hits: Counter = field(default_factory=Counter)
+
+    @property
+    def missing(self) -> list[Hashable]:
+        """Kinds that were not seen."""
+        return [each for each in self.bins if not self.hits[each]]
+
+    @property
+    def unexpected(self) -> list[Hashable]:
+        """Kinds that were seen and are held to be impossible."""
+        return sorted(set(self.hits) - set(self.bins), key=str)
+
+
+@dataclass
+class Coverage:
+    """What was seen of a unit.
+
+    Attributes
+    ----------
+    unit : str
+    config : Config
+    points : dict of str to Point
+        By their names.
+    """
+
+    unit: str
+    config: Config
+    points: dict[str, Point]
+
+    def hit(self, name: str, kinds: Iterable[Hashable]) -> None:
+        """Count what was seen at a point."""
+        self.points[name].hits.update(kinds)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every kind was seen and nothing else."""
+        return not any(point.missing or point.unexpected for point in self.points.values())
 
 
 def points(unit: str, config: Config) -> list[Point]:
@@ -71,10 +148,6 @@ def points(unit: str, config: Config) -> list[Point]:
             Point("command, next to its packet's beats", ["before", "between", "behind"]),
         ]
     return found
-
-
-DENSITIES = ("empty", "mixed", "full")
-BEATS = ("only", "first", "inside", "last")
 
 
 def density(ones: int, words: int) -> str:
@@ -119,22 +192,6 @@ def impossible(stall: str, phase: str) -> str:
     if stall == "command pauses" and phase in ("commanded", "filling", "flowing", "draining"):
         return "the next command is not wanted before the last beat is in"
     return ""
-
-
-PHASES = {
-    "compressor": ("idle", "filling", "whole", "flowing", "emptying", "reporting"),
-    "decompressor": (
-        *("idle", "commanded", "uncommanded", "filling", "whole", "flowing", "emptying"),
-        *("padding", "draining", "reporting"),
-    ),
-}
-STALLS = {
-    "compressor": ("source pauses", "source waits", "sink stalls", "status stalls"),
-    "decompressor": (
-        *("source pauses", "source waits", "sink stalls", "status stalls"),
-        *("command pauses", "command waits"),
-    ),
-}
 
 
 def _cuts(config):

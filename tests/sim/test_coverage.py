@@ -10,8 +10,16 @@ from cdma.golden import compress
 from cdma.hdl import emit
 from cdma.hdl.config import Config
 from cdma.sim import Scenario, SimulationError, stimulus
-from cdma.sim.coverage import Coverage, Point, measure
-from cdma.sim.coverage_points import PHASES, STALLS, impossible, length_class, points
+from cdma.sim.coverage import measure
+from cdma.sim.coverage_points import (
+    PHASES,
+    STALLS,
+    Coverage,
+    Point,
+    impossible,
+    length_class,
+    points,
+)
 from cdma.sim.coverage_scenarios import every_place, scenarios
 
 UNIT = pytest.mark.parametrize("unit", ["compressor", "decompressor"])
@@ -33,7 +41,6 @@ def told(coverage):
 def test_everything_is_seen(unit):
     coverage = measure(unit, CONFIG, scenarios(unit, CONFIG))
     assert coverage.is_complete, told(coverage)
-    assert coverage.share == 1
 
 
 @pytest.mark.slow
@@ -142,7 +149,6 @@ def test_only_what_cannot_be_is_left_out(unit):
 def test_what_is_missing_is_named():
     coverage = measure("compressor", SMALL, [Scenario([np.ones(4, "<u2")])])
     assert not coverage.is_complete
-    assert coverage.share < 0.2
     assert coverage.points["words of a beat's mask"].missing == [0, 1, 2, 3]
 
 
