@@ -76,9 +76,13 @@ def measure_code(
 ) -> CodeCoverage:
     """Play scenarios on a model that counts what is reached of the Verilog.
 
-    Parameters, errors
-    ------------------
+    Parameters
+    ----------
     As for :func:`cdma.sim.coverage.measure`.
+
+    Raises
+    ------
+    As :func:`cdma.sim.coverage.measure`.
     """
     verilog = verilog or unit_verilog(unit, config)
     found = CodeCoverage(unit, config)

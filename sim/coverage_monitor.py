@@ -10,7 +10,6 @@ from cdma.sim.coverage_points import (
     PLACES,
     SURPLUS,
     Coverage,
-    code_name,
     density,
     length_class,
 )
@@ -50,7 +49,7 @@ def observe(coverage: Coverage, trace: np.ndarray) -> None:
     coverage.hit("length x next length, back to back", [(kinds[k], kinds[k + 1]) for k in joined])
     commands = None
     if unit == "decompressor":
-        names = [code_name(code) for code in codes]
+        names = [ErrorCode(code).name for code in codes]
         coverage.hit("error", names)
         coverage.hit("error x next error, back to back", [(names[k], names[k + 1]) for k in joined])
         commands = _Records(trace["s_axis_cmd"])

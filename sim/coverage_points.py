@@ -29,7 +29,8 @@ from dataclasses import dataclass, field
 from cdma.golden import ErrorCode
 from cdma.hdl.config import Config
 
-CODES = ("NONE", "TRUNCATED", "TRAILING", "MASK_PAST_END")
+#: The errors of a status.
+CODES = tuple(code.name for code in list(ErrorCode)[:4])
 DENSITIES = ("empty", "mixed", "full")
 BEATS = ("only", "first", "inside", "last")
 
@@ -209,8 +210,3 @@ def _surplus(config):
 
 def _marked(config):
     return list(itertools.product(range(config.block_beats), MARKED))
-
-
-def code_name(code: int) -> str:
-    """Name of an error code of a status."""
-    return ErrorCode(code).name
