@@ -61,7 +61,7 @@ def test_code_is_in_the_report(one_packet, capsys):
     rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["line"]["missing"] == []
     assert rows["toggle"]["explained"] > 100
-    assert "m_axis_tdata[31:1]" in rows["toggle"]["missing"]
+    assert "s_axis_tdata[31:1]" in rows["toggle"]["missing"]
 
 
 @pytest.mark.parametrize(
