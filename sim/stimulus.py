@@ -94,11 +94,25 @@ def block_mix_packets(config: Config, rng: np.random.Generator, blocks: int = 24
     return packets
 
 
+def tail_packets(config: Config) -> list[np.ndarray]:
+    """A block whose first beat fills a beat of the stream to its end, behind it nothing, or one
+    non-zero word in each place of the other beats: whether the stream ends there depends on it."""
+    fmt = config.format
+    first = np.zeros(fmt.block_words, fmt.dtype)
+    first[: max(config.lanes - fmt.mask_words, 0)] = 3
+    packets = [first]
+    for place in range(config.lanes, fmt.block_words):
+        packets.append(first.copy())
+        packets[-1][place] = 5
+    return packets
+
+
 def packets(config: Config, seed: int = 0) -> list[np.ndarray]:
     """A selection of all of the above, with random packets between, in random order."""
     rng = np.random.default_rng(seed)
     fmt = config.format
     found = corner_packets(config, rng) + value_packets(config) + place_packets(config)
+    found += tail_packets(config)
     found += [
         random_words(int(rng.integers(1, 12 * fmt.block_words)), density, fmt, rng)
         for density in (0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98)

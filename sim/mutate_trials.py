@@ -1,0 +1,165 @@
+"""What mutants are played: the stimulus of the regression and of the fuzzer, what kills most first.
+
+Where the regression looks at more than what comes out, so does a trial: at the number of cycles,
+at what a stall costs, at beats that are held back.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from cdma.hdl.config import Config
+from cdma.sim import stimulus
+from cdma.sim.fuzz import make_batch
+from cdma.sim.model_unit import Played
+from cdma.sim.result import Scenario
+
+#: Batches of the fuzzer that all mutants are played, and those that are left.
+BATCHES, LATE_BATCHES = 12, 60
+#: Words of the longest packet: more than three of a counter's four bytes tell, of rows too.
+LONG_WORDS = (1 << 27) + 5
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A scenario, and what more it is held to.
+
+    Parameters
+    ----------
+    name : str
+    scenario : Scenario
+    lost : int or None
+        Cycles by which its stall may lengthen a run of the same packets without one.
+    cycles : int or None
+        Cut off after so many cycles; what came out up to there counts.
+    check : callable or None
+        Says what is wrong with a run, or nothing.
+    """
+
+    name: str
+    scenario: Scenario
+    lost: int | None = None
+    cycles: int | None = None
+    check: Callable[[Played], str] | None = None
+
+
+def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
+    """What every mutant is played, about a quarter of a million cycles.
+
+    Parameters
+    ----------
+    unit : str
+        ``compressor`` or ``decompressor``.
+    config : Config
+        Its size.
+    seed : int
+        Seeds all that is random.
+    """
+    rng = np.random.default_rng([seed, 1])
+
+    def of(words):
+        return words if unit == "compressor" else stimulus.streams(words, config)
+
+    packets = of(stimulus.packets(config, seed))
+    yield Trial("few packets", Scenario(packets[:12], seed=seed))
+    yield Trial("packets", Scenario(packets, seed=seed))
+    yield Trial("stalls and junk", Scenario(packets, "bernoulli:0.4", seed, is_dirty=True))
+    if unit == "decompressor":
+        bad = stimulus.malformed(config, rng)
+        yield Trial("malformed", Scenario(bad, seed=seed))
+        yield Trial("malformed, stalls", Scenario(bad, "bernoulli:0.3", seed, is_dirty=True))
+    for number in range(BATCHES):
+        if number == 3:
+            yield from _single(unit, of, config, rng)
+            yield from _resets(packets, rng)
+            yield from _held(of, config)
+            long = [stimulus.random_words((1 << 16) + 300, 0.7, config.format, rng)]
+            yield Trial("long packet", Scenario(of(long), seed=seed))
+            several = of(
+                [words[: 1 + place] for words in long for place in (40_000, 65_600, 9_000) * 2]
+            )
+            stall = {"status": "always-but-one:25000"}
+            yield Trial("long packets, statuses wait", Scenario(several, stall, seed))
+        yield Trial(f"fuzz batch {number}", make_batch(unit, config, seed, number).scenario)
+
+
+def late_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
+    """What those are played that no trial of :func:`trials` killed: longer runs, longer packets.
+
+    Parameters as for :func:`trials`.
+    """
+    fmt = config.format
+    if unit == "decompressor":
+        # A command of more words than can be waited for must not end early.
+        stream = bytes(fmt.mask_bytes)
+        for bit in range(16, 32):
+            scenario = Scenario([(stream, (1 << bit) + 1)], seed=seed)
+            yield Trial(f"command of 2**{bit} words", scenario, cycles=2000)
+    for number in range(BATCHES, LATE_BATCHES):
+        yield Trial(f"fuzz batch {number}", make_batch(unit, config, seed, number).scenario)
+    words = np.resize(
+        stimulus.random_words(1 << 20, 0.97, fmt, np.random.default_rng(seed)), LONG_WORDS
+    )
+    packet = words if unit == "compressor" else stimulus.streams([words], config)[0]
+    yield Trial(f"packet of {LONG_WORDS} words", Scenario([packet], seed=seed))
+
+
+def _single(unit, of, config, rng):
+    """Single packets in as few cycles as is promised, also when a port stalls for a while."""
+    mixes = of(stimulus.block_mix_packets(config, rng))
+    yield Trial("mixed blocks", Scenario(mixes))
+    for index, mix in enumerate(mixes):
+        yield Trial(f"mixed blocks {index}", Scenario([mix]))
+    blocks = [
+        stimulus.random_words(config.format.block_words, density, config.format, rng)
+        for density in (0.5, 1.0, 0.0, 0.2, 0.9, 0.0, 0.7) * 2
+    ]
+    packet = of([np.concatenate(blocks)])
+    for port in ("source", "sink", *(["command"] if unit == "decompressor" else [])):
+        for cycles in (1, 3, 17):
+            for at in range(0, 60, 4):
+                stall = {port: f"paused:{cycles},{at}"}
+                name = f"{port} stalls for {cycles} cycles in cycle {at}"
+                yield Trial(name, Scenario(packet, stall), lost=cycles)
+
+
+def _resets(packets, rng):
+    """A reset in each of the first cycles, with other packets after it."""
+    for at in range(72):
+        before, after = (
+            [packets[index] for index in rng.permutation(len(packets))[:8]] for _ in range(2)
+        )
+        stall = "never" if at % 3 else "bernoulli:0.4"
+        scenario = Scenario(
+            after,
+            stall,
+            at,
+            reset_at=at,
+            reset_cycles=1 + at % 4,
+            before=Scenario(before, stall, at),
+            is_dirty=at % 2 == 1,
+        )
+        yield Trial(f"reset in cycle {at}", scenario)
+
+
+def _held(of, config):
+    """Outputs that nobody takes."""
+    one = of([np.ones(1, config.format.dtype)] * 60)
+    block = of([np.ones(config.format.block_words, config.format.dtype)] * 20)
+    for port, prefix in (("sink", "m_axis"), ("status", "m_axis_sts")):
+        for name, packets in (("words", one), ("blocks", block)):
+
+            def check(played, prefix=prefix):
+                stalls = played.ports[prefix].stalls
+                return "" if stalls > 700 else f"{prefix}: valid waits for ready"
+
+            scenario = Scenario(packets, {port: "paused:1000"})
+            yield Trial(f"{name}, {port} late", scenario, check=check)
+    yield Trial("status late", Scenario(one, {"status": "paused:500"}), check=_check_held_beats)
+
+
+def _check_held_beats(played):
+    """Two statuses wait in the unit and one is due: the fourth packet's beat is held."""
+    late = played.ports["m_axis"].packets["last_cycle"][:5] > 500
+    return "" if late.tolist() == [False] * 3 + [True] * 2 else "other beats are held"
