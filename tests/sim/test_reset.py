@@ -45,14 +45,21 @@ def packets_before(unit, config):
     ]
 
 
-def packets_after(unit, config):
-    """Other packets than those before, the first of them shorter than a beat."""
+def runs_after(unit, config, stall):
+    """Other packets than those before, and their back-pressure: the first shorter than a beat; the
+    longest first, from a slow source; the decompressor's first one cut short."""
     fmt = config.format
     rng = np.random.default_rng(12)
-    lengths = (1, fmt.block_words + 1, config.lanes, 0)
+    lengths = (1, 2 * fmt.block_words + 1, config.lanes, 0)
     words = [stimulus.random_words(n, 0.4, fmt, rng) for n in lengths]
     words[0][0] = 5
-    return words if unit == "compressor" else stimulus.streams(words, config)
+    slow = {"source": "always-but-one:5"}
+    if unit == "compressor":
+        return [(words, stall), (words[::-1], slow)]
+    good = stimulus.streams(words, config)
+    stream, count = good[1]
+    cut = [(stream[: fmt.mask_bytes], count), *good]
+    return [(good, stall), (good[1:], slow), (cut, stall)]
 
 
 def cycles_of(before, unit, config):
@@ -62,26 +69,28 @@ def cycles_of(before, unit, config):
     return max(packet.status_cycle for packet in result.packets) + 1
 
 
-def resets(unit, config, stall):
+def resets(unit, config, stall, is_thorough=False):
     """A reset in every cycle from the first to past the last status, of one cycle and of several;
-    half of the runs drive junk, also in reset."""
-    after = packets_after(unit, config)
+    half of the runs drive junk, also in reset. What follows changes from cycle to cycle; where it
+    is thorough, all of it follows each."""
     scenarios = []
     for index, packets in enumerate(packets_before(unit, config)):
         before = Scenario(packets, stall, seed=index, name=f"before {index}")
         for at in range(cycles_of(before, unit, config) + 3):
-            scenarios.append(
-                Scenario(
-                    after,
-                    stall,
-                    seed=at,
-                    name=f"packets {index}, reset in cycle {at}",
-                    reset_at=at,
-                    reset_cycles=(1, 4, 2)[at % 3],
-                    before=before,
-                    is_dirty=at % 2 == 1,
+            runs = runs_after(unit, config, stall)
+            for after, stall_after in runs if is_thorough else [runs[at % len(runs)]]:
+                scenarios.append(
+                    Scenario(
+                        after,
+                        stall_after,
+                        seed=at,
+                        name=f"packets {index}, reset in cycle {at}",
+                        reset_at=at,
+                        reset_cycles=(1, 1, 4, 2)[at % 4],
+                        before=before,
+                        is_dirty=at % 2 == 1,
+                    )
                 )
-            )
     return scenarios
 
 
@@ -92,6 +101,14 @@ def test_reset_in_every_cycle(verify, unit, config, stall):
     scenarios = resets(unit, config, STALLS[stall])
     assert len(scenarios) > 20
     verify(unit, scenarios, config, simulator="fast")
+
+
+@pytest.mark.slow
+@UNIT
+@sizes(Config.of(8, 32), SMALL, Config.of(32, 8))
+@pytest.mark.parametrize("stall", STALLS)
+def test_all_that_may_follow_a_reset(verify, unit, config, stall):
+    verify(unit, resets(unit, config, STALLS[stall], is_thorough=True), config, simulator="fast")
 
 
 def test_every_cycle_is_every_phase_of_a_packet():
@@ -120,7 +137,7 @@ def test_a_register_that_lost_its_reset_is_found(unit):
 
 def power_ups(unit, config, count):
     """Runs from power-up: the first reset lasts for one cycle, a later one interrupts a packet."""
-    after = packets_after(unit, config)
+    after, _ = runs_after(unit, config, "never")[0]
     scenarios = [Scenario(after, "bernoulli:0.3", 1, "from power-up", reset_cycles=1)]
     for index, packets in enumerate(packets_before(unit, config)):
         for at in range(2 + index, 60, 60 // count):
