@@ -12,11 +12,13 @@ from cdma.sim import SimulationError, tools
 from cdma.sim.job import Drain, Stimulus
 
 COUNTER = """
-module counter(input aclk, input aresetn, output reg [7:0] m_axis_tdata, output m_axis_tvalid,
-  input m_axis_tready);
-  assign m_axis_tvalid = aresetn;
+module counter(input aclk, input aresetn, output reg [7:0] m_axis_tdata,
+  output reg m_axis_tvalid, input m_axis_tready);
   initial m_axis_tdata = 0;
-  always @(posedge aclk) if (m_axis_tready && aresetn) m_axis_tdata <= m_axis_tdata + 1;
+  always @(posedge aclk) begin
+    m_axis_tvalid <= aresetn;
+    if (m_axis_tready && m_axis_tvalid) m_axis_tdata <= m_axis_tdata + 1;
+  end
 endmodule
 """
 
