@@ -41,7 +41,7 @@ def observe(coverage: Coverage, trace: np.ndarray) -> None:
         else:
             offset = int(statuses.values[index] & 0xFFFFFFFF)
             _observe_error(coverage, stream.content(index), words[index], code, offset)
-            coverage.hit("bytes of the last beat of a bad stream", [stream.last_bytes[index]])
+            coverage.hit("bytes of the last beat of a bad stream", [int(stream.last_bytes[index])])
     entering = data if unit == "compressor" else stream
     leaving = stream if unit == "compressor" else data
     joined = np.flatnonzero(_are_joined(trace["s_axis"], entering))
