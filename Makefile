@@ -12,7 +12,7 @@ CONFIGS := 8x32 16x16 32x8 32x32
 TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim fuzz fuzz-golden coverage synth bench-hw performance bench study lint clean help
+.PHONY: demo test test-all generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -41,6 +41,9 @@ fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZ
 coverage: $(READY)  ## functional coverage of the regression's stimulus, lines, branches and toggles beside it
 	$(BIN)/cdma coverage --save docs/measurements/coverage.json
 	$(BIN)/python docs/draw
+
+mutate: $(READY)  ## a thousand faults in each unit, and whether the stimulus finds them: half an hour
+	$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     except SimulationError as error:
         print(f"cdma mutate: {error}", file=sys.stderr)
         return 1
-    report = json.dumps({"records": records}, indent=2)
+    report = json.dumps(records, indent=2)
     if args.save:
         write_text(args.save, f"{report}\n")
     if args.json:

@@ -3,9 +3,9 @@
 All mutants of a unit are in one compiled model (:mod:`cdma.synth.mutants`). Each is played the
 trials of :mod:`cdma.sim.mutate_trials` until something is not as it should be: a rule of the
 stream, a byte, a status, a number of beats or of cycles. A mutant that hangs is found by the
-model's patience. Of those that are left, some are no faults at all: nobody at the ports can tell
-them from the unit, which :mod:`cdma.sim.mutate_proof` proves. The others are played longer trials,
-in a model of their own, which is faster, and then a longer proof is tried.
+model's patience. Most die in the first trials; the others go on in a model of their own, which is
+faster. Some are no faults at all: nobody at the ports can tell them from the unit, which
+:mod:`cdma.sim.mutate_proof` proves, cheap proofs first.
 """
 
 import os
@@ -20,7 +20,7 @@ from cdma.hdl.config import Config
 from cdma.sim import model_job, mutate_proof
 from cdma.sim.model_unit import ModelUnit, Played
 from cdma.sim.mutate_proof import EQUIVALENT
-from cdma.sim.mutate_trials import Trial, late_trials, trials
+from cdma.sim.mutate_trials import Trial, first_trials, long_trials, trials
 from cdma.sim.result import Scenario
 from cdma.sim.tools import SimulationError, cache_folder
 from cdma.sim.units import BENCHES
@@ -138,14 +138,16 @@ def mutate(
 
         step(name, fate)
 
-    play("trials", mutated, trials(unit, config, seed))
+    play("first trials", mutated, first_trials(unit, config, seed))
     judge = mutate_proof.Judge(mutated, scratch)
-    prove("proofs", 0)
+    prove("same graphs", None)
     left = [mutant for mutant, fate in fates.items() if fate.verdict == OPEN]
     if left:
         fewer = mutants.weave(drawn, left, scratch)
-        play("longer trials", fewer, late_trials(unit, config, seed))
-        prove("longer proofs", PROOF_SECONDS)
+        play("trials", fewer, trials(unit, config, seed))
+        prove("same registers", 0)
+        play("long trials", fewer, long_trials(unit, config, seed))
+        prove("proofs", PROOF_SECONDS)
     return Outcome(unit, config, list(fates.values()), time.monotonic() - start)
 
 

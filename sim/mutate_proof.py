@@ -94,14 +94,17 @@ class Judge:
         self._graph = graph(mutated, scratch)
         self._scratch = scratch
 
-    def decide(self, mutant: Mutant, seconds: int = 0) -> str:
+    def decide(self, mutant: Mutant, seconds: int | None = None) -> str:
         """:data:`EQUIVALENT`, when that is proven, or what else is known.
 
-        ``seconds`` bounds a thorough search; 0 looks only for registers that are always equal.
+        ``seconds`` bounds a thorough search; 0 looks only for registers that are always equal,
+        ``None`` at the shape of the graph alone.
         """
         pair = Pair(self._graph, mutant.number)
         if pair.is_never_bad:
             return EQUIVALENT
+        if seconds is None:
+            return "undecided"
         search = f"pdr -T {seconds}" if seconds else ""
         inputs = {
             "gate.il": _GATE,

@@ -15,10 +15,10 @@ from cdma.sim.fuzz import make_batch
 from cdma.sim.model_unit import Played
 from cdma.sim.result import Scenario
 
-#: Batches of the fuzzer that all mutants are played, and those that are left.
-BATCHES, LATE_BATCHES = 12, 60
-#: Words of the longest packet: more than three of a counter's four bytes tell, of rows too.
-LONG_WORDS = (1 << 27) + 5
+#: Batches of the fuzzer: up to where which mutants are played them.
+FIRST_BATCHES, BATCHES, LATE_BATCHES = 2, 16, 40
+#: Words of the longest packet: more than three of a counter's four bytes tell.
+LONG_WORDS = (1 << 25) + 5
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Trial:
     check: Callable[[Played], str] | None = None
 
 
-def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
-    """What every mutant is played, about a quarter of a million cycles.
+def first_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
+    """What every mutant is played, fifty thousand cycles, which kill nine of ten that any kill.
 
     Parameters
     ----------
@@ -56,58 +56,59 @@ def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     seed : int
         Seeds all that is random.
     """
-    rng = np.random.default_rng([seed, 1])
-
-    def of(words):
-        return words if unit == "compressor" else stimulus.streams(words, config)
-
-    packets = of(stimulus.packets(config, seed))
+    packets = _of(unit, stimulus.packets(config, seed), config)
     yield Trial("few packets", Scenario(packets[:12], seed=seed))
     yield Trial("packets", Scenario(packets, seed=seed))
     yield Trial("stalls and junk", Scenario(packets, "bernoulli:0.4", seed, is_dirty=True))
     if unit == "decompressor":
-        bad = stimulus.malformed(config, rng)
+        bad = stimulus.malformed(config, np.random.default_rng([seed, 1]))
         yield Trial("malformed", Scenario(bad, seed=seed))
         yield Trial("malformed, stalls", Scenario(bad, "bernoulli:0.3", seed, is_dirty=True))
-    for number in range(BATCHES):
-        if number == 3:
-            yield from _single(unit, of, config, rng)
-            yield from _resets(packets, rng)
-            yield from _held(of, config)
-            long = [stimulus.random_words((1 << 16) + 300, 0.7, config.format, rng)]
-            yield Trial("long packet", Scenario(of(long), seed=seed))
-            several = of(
-                [words[: 1 + place] for words in long for place in (40_000, 65_600, 9_000) * 2]
-            )
-            stall = {"status": "always-but-one:25000"}
-            yield Trial("long packets, statuses wait", Scenario(several, stall, seed))
-        yield Trial(f"fuzz batch {number}", make_batch(unit, config, seed, number).scenario)
+    yield from _batches(unit, config, seed, range(FIRST_BATCHES))
 
 
-def late_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
-    """What those are played that no trial of :func:`trials` killed: longer runs, longer packets.
-
-    Parameters as for :func:`trials`.
-    """
-    fmt = config.format
+def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
+    """What those are played that :func:`first_trials` left, with its parameters."""
+    rng = np.random.default_rng([seed, 2])
+    yield from _resets(_of(unit, stimulus.packets(config, seed + 1), config), rng)
+    yield from _held(unit, config)
+    yield from _single(unit, config, rng)
+    yield from _batches(unit, config, seed, range(FIRST_BATCHES, BATCHES))
+    # Counts of more than two bytes, in two statuses that wait as well.
+    words = stimulus.random_words((1 << 16) + 300, 0.7, config.format, rng)
+    several = [words, *[words[:count] for count in (40_000, 65_600, 9_000, 65_800)]]
+    stall = {"status": "always-but-one:25000"}
+    yield Trial("long packets", Scenario(_of(unit, several, config), stall, seed))
     if unit == "decompressor":
         # A command of more words than can be waited for must not end early.
-        stream = bytes(fmt.mask_bytes)
         for bit in range(16, 32):
-            scenario = Scenario([(stream, (1 << bit) + 1)], seed=seed)
+            packet = (bytes(config.format.mask_bytes), (1 << bit) + 1)
+            scenario = Scenario([packet], seed=seed)
             yield Trial(f"command of 2**{bit} words", scenario, cycles=2000)
-    for number in range(BATCHES, LATE_BATCHES):
+
+
+def long_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
+    """What those are played that :func:`trials` left and no proof is known of."""
+    yield from _batches(unit, config, seed, range(BATCHES, LATE_BATCHES))
+    rng = np.random.default_rng([seed, 3])
+    words = np.resize(stimulus.random_words(1 << 20, 0.97, config.format, rng), LONG_WORDS)
+    packets = _of(unit, [words], config)
+    yield Trial(f"packet of {LONG_WORDS} words", Scenario(packets, seed=seed))
+
+
+def _of(unit, words, config):
+    """What a unit is fed for packets of words."""
+    return words if unit == "compressor" else stimulus.streams(words, config)
+
+
+def _batches(unit, config, seed, numbers):
+    for number in numbers:
         yield Trial(f"fuzz batch {number}", make_batch(unit, config, seed, number).scenario)
-    words = np.resize(
-        stimulus.random_words(1 << 20, 0.97, fmt, np.random.default_rng(seed)), LONG_WORDS
-    )
-    packet = words if unit == "compressor" else stimulus.streams([words], config)[0]
-    yield Trial(f"packet of {LONG_WORDS} words", Scenario([packet], seed=seed))
 
 
-def _single(unit, of, config, rng):
+def _single(unit, config, rng):
     """Single packets in as few cycles as is promised, also when a port stalls for a while."""
-    mixes = of(stimulus.block_mix_packets(config, rng))
+    mixes = _of(unit, stimulus.block_mix_packets(config, rng), config)
     yield Trial("mixed blocks", Scenario(mixes))
     for index, mix in enumerate(mixes):
         yield Trial(f"mixed blocks {index}", Scenario([mix]))
@@ -115,7 +116,7 @@ def _single(unit, of, config, rng):
         stimulus.random_words(config.format.block_words, density, config.format, rng)
         for density in (0.5, 1.0, 0.0, 0.2, 0.9, 0.0, 0.7) * 2
     ]
-    packet = of([np.concatenate(blocks)])
+    packet = _of(unit, [np.concatenate(blocks)], config)
     for port in ("source", "sink", *(["command"] if unit == "decompressor" else [])):
         for cycles in (1, 3, 17):
             for at in range(0, 60, 4):
@@ -143,10 +144,11 @@ def _resets(packets, rng):
         yield Trial(f"reset in cycle {at}", scenario)
 
 
-def _held(of, config):
+def _held(unit, config):
     """Outputs that nobody takes."""
-    one = of([np.ones(1, config.format.dtype)] * 60)
-    block = of([np.ones(config.format.block_words, config.format.dtype)] * 20)
+    fmt = config.format
+    one = _of(unit, [np.ones(1, fmt.dtype)] * 60, config)
+    block = _of(unit, [np.ones(fmt.block_words, fmt.dtype)] * 20, config)
     for port, prefix in (("sink", "m_axis"), ("status", "m_axis_sts")):
         for name, packets in (("words", one), ("blocks", block)):
 

@@ -38,7 +38,7 @@ def test_report(report, tmp_path):
     saved = tmp_path / "mutation.json"
     found = report("mutate", "--count", 100, "--seed", 3, "--save", saved)
     assert json.loads(saved.read_text()) == found
-    compressor, decompressor = found["records"]
+    compressor, decompressor = found
     assert (compressor["unit"], decompressor["unit"]) == ("compressor", "decompressor")
     assert compressor["config"] == Config.of(8, 16).name
     counts = [compressor[key] for key in ("seed", "mutants", "killed", "equivalent", "open")]
@@ -69,7 +69,7 @@ def test_tables_and_progress(capsys):
 def test_too_few_found(capsys):
     assert main(["mutate", "--unit", "decompressor", "--count", "50", "--json"]) == 1
     out, err = capsys.readouterr()
-    assert json.loads(out)["records"][0]["score"] < 0.98
+    assert json.loads(out)[0]["score"] < 0.98
     assert err.endswith("cdma mutate: decompressor: fewer than 98% of the faults were found\n")
 
 
