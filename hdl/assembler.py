@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.beat import Row
+from cdma.hdl.beat import Row, thermometer
 from cdma.hdl.config import Config
 
 
@@ -16,9 +16,11 @@ class Place(data.StructLayout):
     lane : bank of the first word, the mask's where there is one
     has_mask : the block's mask goes in front of the words
     rows : rows that the beat completes
-    fits : a bit per row but the first: the beat fits when that many rows are complete before it
+    reaches : a bit per row but the first: some of its words go into that row
+    fits : a bit per number of complete rows from 1 on: the beat fits behind so many
     last : the packet ends with the beat
-    count : words of the packet's last row, when ``last``
+    end : place behind the last word, counted from the row's start
+    is_full : its last word is the last of a row
     """
 
     def __init__(self, config: Config):
@@ -28,9 +30,11 @@ class Place(data.StructLayout):
                 "lane": range(config.lanes),
                 "has_mask": 1,
                 "rows": range(rows + 1),
+                "reaches": Assembler.reach(config),
                 "fits": rows - 1,
                 "last": 1,
-                "count": config.lanes.bit_length(),
+                "end": range(2 * config.lanes + config.format.mask_words),
+                "is_full": 1,
             }
         )
 
@@ -55,12 +59,12 @@ class AssembledRow(data.StructLayout):
 class Assembler(wiring.Component):
     """Put the masks and words of the beats behind each other and give out full rows.
 
-    The rows move up as they leave: the first is the output register, the last are where words land
-    when those before are full. A block's mask and a beat's words land in one cycle. All places
-    that hold no word are zero when their row leaves.
+    Beats land in a ring of rows and full rows leave from there. A block's mask and a beat's words
+    land in one cycle. All places that hold no word are zero in a row that leaves.
 
-    Throughput one beat in and one row out a cycle, latency two cycles. ``o`` is registered;
-    ``enable`` depends combinationally on ``o.ready``, through one multiplexer.
+    Throughput one beat in and one row out a cycle, latency two cycles. ``enable`` is registered: a
+    beat lands if there is room for it though no row should leave. ``o`` comes from registers,
+    through one multiplexer.
 
     Parameters
     ----------
@@ -88,181 +92,192 @@ class Assembler(wiring.Component):
                 "mask": In(config.format.block_words),
                 "kept": In(range(config.format.block_words + 1)),
                 "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
-                "enable": Out(1),
+                "enable": Out(1, init=1),
                 "o": Out(stream.Signature(AssembledRow(config))),
             }
         )
 
     @staticmethod
-    def capacity(config: Config) -> int:
-        """Words that the rows hold. A beat and a mask fall on a row that is all but full, while
-        the row before waits for its turn; and blocks without a zero, which take longer as stream
-        than as data, may gather three masks before they cost a cycle."""
-        return 2 * config.lanes + 3 * config.format.mask_words
+    def rows(config: Config) -> int:
+        """Rows of the ring: those that a beat may touch, and one that is complete, so that a row
+        leaves in every cycle in which beats have to wait."""
+        return Assembler.reach(config) + 2
 
     @staticmethod
-    def rows(config: Config) -> int:
-        """Rows, of which the last may be shorter."""
-        return -(-Assembler.capacity(config) // config.lanes)
+    def reach(config: Config) -> int:
+        """Rows further than the one that is being filled in which a beat's words may land."""
+        return (2 * config.lanes + config.format.mask_words - 2) // config.lanes
 
     def elaborate(self, platform):
         m = Module()
         config = self.config
         lanes, mask_words = config.lanes, config.format.mask_words
-        depth, capacity = self.rows(config), self.capacity(config)
+        lane_bits = lanes.bit_length() - 1
+        depth, reach = self.rows(config), self.reach(config)
 
-        # The beat that lands, when there is room for it.
+        # Which places a beat's words go to is found a cycle before they come.
+        place = self.place
         held = Signal(Place(config), reset_less=True)
-        held_valid = Signal()
         mask = Signal.like(self.mask, reset_less=True)
-        held_kept = Signal.like(self.kept, reset_less=True)
+        held_keep = Signal(lanes, reset_less=True)  # of the row in which it ends
+        at = Signal(depth, init=1)  # the row that is being filled, one-hot
+        held_at = Signal.like(at, reset_less=True)
+        loads = [Signal(lanes, name=f"loads{row}") for row in range(depth)]
+        takes_mask, takes_word = (
+            [Signal(lanes, name=f"{name}{row}", reset_less=True) for row in range(depth)]
+            for name in ("takes_mask", "takes_word")
+        )
+        completes, ends = Signal(depth), Signal(depth)  # rows; and the last of them
+        held_rows = Signal(reach + 2, init=1)  # how many, one-hot
+        held_fits = Signal(depth, init=-1)  # the beat does, or there is none
+        offered_rows = Mux(self.valid, place.rows, 0)
+        offered_fits = Cat(place.fits, 0) | (~self.valid).replicate(depth)
+        first = Signal(range(lanes + mask_words))  # where the first word of data lands
+        m.d.comb += first.eq(place.lane + Mux(place.has_mask, mask_words, 0))
         with m.If(self.enable):
-            m.d.sync += [held.eq(self.place), held_valid.eq(self.valid), mask.eq(self.mask)]
-            m.d.sync += held_kept.eq(self.kept)
+            m.d.sync += [held.eq(place), mask.eq(self.mask)]
+            m.d.sync += [
+                held_at.eq(at),
+                held_rows.eq(Cat(offered_rows == k for k in range(reach + 2))),
+                held_fits.eq(offered_fits),
+                held_keep.eq(
+                    thermometer(place.end[:lane_bits], lanes)
+                    | (~place.last | place.is_full).replicate(lanes)
+                ),
+            ]
+            for row in range(depth):
+                further = [at[(row - k) % depth] for k in range(reach + 1)]
+                m.d.sync += [
+                    completes[row].eq(
+                        self.valid & _any(here & (place.rows > k) for k, here in enumerate(further))
+                    ),
+                    ends[row].eq(
+                        self.valid
+                        & _any(here & (place.rows == k + 1) for k, here in enumerate(further))
+                    ),
+                ]
+                for bank in range(lanes):
+                    # In the row that is being filled: all banks from the first word's on.
+                    behind = further[0] & (place.lane <= bank)
+                    beyond = _any(h & r for h, r in zip(further[1:], place.reaches, strict=True))
+                    # The mask begins here or in one of the `mask_words - 1` places before.
+                    has_mask, has_word = [], []
+                    for k, here in enumerate(further):
+                        at_bank = k * lanes + bank
+                        has_mask.append(
+                            here & (place.lane <= at_bank) & (place.lane > at_bank - mask_words)
+                        )
+                        has_word.append(here & (first <= at_bank) & (place.end > at_bank))
+                    m.d.sync += [
+                        loads[row][bank].eq(self.valid & (behind | beyond)),
+                        takes_mask[row][bank].eq(place.has_mask & _any(has_mask)),
+                        takes_word[row][bank].eq(_any(has_word)),
+                    ]
+            with m.If(self.valid):
+                m.d.sync += at.eq(
+                    _select(m, place.rows, [at.rotate_left(k) for k in range(reach + 2)])
+                )
 
-        # Whether it lands, and another beat is taken in, is known a cycle before, but for whether
-        # the first row leaves, which comes late and only selects.
-        complete = Signal(depth + 1, init=1)  # how many rows are complete, one-hot
-        enable_if = [Signal(name=f"enable_if_{name}", init=1) for name in ("kept", "left")]
-        pop = Signal()
-        lands = Signal()
+        # Let them land.
+        rows = [
+            Signal.like(self.bank_words, name=f"row{row}", reset_less=True) for row in range(depth)
+        ]
+        tags = [Signal(_Tags(config), name=f"tags{row}", reset_less=True) for row in range(depth)]
+        next_tags = [Signal.like(tag, name=f"next_tags{row}") for row, tag in enumerate(tags)]
+        kept = Signal.like(self.o.payload.kept)  # words of data that no row counts, the beat's too
+        with m.If(self.enable):
+            m.d.sync += kept.eq(Mux(completes.any(), 0, kept) + Mux(self.valid, self.kept, 0))
+        for row in range(depth):
+            further = [held_at[(row - k) % depth] for k in range(reach + 1)]
+            for bank in range(lanes):
+                mask_word = self._mask_word(mask, held.lane, further, bank)
+                word = self.bank_words[bank]
+                with m.If(self.enable & loads[row][bank]):
+                    m.d.sync += rows[row][bank].eq(
+                        (mask_word & takes_mask[row][bank].replicate(len(mask_word)))
+                        | (word & takes_word[row][bank].replicate(len(word)))
+                    )
+            with m.If(self.enable & completes[row]):
+                m.d.comb += [
+                    next_tags[row].last.eq(ends[row] & held.last),
+                    next_tags[row].keep.eq(held_keep | (~ends[row]).replicate(lanes)),
+                    next_tags[row].kept.eq(Mux(ends[row], kept, 0)),
+                ]
+            with m.Else():
+                m.d.comb += next_tags[row].eq(tags[row])
+            m.d.sync += tags[row].eq(next_tags[row])
+
+        # Give out what is complete.
+        complete = Signal(depth + 1, init=1)  # how many rows, one-hot
+        head, next_head = Signal(range(depth)), Signal(range(depth))
+        tag = Signal(_Tags(config), reset_less=True)  # of the first row
+        leaves = Signal()
         m.d.comb += [
             self.o.valid.eq(~complete[0]),
-            pop.eq(self.o.valid & self.o.ready),
-            self.enable.eq(Mux(self.o.ready, enable_if[1], enable_if[0])),
-            lands.eq(self.enable & held_valid),
+            self.o.payload.row.words.eq(_select(m, head, rows)),
+            self.o.payload.row.last.eq(tag.last),
+            self.o.payload.row.keep.eq(tag.keep),
+            self.o.payload.kept.eq(tag.kept),
+            leaves.eq(self.o.valid & self.o.ready),
+            next_head.eq(Mux(head == depth - 1, 0, head + 1)),
         ]
-        outcomes = [self._next(m, complete, held, held_valid, enable_if[p], p) for p in (0, 1)]
-        for register, *values in zip((complete, *enable_if), *outcomes, strict=True):
-            m.d.sync += register.eq(Mux(self.o.ready, values[1], values[0]))
+        m.d.sync += tag.eq(
+            Mux(leaves, _select(m, next_head, next_tags), _select(m, head, next_tags))
+        )
+        with m.If(leaves):
+            m.d.sync += head.eq(next_head)
 
-        # A run of words that begins in some bank lies in two rows: in the banks from there on, and
-        # in those below it, a row further. Found a cycle before.
-        place = self.place
-        most = (2 * lanes + mask_words - 2) // lanes  # rows further that a word may land
-        first = Signal(range(2 * lanes + mask_words))  # where the first data word lands
-        m.d.comb += first.eq(place.lane + Mux(place.has_mask, mask_words, 0))
-        lane_bits = lanes.bit_length() - 1
-        begun = Signal(lanes, reset_less=True)  # banks that have their word of the row being filled
-        words_in = [Signal(lanes, name=f"words_in{k}", reset_less=True) for k in range(most + 1)]
-        masks_in = [Signal(lanes, name=f"masks_in{k}", reset_less=True) for k in range(most + 1)]
-        with m.If(self.enable):
-            for bank in range(lanes):
-                wraps = first[:lane_bits] > bank
-                m.d.sync += begun[bank].eq(place.lane > bank)
-                for k in range(most + 1):
-                    begins = first[lane_bits:]
-                    m.d.sync += words_in[k][bank].eq(
-                        (wraps & (begins == k - 1)) | (~wraps & (begins == k))
-                        if k
-                        else ~wraps & (begins == k)
-                    )
-                    # The mask begins here or in one of the `mask_words - 1` places before.
-                    here = k * lanes + bank
-                    m.d.sync += masks_in[k][bank].eq(
-                        place.has_mask & (place.lane <= here) & (place.lane > here - mask_words)
-                    )
-
-        # Let it land, and move the rows up.
-        rows = [Signal.like(self.bank_words, name=f"row{i}", reset_less=True) for i in range(depth)]
-        ends = [Signal(_End(config), name=f"end{i}") for i in range(depth)]
-        landed = Signal.like(self.o.payload.kept)  # words of data that no row counts
-        kept = Signal.like(landed)
-        completes = lands & (held.rows != 0)
-        m.d.comb += [
-            self.o.payload.row.words.eq(rows[0]),
-            self.o.payload.row.count.eq(ends[0].count),
-            self.o.payload.row.last.eq(ends[0].last),
-            self.o.payload.kept.eq(ends[0].kept),
-            kept.eq(landed + held_kept),
-        ]
-        with m.If(lands):
-            m.d.sync += landed.eq(Mux(completes, 0, kept))
-        waiting = Signal(depth + 1)  # complete rows, this cycle's not counted that leaves
-        m.d.comb += waiting.eq(Mux(pop, complete >> 1, complete))
-        behind = _behind(waiting, held.rows)
-        for i in range(depth):
-            # The row is the one that is being filled, or one behind it.
-            target = [waiting[i - k] if i >= k else 0 for k in range(most + 1)]
-            is_behind = waiting[:i].any()
-            is_behind_if_left = complete[: i + 1].any()
-            for bank in range(min(lanes, capacity - i * lanes)):
-                loads = Signal(name=f"loads{i}_{bank}")
-                loads_if_left = (
-                    enable_if[1]
-                    & held_valid
-                    & (is_behind_if_left | (complete[i + 1] & ~begun[bank]))
+        # Whether the next beat lands is known a cycle before. Whether a row leaves comes late.
+        outcomes = []
+        for waiting in (complete, Cat(complete[1:], 0)):
+            after = Cat(
+                _any(waiting[i - k] & rows for k, rows in enumerate(held_rows) if k <= i)
+                for i in range(depth + 1)
+            )
+            outcomes.append(
+                Mux(
+                    self.enable,
+                    Cat(after, after[0] | (after[1:] & offered_fits).any()),
+                    Cat(waiting, waiting[0] | (waiting[1:] & held_fits).any()),
                 )
-                m.d.comb += loads.eq(lands & (is_behind | (waiting[i] & ~begun[bank])))
-                is_mask = Cat(t & w[bank] for t, w in zip(target, masks_in, strict=True)).any()
-                is_word = Cat(t & w[bank] for t, w in zip(target, words_in, strict=True)).any()
-                value = Mux(is_word, self.bank_words[bank], 0)
-                # Nothing lands in the first row unless it is empty or leaves.
-                moves = ~complete[0] if i == 0 else pop
-                if i == 0:
-                    is_mask, value = masks_in[0][bank], self.bank_words[bank]
-                value = Mux(is_mask, self._mask_word(mask, held.lane, target, bank), value)
-                if (i + 1) * lanes + bank < capacity:
-                    value = Mux(moves & ~loads_if_left, rows[i + 1][bank], value)
-                elif i == 0:
-                    value = Mux(moves & ~loads_if_left, 0, value)
-                with m.If(loads | pop):
-                    m.d.sync += rows[i][bank].eq(value)
-            with m.If(completes & behind[i + 1]):
-                m.d.sync += [
-                    ends[i].last.eq(held.last),
-                    ends[i].count.eq(held.count),
-                    ends[i].kept.eq(kept),
-                ]
-            with m.Elif(pop):
-                m.d.sync += ends[i].eq(ends[i + 1] if i + 1 < depth else 0)
+            )
+        m.d.sync += Cat(complete, self.enable).eq(Mux(leaves, outcomes[1], outcomes[0]))
         return m
 
-    def _next(self, m, complete, held, held_valid, enable, pop):
-        """State of the next cycle, if the first row is kept (``pop`` is 0) or leaves: complete
-        rows, and whether a beat is then taken in if the first row is kept, and if it leaves.
-        """
-        waiting = Signal(len(complete), name=f"waiting_if_{pop}")
-        after = Signal.like(waiting, name=f"after_if_{pop}")
-        # When no row is complete, none can leave, and both cases are the same.
-        m.d.comb += [
-            waiting.eq(Mux(complete[0], complete, complete >> 1) if pop else complete),
-            after.eq(Mux(enable & held_valid, _behind(waiting, held.rows), waiting)),
-        ]
-        valid = Mux(enable, self.valid, held_valid)
-        fits = Cat(1, Mux(enable, self.place.fits, held.fits))
-        return (
-            after,
-            ~valid | (after[: len(fits)] & fits).any(),
-            ~valid | after[0] | (after[1:] & fits).any(),
-        )
-
-    def _mask_word(self, mask, lane, target, bank):
-        """The mask's word that lands in a bank, in the row for which ``target`` says how far it is
-        from the one being filled, if the mask begins in bank ``lane``."""
+    def _mask_word(self, mask, lane, further, bank):
+        """The mask's word that lands in a bank, if the mask begins in bank ``lane``: of a mask that
+        is longer than a row, the one for the row that is as much further as ``further`` says."""
         lanes, size = self.config.lanes, self.config.format.word_bits
+        mask_words = self.config.format.mask_words
         value = None
-        for index in range(self.config.format.mask_words):
+        for index in range(mask_words):
             word = mask[index * size : (index + 1) * size]
-            for k, is_row in enumerate(target):
+            for k, is_row in enumerate(further):
                 start = k * lanes + bank - index
                 if not 0 <= start < lanes:
                     continue
-                is_here = is_row & (lane == start)
+                is_here = (lane == start) & (is_row if mask_words > lanes else 1)
                 value = word if value is None else Mux(is_here, word, value)
         return value
 
 
-class _End(data.StructLayout):
+class _Tags(data.StructLayout):
     """Of a row: all that :class:`AssembledRow` has but the words."""
 
     def __init__(self, config: Config):
         row = AssembledRow(config)
-        super().__init__({"kept": row["kept"].shape, "last": 1, "count": config.lanes.bit_length()})
+        super().__init__({"kept": row["kept"].shape, "last": 1, "keep": config.lanes})
 
 
-def _behind(waiting, rows):
-    """One-hot number of complete rows when ``rows`` more are complete."""
-    return Cat(
-        Cat(waiting[i - j] & (rows == j) for j in range(i + 1)).any() for i in range(len(waiting))
-    )
+def _any(bits):
+    return Cat(bits).any()
+
+
+def _select(m, number, values):
+    """``values[number]``."""
+    chosen = Signal.like(values[0])
+    m.d.comb += chosen.eq(values[0])
+    for k, value in enumerate(values[1:], 1):
+        with m.If(number == k):
+            m.d.comb += chosen.eq(value)
+    return chosen

@@ -29,12 +29,12 @@ class Beat(data.StructLayout):
 
 
 class Row(data.StructLayout):
-    """One beat on its way out: like :class:`Beat`, its kept words counted.
+    """One beat on its way out: like :class:`Beat`, but kept by whole words.
 
     Members
     -------
     words : array of ``lanes`` words
-    count : words kept, 0 to ``lanes``; looked at when ``last``
+    keep : one bit per word, contiguous from word 0; all are set before the packet's last beat
     last : the packet ends with this beat
     """
 
@@ -42,7 +42,7 @@ class Row(data.StructLayout):
         super().__init__(
             {
                 "words": data.ArrayLayout(config.format.word_bits, config.lanes),
-                "count": unsigned(config.lanes.bit_length()),
+                "keep": unsigned(config.lanes),
                 "last": unsigned(1),
             }
         )

@@ -117,8 +117,12 @@ class BlockBeats(wiring.Component):
             counted.start.eq(start),
             counted.behind.eq(add(m, start, prefix.total)),
             counted.total.eq(prefix.total),
+            counted.needs[0].eq(prefix.total == 0),
             counted.tags.eq(beat.tags),
         ]
+        for row, needs in enumerate(counted.needs[1:]):
+            ends_here = (counted.behind > row * lanes) & (counted.behind <= (row + 1) * lanes)
+            m.d.comb += needs.eq((prefix.total != 0) & ends_here)
         with m.If(valid & self.o.ready):
             m.d.sync += lane.eq(Mux(beat.tags.last, 0, counted.behind[:lane_bits]))
         return m

@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.prefix import add
+
 
 class Routes(data.StructLayout):
     """How the switches of a network stand, before decoding.
@@ -43,7 +45,9 @@ def routes(m: Module, ranks, offset) -> data.View:
     for level in range(levels_of(lanes)):
         span = 1 << level
         for group, start in enumerate(result[f"level{level}"]):
-            m.d.comb += start.eq(offset[: level + 1] + ranks[(2 * group + 1) * span][: level + 1])
+            m.d.comb += start.eq(
+                add(m, offset[: level + 1], ranks[(2 * group + 1) * span][: level + 1])
+            )
     return result
 
 
@@ -74,9 +78,8 @@ class Compactor(wiring.Component):
     -------
     enable : In, the registers load
     words : In, array of ``lanes`` words
-    mask : In, the marked words
-    routes : In, :class:`Routes`
-    bank_words : Out, array of ``lanes`` words, zero where no word comes
+    routes : In, :class:`Routes`, made of the mask and the offset
+    bank_words : Out, array of ``lanes`` words; anything where no marked word comes
     """
 
     def __init__(self, lanes: int, word_bits: int):
@@ -86,7 +89,6 @@ class Compactor(wiring.Component):
             {
                 "enable": In(1),
                 "words": In(data.ArrayLayout(word_bits, lanes)),
-                "mask": In(lanes),
                 "routes": In(Routes(lanes)),
                 "bank_words": Out(data.ArrayLayout(word_bits, lanes)),
             }
@@ -100,17 +102,11 @@ class Compactor(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         levels = levels_of(self.lanes)
-        words, tags, starts = list(self.words), list(self.mask), self.routes
+        words, starts = list(self.words), self.routes
         for level in range(levels):
-            crossing = _crossing(m, starts, level)
-            words = _switch(words, crossing, level)
-            tags = _switch(tags, crossing, level)
-            if level == levels - 1:
-                words = [
-                    Mux(tag, word, 0) for word, tag in zip(words, _named(m, tags), strict=True)
-                ]
+            words = _switch(words, _crossing(m, starts, level), level)
             if (levels - level) % 2:
-                words, tags, starts = _stage(m, f"after{level}", self.enable, words, tags, starts)
+                words, _, starts = _stage(m, f"after{level}", self.enable, words, [], starts)
         m.d.comb += [self.bank_words[lane].eq(word) for lane, word in enumerate(words)]
         return m
 
@@ -198,12 +194,6 @@ def _switch(values: list, crossing: list, level: int) -> list:
     return [
         Mux(crossing[lane], values[lane ^ 1 << level], values[lane]) for lane in range(len(values))
     ]
-
-
-def _named(m: Module, tags: list) -> list:
-    result = Signal(len(tags), name="bank_tags")
-    m.d.comb += result.eq(Cat(tags))
-    return list(result)
 
 
 def _stage(m: Module, name: str, enable, words: list, tags: list, starts):

@@ -1,6 +1,6 @@
 """The compressor."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,6 +15,8 @@ from cdma.hdl.output import PacketOutput
 from cdma.hdl.placer import Placed, Placer
 from cdma.hdl.prefix import PrefixSum
 from cdma.hdl.queue import Queue
+
+PIECE_BITS = 16  # of a word, in which a one is looked for in one go
 
 
 class Compressor(wiring.Component):
@@ -80,25 +82,26 @@ class Compressor(wiring.Component):
         keep = Signal(lanes)
         block_beat = Signal(range(config.block_beats))
         block_end = Signal()
-        m.submodules.zeros = zeros = MaskGenerator(lanes, fmt.word_bits)
+        pieces = _pieces(config)
+        m.submodules.zeros = zeros = MaskGenerator(lanes * pieces, fmt.word_bits // pieces)
         m.submodules.buffer = buffer = RowBuffer(beat.words.shape(), rows)
         m.submodules.parts = parts = Queue(_Part(config), rows)
         m.d.comb += [
             # The lowest byte of a word decides; before the packet's last beat all are kept.
             keep.eq(beat.keep[:: fmt.word_bytes] | (~beat.last).replicate(lanes)),
             block_end.eq(beat.last | (block_beat == config.block_beats - 1)),
-            zeros.words.eq(beat.words),
-            zeros.keep.eq(keep),
+            Value.cast(zeros.words).eq(Value.cast(beat.words)),
+            zeros.keep.eq(Cat(kept.replicate(pieces) for kept in keep)),
             self.i.ready.eq(buffer.i.ready),
             accept.eq(self.i.valid & self.i.ready),
             buffer.i.valid.eq(self.i.valid),
             buffer.i.payload.eq(beat.words),
             buffer.o.ready.eq(launch),
             parts.i.valid.eq(accept),
-            parts.i.payload.mask.eq(zeros.mask),
+            parts.i.payload.pieces.eq(zeros.mask),
             parts.i.payload.end.eq(block_end),
             parts.i.payload.last.eq(beat.last),
-            parts.i.payload.kept.eq(count_thermometer(keep)),
+            parts.i.payload.kept.eq(count_thermometer(beat.keep[:: fmt.word_bytes])),
             parts.o.ready.eq(launch),
         ]
         with m.If(accept):
@@ -110,28 +113,34 @@ class Compressor(wiring.Component):
         wiring.connect(m, placer.o, placed.i)
         m.d.comb += [
             placer.valid.eq(accept),
-            placer.mask.eq(zeros.mask),
+            placer.mask.eq(_mask(zeros.mask, pieces)),
             placer.keep.eq(keep),
             placer.first.eq(block_beat == 0),
             placer.last.eq(beat.last),
             placed.o.ready.eq(launch),
         ]
 
-        # Let it go once its block is whole: an end that waits is that of the first block.
-        is_whole = (Cat(entry.end for entry in parts.entries) & parts.valid).any()
-        enable = Signal()
-        m.d.comb += launch.eq(enable & placed.o.valid & is_whole)
+        # Let it go once it has its place and its block is whole: an end that waits is that of the
+        # first block. Known a cycle before, but for whether the beat before it goes.
+        enable, may_launch = Signal(), Signal()
+        m.d.comb += launch.eq(enable & may_launch)
+        ends = Cat(entry.end for entry in parts.entries) & parts.valid
+        # Kept apart by synthesis too: what comes from far away only selects.
+        goes, stays = (Signal(name=name, attrs={"keep": 1}) for name in ("if_goes", "if_stays"))
+        for k, may in enumerate((stays, goes)):
+            is_whole = ends[k:].any() | (accept & block_end)
+            m.d.comb += may.eq((placer.o.valid | placed.valid[k]) & is_whole)
+        m.d.sync += may_launch.eq(Mux(launch, goes, stays))
         m.submodules.network = network = Compactor(lanes, fmt.word_bits)
         m.d.comb += [
             network.enable.eq(enable),
             network.words.eq(buffer.o.payload),
-            network.mask.eq(parts.o.payload.mask),
             network.routes.eq(placed.o.payload.routes),
         ]
         travels = Signal(_Travels(config))
         is_inside, end = _block_end(m, config, parts)
         masks = [
-            entry.mask & inside.replicate(lanes)
+            _mask(entry.pieces, pieces) & inside.replicate(lanes)
             for entry, inside in zip(parts.entries, is_inside, strict=False)
         ]
         # Where a packet's stream ends with a full row, this row is its last, though beats follow
@@ -139,7 +148,7 @@ class Compressor(wiring.Component):
         place = placed.o.payload.place
         is_closed, closes = Signal(), Signal()
         m.d.comb += [
-            closes.eq(end.last & ~Cat(masks[1:]).any() & (place.count == lanes)),
+            closes.eq(end.last & ~Cat(masks[1:]).any() & place.is_full),
             travels.mask.eq(Cat(masks)),
             travels.kept.eq(Mux(place.has_mask, end.words, 0)),
             travels.place.eq(place),
@@ -176,33 +185,52 @@ class Compressor(wiring.Component):
 
         # Count what came in and went out, row by row.
         kept = assembler.o.payload.kept
-        m.submodules.words_in = words_in = Counter(COUNT_BITS, len(kept))
+        # All blocks but a packet's last are whole, so the lowest bits come from one of them only.
+        low = (fmt.block_words & -fmt.block_words).bit_length() - 1
+        m.submodules.words_in = words_in = Counter(COUNT_BITS - low, len(kept) - low)
+        rest = Signal(low)
         m.submodules.rows_out = rows_out = Counter(COUNT_BITS - (lanes.bit_length() - 1), 1)
         leaves = output.i.valid & output.i.ready
         is_first = Signal(init=1)  # the row begins a packet
-        last_count = Signal.like(row.count)
+        last_keep = Signal.like(row.keep)
         with m.If(leaves):
-            m.d.sync += [is_first.eq(row.last), last_count.eq(row.count)]
+            m.d.sync += [is_first.eq(row.last), last_keep.eq(row.keep)]
+            m.d.sync += rest.eq(Mux(is_first, 0, rest) | kept[:low])
         m.d.comb += [
             words_in.enable.eq(leaves),
             words_in.restart.eq(is_first),
-            words_in.step.eq(kept),
+            words_in.step.eq(kept[low:]),
             rows_out.enable.eq(leaves),
             rows_out.restart.eq(is_first),
-            # The last row's words come from its count.
-            rows_out.step.eq(~row.last | row.count[-1]),
-            output.i_status.words.eq(words_in.value),
-            output.i_status.bytes.eq(Cat(last_count[:-1], rows_out.value) * fmt.word_bytes),
+            # A last row that is not full brings the words that it keeps.
+            rows_out.step.eq(row.keep[-1]),
+            output.i_status.words.eq(Cat(rest, words_in.value)),
+            output.i_status.bytes.eq(
+                Cat(count_thermometer(last_keep)[:-1], rows_out.value) * fmt.word_bytes
+            ),
         ]
         return m
 
 
+def _pieces(config: Config) -> int:
+    """Pieces of a word that are looked at before its beat is queued: a whole word takes longer."""
+    return max(1, config.format.word_bits // PIECE_BITS)
+
+
+def _mask(non_zero: Value, pieces: int) -> Value:
+    """A bit per word: one of its pieces is not zero."""
+    words = range(0, len(non_zero), pieces)
+    return Cat(non_zero[start : start + pieces].any() for start in words)
+
+
 class _Part(data.StructLayout):
-    """A beat's part of its block's mask, whether block and packet end with it, and its words."""
+    """A beat's part of its block's mask, a bit for each piece of a word, whether block and packet
+    end with it, and its words."""
 
     def __init__(self, config: Config):
         lanes = config.lanes
-        super().__init__({"mask": lanes, "end": 1, "last": 1, "kept": lanes.bit_length()})
+        pieces = lanes * _pieces(config)
+        super().__init__({"pieces": pieces, "end": 1, "last": 1, "kept": lanes.bit_length()})
 
 
 class _Travels(data.StructLayout):
@@ -231,7 +259,13 @@ def _block_end(m, config: Config, parts: Queue):
         inside.append(is_inside)
         with m.If(is_inside & entry.end):
             m.d.comb += [
-                end.words.eq(Cat(entry.kept[:lane_bits], entry.kept[lane_bits] + index)),
+                # Before the packet's last beat all words are kept, whatever `tkeep` says.
+                end.words.eq(
+                    Cat(
+                        entry.kept[:lane_bits] & entry.last.replicate(lane_bits),
+                        (entry.kept[lane_bits] | ~entry.last) + index,
+                    )
+                ),
                 end.last.eq(entry.last),
             ]
         is_inside = is_inside & ~entry.end

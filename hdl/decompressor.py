@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.beat import Beat, DecompressorCommand, DecompressorStatus
+from cdma.hdl.beat import Beat, DecompressorCommand, DecompressorStatus, thermometer
 from cdma.hdl.block_beats import BlockBeats
 from cdma.hdl.butterfly import Expander
 from cdma.hdl.config import Config
@@ -130,7 +130,9 @@ class Decompressor(wiring.Component):
             m.d.sync += [
                 output.i.valid.eq(valid & ~reader.drains),
                 output.i.payload.words.eq(expander.words),
-                output.i.payload.count.eq(read.tags.words),
+                output.i.payload.keep.eq(
+                    thermometer(read.tags.words, lanes) | (~read.tags.last).replicate(lanes)
+                ),
                 output.i.payload.last.eq(read.tags.last),
                 out.eq(read),
             ]

@@ -116,7 +116,7 @@ class MaskFetcher(wiring.Component):
 
         switch = Signal()  # go on to the next packet
         accept, tail, info = self._arrival(m)
-        end_row = self._follow_ends(m, end, number, switch, accept, tail, info)
+        rows_in, ends = self._follow_ends(m, end, number, switch, accept, tail, info)
 
         active = Signal()  # there is a command
         awaiting_end = Signal()  # all masks are fetched, the packet's last beat has not come
@@ -130,8 +130,8 @@ class MaskFetcher(wiring.Component):
             complete.eq(is_there & ~(end.known & (ahead == 1) & (lane >= end.count))),
             # All reads but a mask's last do not wait for whoever takes it.
             fetch.eq(may_fetch & (free | ~is_last_read) & (is_there | void | end.known)),
-            done.eq(fetch & is_last_read),
-            switch.eq((done & last | awaiting_end) & end.known),
+            done.eq(may_fetch & free & is_last_read & (is_there | void | end.known)),
+            switch.eq(end.known & (awaiting_end | (may_fetch & free & is_last_read & last))),
         ]
 
         # The words up to there, the last of which are the mask's.
@@ -240,17 +240,27 @@ class MaskFetcher(wiring.Component):
         # Rows of the packet that are there in the next cycle: of the next packet, from the next
         # mask on, or still from this one on.
         arrives = accept & ~end.known
-        candidates = []
-        for name, value in (
-            ("next_packet", end_row - end.row),
-            ("next_mask", ahead - rows_on + arrives),
-            ("still", ahead + arrives),
-        ):
+
+        def candidate(name, value):
             rows = Signal.like(ahead, name=f"ahead_{name}")
             m.d.comb += rows.eq(value)
-            candidates.append(Cat(rows, rows > 0))
-        next_packet, next_mask, still = candidates
-        m.d.sync += Cat(ahead, is_there).eq(Mux(switch, next_packet, Mux(moves, next_mask, still)))
+            return Cat(rows, rows > 0)
+
+        def with_arrival(name, value):
+            # Whether a row arrives comes late and only selects.
+            return Mux(arrives, candidate(f"{name}_1", value + 1), candidate(name, value))
+
+        following = Mux(
+            ends.o.valid,
+            candidate("known_packet", ends.o.payload.row - end.row),
+            Mux(
+                accept,
+                candidate("new_packet_1", rows_in + 1 - end.row),
+                candidate("new_packet", rows_in - end.row),
+            ),
+        )
+        same = Mux(moves, with_arrival("next_mask", ahead - rows_on), with_arrival("still", ahead))
+        m.d.sync += Cat(ahead, is_there).eq(Mux(switch, following, same))
         with m.If(switch):
             m.d.sync += [
                 lane.eq(first_words - 1),
@@ -275,7 +285,7 @@ class MaskFetcher(wiring.Component):
 
     def _follow_ends(self, m, end, number, switch, accept, tail, info):
         """Keep ``end`` that of the packet whose masks are being fetched; others' ends wait. Gives
-        the number of the row up to which the packet after that reaches."""
+        the number of the next row to come in, and those ends."""
         arriving = Signal.like(end)
         rows_in = Signal(number)  # number of the next row to come in
         closes = Signal()
@@ -283,7 +293,7 @@ class MaskFetcher(wiring.Component):
         m.submodules.ends = ends = Queue(end.shape(), self.rows)
         m.d.comb += [
             closes.eq(accept & info.last),
-            arriving.row.eq(rows_in + accept),
+            arriving.row.eq(Mux(accept, rows_in + 1, rows_in)),
             arriving.known.eq(closes),
             arriving.count.eq(info.count),
             arriving.next_index.eq(add_row(m, tail, 1, self.rows)),
@@ -291,14 +301,15 @@ class MaskFetcher(wiring.Component):
             ends.i.valid.eq(closes & Mux(switch, ends.o.valid, end.known)),
             ends.o.ready.eq(switch),
         ]
-        m.d.sync += rows_in.eq(rows_in + accept)
+        with m.If(accept):
+            m.d.sync += rows_in.eq(rows_in + 1)
         following = Signal.like(end)
         m.d.comb += following.eq(Mux(ends.o.valid, ends.o.payload, arriving))
         with m.If(switch):
             m.d.sync += end.eq(following)
         with m.Elif(~end.known):
             m.d.sync += end.eq(arriving)
-        return following.row
+        return rows_in, ends
 
 
 class _End(data.StructLayout):

@@ -1,10 +1,10 @@
 """The way out of a unit."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.beat import Beat, Row, thermometer
+from cdma.hdl.beat import Beat, Row
 from cdma.hdl.config import Config
 from cdma.hdl.queue import Queue
 
@@ -46,16 +46,15 @@ class PacketOutput(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         row, beat = self.i.payload, self.o.payload
-        lanes, size = self.config.lanes, self.config.format.word_bytes
+        size = self.config.format.word_bytes
         m.submodules.statuses = statuses = Queue(self.status, 2)
         due = Signal()  # a status is to be taken over
         flows = Signal(init=1)  # none is, or there is room for it
-        keep = thermometer(Mux(row.last, row.count, lanes), lanes)
         m.d.comb += [
             self.o.valid.eq(self.i.valid & flows),
             self.i.ready.eq(self.o.ready & flows),
             beat.words.eq(row.words),
-            beat.keep.eq(Cat(kept.replicate(size) for kept in keep)),
+            beat.keep.eq(Cat(kept.replicate(size) for kept in row.keep)),
             beat.last.eq(row.last),
             statuses.i.valid.eq(due),
             statuses.i.payload.eq(self.i_status),

@@ -1,13 +1,13 @@
 """The place of each beat in the stream."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.assembler import Assembler, Place
 from cdma.hdl.butterfly import Routes, routes
 from cdma.hdl.config import Config
-from cdma.hdl.prefix import PrefixSum
+from cdma.hdl.prefix import PrefixSum, add
 
 
 class Placed(data.StructLayout):
@@ -80,7 +80,9 @@ class Placer(wiring.Component):
         # A last beat without a word, where a block would begin, has no mask.
         begins = beat.first & beat.has_words
         has_mask = _registered(m, begins, "has_mask")
-        step = _registered(m, prefix.total + Mux(begins, mask_words, 0), "step")
+        step = _registered(
+            m, Mux(begins, add(m, prefix.total, Const(mask_words)), prefix.total), "step"
+        )
         ranks = _registered(m, prefix.ranks, "ranks")
         valid = _registered(m, valid, "valid_counted", is_reset=True)
         beat = _registered(m, beat, "beat_counted")
@@ -88,30 +90,29 @@ class Placer(wiring.Component):
         # Place.
         lane = Signal(lane_bits)  # behind what went before
         behind = Signal(range(2 * lanes + mask_words))  # words of the row, were it longer
-        up = Signal(range(2 * lanes + mask_words + lanes))  # the same, rounded up to whole rows
         placed = self.o.payload
         place = placed.place
-        capacity = Assembler.capacity(self.config)
+        rows = Assembler.rows(self.config)
         offset = Signal(lane_bits)
+        is_partial = (behind[:lane_bits] != 0) | (behind == 0)
         m.d.comb += [
-            behind.eq(lane + step),
-            up.eq(behind + (lanes - 1)),
-            offset.eq(lane + Mux(has_mask, mask_words, 0)),
+            behind.eq(add(m, lane, step)),
+            offset.eq(Mux(has_mask, add(m, lane, Const(mask_words)), lane)),
             self.o.valid.eq(valid),
             place.lane.eq(lane),
             place.has_mask.eq(has_mask),
             # A packet's last beat completes the row that it ends in, even an empty one.
-            place.rows.eq(
-                Mux(beat.last, Mux(behind == 0, 1, up >> lane_bits), behind >> lane_bits)
-            ),
+            place.rows.eq(add(m, behind[lane_bits:], beat.last & is_partial)),
             place.last.eq(beat.last),
-            place.count.eq(
-                Mux((behind != 0) & (behind[:lane_bits] == 0), lanes, behind[:lane_bits])
-            ),
+            place.end.eq(behind),
+            place.is_full.eq((behind != 0) & (behind[:lane_bits] == 0)),
             placed.routes.eq(routes(m, ranks, offset)),
         ]
-        for i, fits in enumerate(place.fits):
-            m.d.comb += fits.eq(behind <= capacity - (i + 1) * lanes)
+        m.d.comb += [
+            fits.eq(behind <= (rows - complete) * lanes)
+            for complete, fits in enumerate(place.fits, 1)
+        ]
+        m.d.comb += [reaches.eq(behind > k * lanes) for k, reaches in enumerate(place.reaches, 1)]
         with m.If(valid):
             m.d.sync += lane.eq(Mux(beat.last, 0, behind[:lane_bits]))
         return m

@@ -46,6 +46,7 @@ class Counted(data.StructLayout):
     start : place of the first of them, behind the mask where there is one
     behind : place behind the last
     total : how many there are
+    needs : one-hot, what must be there: nothing, or all up to the first row, the second, ...
     tags : :class:`BeatTags`
     """
 
@@ -58,6 +59,7 @@ class Counted(data.StructLayout):
                 "start": range(lanes + mask_words),
                 "behind": range(2 * lanes + mask_words),
                 "total": lanes.bit_length(),
+                "needs": 1 + rows_of_beat(config),
                 "tags": BeatTags(config),
             }
         )
@@ -168,13 +170,8 @@ class PayloadReader(wiring.Component):
         draining = self.drains
 
         # Go when the words are there or will never be.
-        ends_row = beat.behind[:lane_bits] == 0
-        last_row = beat.behind >> lane_bits  # that its words touch, or the next
-        is_needed = Cat(last_row == Mux(ends_row, k + 1, k) for k in range(reach))
         m.d.comb += [
-            self.launch.eq(
-                self.enable & queue.o.valid & ((beat.total == 0) | (is_needed & may_read).any())
-            ),
+            self.launch.eq(self.enable & queue.o.valid & (beat.needs & Cat(1, may_read)).any()),
             queue.o.ready.eq(self.launch),
             self.mask.eq(beat.mask),
             self.routes.eq(beat.routes),

@@ -65,7 +65,8 @@ class Remaining(wiring.Component):
         with m.If(self.load):
             m.d.sync += [
                 self.words.eq(self.load_words),
-                self.is_last.eq(self.load_words <= size),
+                # The upper bits apart, so that no comparison runs over all.
+                self.is_last.eq(~self.load_words[low:].any() & (self.load_words[:low] <= size)),
                 self.is_zero.eq(self.load_words == 0),
             ]
         with m.Elif(self.step):

@@ -169,8 +169,11 @@ class RoutedButterfly(Network):
         m.submodules.network = network = Compactor(self.lanes, self.word_bits)
         m.d.comb += [
             network.enable.eq(1),
-            network.words.eq(self.words),
-            network.mask.eq(self.mask),
+            # In the product a word that is not marked is zero already, or its place not used.
+            *(
+                network.words[lane].eq(Mux(self.mask[lane], word, 0))
+                for lane, word in enumerate(self.words)
+            ),
             network.routes.eq(routes(m, self.ranks, self.offset)),
             self.bank_words.eq(network.bank_words),
         ]

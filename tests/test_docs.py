@@ -65,14 +65,12 @@ def test_example_of_the_butterfly():
     rows = re.findall(r"^\| (\d) \| (\w) \|.*\| *(\d?) \|$", text, re.MULTILINE)
     assert [lane for lane, _, _ in rows] == ["0", "1", "2", "3"]
     words = [0 if word == "0" else ord(word) for _, word, _ in rows]
-    mask = [int(word != 0) for word in words]
     banks = {}
 
     compactor = Compactor(4, 8)
 
     async def bench(ctx):
         ctx.set(compactor.words, words)
-        ctx.set(compactor.mask, sum(bit << lane for lane, bit in enumerate(mask)))
         # As drawn: for each group, where the first word of its upper half of lanes goes.
         ctx.set(compactor.routes, {"level0": [1, 0], "level1": [3]})
         ctx.set(compactor.enable, 1)

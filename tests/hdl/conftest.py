@@ -277,18 +277,23 @@ def place_of():
     def place(before: int, after: int, has_mask: bool, last: bool, config) -> dict:
         """``before`` and ``after`` are the words of the stream before the beat and with it."""
         lanes, full = config.lanes, before // config.lanes
+        end, depth = after - full * lanes, Assembler.rows(config)
         rows = max(-(-after // lanes), full + 1) - full if last else after // lanes - full
         return {
             "lane": before % lanes,
             "has_mask": int(has_mask),
             "rows": rows,
+            "reaches": sum(
+                1 << k - 1 for k in range(1, Assembler.reach(config) + 1) if end > k * lanes
+            ),
             "fits": sum(
                 1 << complete - 1
-                for complete in range(1, Assembler.rows(config))
-                if (complete - full) * lanes + after <= Assembler.capacity(config)
+                for complete in range(1, depth)
+                if complete * lanes + end <= depth * lanes
             ),
             "last": int(last),
-            "count": after - (full + max(rows, 1) - 1) * lanes,
+            "end": end,
+            "is_full": int(end > 0 and end % lanes == 0),
         }
 
     return place

@@ -33,13 +33,13 @@ def test_beat_has_words_then_keep_then_last(config):
         assert words[lane].width == config.format.word_bits
 
 
-@pytest.mark.parametrize(("lanes", "count_bits"), [(2, 2), (8, 4), (64, 7)])
-def test_row_counts_up_to_all_lanes(lanes, count_bits):
+@pytest.mark.parametrize("lanes", [2, 8, 64])
+def test_row_keeps_whole_words(lanes):
     config = Config.of(lanes, 32, 64)
     assert fields(Row(config)) == {
         "words": (0, config.beat_bits),
-        "count": (config.beat_bits, count_bits),
-        "last": (config.beat_bits + count_bits, 1),
+        "keep": (config.beat_bits, lanes),
+        "last": (config.beat_bits + lanes, 1),
     }
 
 
