@@ -5,7 +5,7 @@ from svg import CREDIT, DATA, FAINT, FREE, MASK, Sheet
 #: Eight lanes. The buffer holds beats as they came, zeros and all; in the assembler and in the ring
 #: each block is its mask and then its words.
 BUFFER_ROWS = ("d.dd..d.", ".....ddd", "dddddddd", "d......d", "..dd.d..")
-ASSEMBLER_ROWS = ("mddddddd", "dddmdd..", "...")
+ASSEMBLER_ROWS = ("mddddddd", "dddmdd..", "........")
 RING_ROWS = ("mddddddd", "dddmdddd", "ddddmddd", "dddddddm", "dddd....")
 
 
@@ -52,7 +52,7 @@ def _compressor(sheet, top):
     sheet.text(443, middle + 48, "the block is whole", 11, "end", color=CREDIT)
     sheet.arrow((755, top + 52), (755, top + 34), (555, top + 34), (555, middle - 30),
                 color=CREDIT, dash="4 3")  # fmt: skip
-    sheet.text(655, top + 28, "room for the beat that lands", 11, color=CREDIT)
+    sheet.text(655, top + 28, "room for the next beat", 11, color=CREDIT)
     sheet.arrow((931, middle + 30), (931, low - 24))
     sheet.box(876, low - 24, 110, 54, "Status", "words in,", "bytes out")
     _port_out(sheet, 986, low, 1056, "m_axis_sts")
