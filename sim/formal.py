@@ -259,18 +259,18 @@ class _Course:
             frames.demand(-frames.output(f"{name}.EN"), frames.output(f"{name}.A"))
 
     def _broken(self, frames):
-        """The promise that can be broken in the last cycle; when none can, that is known of it."""
-        breaks = {}
+        """The promise that can be broken in the last cycle; when none can, that is known of it.
+
+        One after the other: what is known of the first helps with the next.
+        """
         for name in self.promises:
-            literal = frames.new()
-            frames.demand(-literal, frames.output(f"{name}.EN"))
-            frames.demand(-literal, -frames.output(f"{name}.A"))
-            breaks[name] = literal
-        any_breaks = frames.new()
-        frames.demand(-any_breaks, *breaks.values())
-        if frames.solve(any_breaks):
-            return next(name for name, literal in breaks.items() if frames.value(literal))
-        self._demand_promises(frames)
+            enabled, holds = frames.output(f"{name}.EN"), frames.output(f"{name}.A")
+            breaks = frames.new()
+            frames.demand(-breaks, enabled)
+            frames.demand(-breaks, -holds)
+            if frames.solve(breaks):
+                return name
+            frames.demand(-enabled, holds)
         return None
 
     def _demand_promises(self, frames):

@@ -94,3 +94,19 @@ def test_a_queue_keeps_order_and_never_holds_more_than_its_depth(formal, depth):
 @BUFFERS
 def test_a_buffer_keeps_order_and_never_holds_more_than_its_depth(formal, depth):
     formal(BufferKeepsOrder(RowBuffer(BITS, depth)))
+
+
+@pytest.mark.proof(Queue, "8 bits, depth 5", bounded=10)
+@pytest.mark.parametrize(
+    ("old", "new"), [("~valid[-1]", "1"), ("leaves | ~valid[k]", "leaves"), ("valid >> 1", "0")]
+)
+def test_a_broken_queue_is_refuted(formal, mutated, old, new):
+    formal.refutes(QueueKeepsOrder(mutated(Queue, old, new)(BITS, 5)))
+
+
+@pytest.mark.proof(RowBuffer, "8 bits, depth 5", bounded=10)
+@pytest.mark.parametrize(
+    ("old", "new"), [("level != self.depth", "1"), ("index == depth - 1", "index == depth")]
+)
+def test_a_broken_buffer_is_refuted(formal, mutated, old, new):
+    formal.refutes(BufferKeepsOrder(mutated(RowBuffer, old, new)(BITS, 5)))

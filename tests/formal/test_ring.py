@@ -1,0 +1,119 @@
+"""The ring: every row is held, and read, until it is passed, and none is written before."""
+
+import pytest
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+
+from cdma.hdl.config import Config
+from cdma.hdl.ring import StreamRing
+from cdma.sim.formal import probe
+from cdma.sim.stream_rules import anything, offer
+
+CONFIG = Config.of(8, 32)
+
+
+class Holds(Elaboratable):
+    """Any beat, picked as it enters, is there until it is passed: in any lane, to both readers.
+
+    Rows are passed at any time, as many as are there, and freed a cycle later.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        lanes, rows = dut.config.lanes, dut.rows
+        enters = offer(m, dut.i, "i")
+        passes = Signal(range(rows + 1))
+        m.d.comb += [
+            dut.launch.eq(anything(m, 1, "launch")),
+            *(
+                count.eq(anything(m, len(count), f"passes{k}"))
+                for k, count in enumerate(dut.passes)
+            ),
+            passes.eq(Mux(dut.launch, dut.passes[1], dut.passes[0])),
+        ]
+
+        # Rows that are there, from the head on.
+        head, level = Signal(range(rows)), Signal(range(rows + 1))
+        ahead = [Signal(range(rows), name=f"ahead{row}") for row in range(rows)]
+        passed = Signal(rows)
+        m.d.comb += [Assume(passes <= level), dut.free.eq(passed)]
+        m.d.comb += [ahead[row].eq((row + rows - head) % rows) for row in range(rows)]
+        m.d.sync += [
+            head.eq((head + passes) % rows),
+            level.eq(level + enters - passes),
+            passed.eq(Cat(ahead[row] < passes for row in range(rows))),
+        ]
+        is_there = Cat(ahead[row] < level for row in range(rows))
+        m.d.comb += [
+            Assert(dut.accept == enters),
+            Assert(head < rows),
+            Assert(level <= rows),
+            Assert(dut.i.ready == (level != rows)),
+            # Its level, which has no name.
+            Assert(probe(m, "dut.$signal", range(rows + 1)) == level),
+            Assert(dut.tail == (head + level) % rows),
+            # What was just passed counts as full once more, whoever is in it.
+            Assert(dut.is_full == (is_there | passed)),
+            Assert((is_there & passed) == 0),
+            Cover(level == rows),
+            Cover((passed != 0) & (level == 1) & (head == rows - 1)),
+        ]
+
+        # A picked beat.
+        is_inside, at, lane = Signal(), Signal(range(rows)), Signal(range(lanes))
+        m.d.comb += lane.eq(AnyConst(len(lane)))
+        word, info = Signal.like(dut.words_a[0]), Signal.like(dut.info.as_value())
+        leaves = is_inside & (Array(ahead)[at] < passes)
+        with m.If(enters & ~is_inside & anything(m, 1, "pick")):
+            m.d.sync += [
+                is_inside.eq(1),
+                at.eq(dut.tail),
+                word.eq(dut.i.payload.words[lane]),
+                info.eq(dut.info),
+            ]
+        with m.Elif(leaves):
+            m.d.sync += [is_inside.eq(0), at.eq(0), word.eq(0), info.eq(0)]
+        for indices in (dut.rows_a, dut.rows_b):
+            m.d.comb += [
+                indices.as_value().eq(anything(m, len(indices.as_value()), f"rows{id(indices)}")),
+                *(Assume(index < rows) for index in indices),
+            ]
+        memory = [
+            [probe(m, f"dut.bank{bank}[{row}]", len(word)) for row in range(rows)]
+            for bank in range(lanes)
+        ]
+        with m.If(is_inside):
+            m.d.comb += [
+                Assert(Array(ahead)[at] < level),
+                Assert(Array(is_there)[at]),
+                Assert(dut.infos.as_value().word_select(at, len(info)) == info),
+                Assert(Array([Array(bank)[at] for bank in memory])[lane] == word),
+            ]
+            for indices, words in ((dut.rows_a, dut.words_a), (dut.rows_b, dut.words_b)):
+                with m.If(indices[lane] == at):
+                    m.d.comb += [Assert(words[lane] == word), Cover(leaves & (word != 0))]
+        return m
+
+
+@pytest.mark.slow
+@pytest.mark.proof(StreamRing, "8x32, 2, 5 and 6 rows", induction=1)
+@pytest.mark.parametrize("rows", [2, 5, 6])
+def test_a_row_is_held_until_it_is_passed_and_none_is_written_before(formal, rows):
+    formal(Holds(StreamRing(CONFIG, rows)))
+
+
+@pytest.mark.proof(StreamRing, "2x8, 3 rows", bounded=10)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(filled != self.rows) | (passes != 0)", "1"),
+        ("m.d.sync += self.is_full[index].eq(0)", "m.d.sync += self.is_full[index].eq(1)"),
+        ("add_row(m, self.tail, 1, self.rows)", "self.tail + 1"),
+    ],
+)
+def test_a_broken_ring_is_refuted(formal, mutated, old, new):
+    formal.refutes(Holds(mutated(StreamRing, old, new)(Config.of(2, 8), 3)))
