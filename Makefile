@@ -12,7 +12,7 @@ CONFIGS := 8x32 16x16 32x8 32x32
 TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint clean help
+.PHONY: demo test test-all formal generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -22,6 +22,10 @@ test: $(READY)  ## the regression, about ten minutes
 
 test-all: $(READY)  ## the regression with its long sweeps
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST)
+
+formal: $(READY)  ## every proof about the hardware, into the table of docs/verification.md
+	$(BIN)/python -m pytest tests/formal -n $(JOBS) --dist worksteal -m proof --save-proofs docs/measurements/formal.json
+	$(BIN)/python docs/draw
 
 generate: $(READY)  ## Verilog of both units, 8 lanes x 32 bits, into build/verilog
 	$(BIN)/cdma generate compressor -o $(OUT)/verilog
