@@ -29,7 +29,7 @@ from cdma.synth.mutants import Mutant
 
 KILLED, OPEN = "killed", "open"
 #: Bound on a search that is thorough.
-PROOF_SECONDS = 30
+PROOF_SECONDS = 15
 
 
 @dataclass(frozen=True)
@@ -130,24 +130,30 @@ def mutate(
         model = ModelUnit(unit, config, mutated.verilog, cache, progress, has_mutants=True)
         step(name, Player(model, trials).fate)
 
-    def prove(name, seconds):
+    def prove(name, proof):
         def fate(mutant):
-            known = judge.decide(mutant, seconds)
+            known = proof(mutant)
             verdict = EQUIVALENT if known == EQUIVALENT else OPEN
             return Fate(mutant, verdict, reason="" if verdict == EQUIVALENT else known)
 
         step(name, fate)
 
+    def left():
+        return [mutant for mutant, fate in fates.items() if fate.verdict == OPEN]
+
     play("first trials", mutated, first_trials(unit, config, seed))
     judge = mutate_proof.Judge(mutated, scratch)
-    prove("same graphs", None)
-    left = [mutant for mutant, fate in fates.items() if fate.verdict == OPEN]
-    if left:
-        fewer = mutants.weave(drawn, left, scratch)
+    prove("same graphs", lambda mutant: EQUIVALENT if judge.same_graph(mutant) else "undecided")
+    if left():
+        fewer = mutants.weave(drawn, left(), scratch)
         play("trials", fewer, trials(unit, config, seed))
-        prove("same registers", 0)
+        batches = judge.batches(left())
+        with ThreadPoolExecutor(jobs) as pool:
+            for index, equal in enumerate(pool.map(judge.same_registers, batches), 1):
+                fates |= {mutant: Fate(mutant, EQUIVALENT) for mutant in equal}
+                progress(f"same registers: {index} of {len(batches)} batches, {len(left())} left")
         play("long trials", fewer, long_trials(unit, config, seed))
-        prove("proofs", PROOF_SECONDS)
+        prove("proofs", lambda mutant: judge.search(mutant, PROOF_SECONDS))
     return Outcome(unit, config, list(fates.values()), time.monotonic() - start)
 
 

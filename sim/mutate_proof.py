@@ -51,7 +51,7 @@ module \\top
 end
 """
 _DECIDE = """
-read_blif pair.blif
+read_blif group.blif
 strash
 scorr -F 2
 write_blif left.blif
@@ -75,7 +75,7 @@ def graph(mutated: Mutated, scratch: Path) -> aiger.Graph:
 
 
 class Judge:
-    """Decides about the mutants of a unit, one at a time; threads may share it.
+    """Decides about the mutants of a unit; threads may share it.
 
     Parameters
     ----------
@@ -94,39 +94,58 @@ class Judge:
         self._graph = graph(mutated, scratch)
         self._scratch = scratch
 
-    def decide(self, mutant: Mutant, seconds: int | None = None) -> str:
-        """:data:`EQUIVALENT`, when that is proven, or what else is known.
+    def same_graph(self, mutant: Mutant) -> bool:
+        """Whether the shape of the graph alone proves it to be no fault."""
+        return not Group(self._graph, [mutant.number]).reached
 
-        ``seconds`` bounds a thorough search; 0 looks only for registers that are always equal,
-        ``None`` at the shape of the graph alone.
-        """
-        pair = Pair(self._graph, mutant.number)
-        if pair.is_never_bad:
-            return EQUIVALENT
-        if seconds is None:
-            return "undecided"
-        search = f"pdr -T {seconds}" if seconds else ""
+    def same_registers(self, mutants: list[Mutant]) -> set[Mutant]:
+        """Those for which it is enough to know which registers are always equal."""
+        made = self._decide([mutant.number for mutant in mutants])
+        return {mutant for mutant in mutants if _is_never(made["left.blif"], mutant.number)}
+
+    def search(self, mutant: Mutant, seconds: int) -> str:
+        """:data:`EQUIVALENT`, when that is proven in that time, or what else is known."""
+        made = self._decide([mutant.number], f"pdr -T {seconds}")
+        verdict, *_, cycle = made["status"].splitlines()[0].split()
+        if verdict == "snl_SAT":
+            return f"differs, for one {cycle} cycles after reset"
+        is_equal = verdict == "snl_UNSAT" or _is_never(made["left.blif"], mutant.number)
+        return EQUIVALENT if is_equal else "undecided"
+
+    def batches(self, mutants: list[Mutant]) -> list[list[Mutant]]:
+        """Group mutants so that each group's registers are about as many as the unit's."""
+        batches, room = [], 0
+        for mutant in mutants:
+            reached = Group(self._graph, [mutant.number]).reached
+            if reached > room or not batches:
+                batches.append([])
+                room = len(self._graph.latches)
+            batches[-1].append(mutant)
+            room -= reached
+        return batches
+
+    def _decide(self, numbers, search=""):
         inputs = {
             "gate.il": _GATE,
             "gate.blif": _BLIF,
-            "pair.blif": pair.blif(),
+            "group.blif": Group(self._graph, numbers).blif(),
             "decide.abc": _DECIDE.format(search=search),
         }
         arguments = ["-p", "read_rtlil gate.il; abc -script decide.abc"]
         outputs = ["left.blif", "status"]
-        made = tools.execute(tools.yosys(), arguments, inputs, outputs, self._scratch)
-        if re.search(r"^\.names bad\n 0$", made["left.blif"], re.MULTILINE):
-            return EQUIVALENT
-        verdict, *_, cycle = made["status"].splitlines()[0].split()
-        if verdict == "snl_SAT":
-            return f"differs, for one {cycle} cycles after reset"
-        return EQUIVALENT if verdict == "snl_UNSAT" else "undecided"
+        return tools.execute(tools.yosys(), arguments, inputs, outputs, self._scratch)
 
 
-class Pair:
-    """A unit and one mutant of it, side by side: an and-inverter graph with one output, ``bad``."""
+def _is_never(left: str, number: int) -> bool:
+    """Whether an output is low for ever, by what ABC left of it."""
+    return re.search(rf"^\.names bad{number}\n 0$", left, re.MULTILINE) is not None
 
-    def __init__(self, graph: aiger.Graph, number: int):
+
+class Group:
+    """A unit and mutants of it, side by side: an and-inverter graph with an output for each mutant,
+    ``bad`` and its number. ``reached`` counts the mutants' registers that may differ."""
+
+    def __init__(self, graph: aiger.Graph, numbers: list[int]):
         self._graph = graph
         self._count = 0  # variables
         self._gates = {}
@@ -149,52 +168,50 @@ class Pair:
         unit = self._evaluate(shared | _choice(graph, 0), unit_state)
         for variable, following in graph.latches:
             self._latches[registers[variable]] = _literal(unit, following)
-        # Registers that the fault does not reach, however long, are the same in both.
-        chosen, reached = shared | _choice(graph, number), {}
-        while True:
-            mutant = self._evaluate(chosen, unit_state | state(reached))
-            more = {
-                variable: self._latch()
-                for variable, following in graph.latches
-                if variable not in reached
-                and _literal(unit, following) != _literal(mutant, following)
-            }
-            if not more:
-                break
-            reached |= more
-        for variable, following in graph.latches:
-            if variable in reached:
-                self._latches[reached[variable]] = _literal(mutant, following)
-
-        unit, mutant = (
-            {name: _literal(frame, value) for name, value in graph.outputs.items()}
-            for frame in (unit, mutant)
-        )
-        lawful = self._lawful(shared, unit, began)
-        self._bad = self._and(self._and(began, lawful), self._differ(unit, mutant))
-
-    @property
-    def is_never_bad(self) -> bool:
-        """Whether that shows already by the shape of the graph."""
-        return self._bad == 0
+        outputs = {name: _literal(unit, value) for name, value in graph.outputs.items()}
+        counts = self._and(began, self._lawful(shared, outputs, began))
+        self._bad, self.reached = {}, 0
+        for number in numbers:
+            # Registers that the fault does not reach, however long, are the same in both.
+            chosen, reached = shared | _choice(graph, number), {}
+            while True:
+                mutant = self._evaluate(chosen, unit_state | state(reached))
+                more = {
+                    variable: self._latch()
+                    for variable, following in graph.latches
+                    if variable not in reached
+                    and _literal(unit, following) != _literal(mutant, following)
+                }
+                if not more:
+                    break
+                reached |= more
+            for variable, following in graph.latches:
+                if variable in reached:
+                    self._latches[reached[variable]] = _literal(mutant, following)
+            others = {name: _literal(mutant, value) for name, value in graph.outputs.items()}
+            self._bad[number] = self._and(counts, self._differ(outputs, others))
+            self.reached += len(reached) + (outputs != others)
 
     def blif(self) -> str:
-        """As text that ABC reads, of one output ``bad``."""
-        lines = [".model pair"]
+        """As text that ABC reads."""
+        lines = [".model group"]
         lines += [f".inputs n{literal >> 1}" for literal in self._inputs]
-        lines += [".outputs bad", ".names n0"]
+        lines += [f".outputs bad{number}" for number in self._bad]
+        lines.append(".names n0")
         for state, following in self._latches.items():
             lines.append(f".latch f{state >> 1} n{state >> 1} 0")
             lines += [f".names n{following >> 1} f{state >> 1}", f"{~following & 1} 1"]
-        used, gates = {self._bad >> 1, *(next_ >> 1 for next_ in self._latches.values())}, []
+        ends = [*self._bad.values(), *self._latches.values()]
+        used, gates = {end >> 1 for end in ends}, []
         for (a, b), result in reversed(self._gates.items()):
             if result >> 1 in used:
                 used |= {a >> 1, b >> 1}
                 gates.append((a, b, result))
         for a, b, result in gates:
             lines += [f".names n{a >> 1} n{b >> 1} n{result >> 1}", f"{~a & 1}{~b & 1} 1"]
-        lines += [f".names n{self._bad >> 1} bad", f"{~self._bad & 1} 1", ".end", ""]
-        return "\n".join(lines)
+        for number, bad in self._bad.items():
+            lines += [f".names n{bad >> 1} bad{number}", f"{~bad & 1} 1"]
+        return "\n".join([*lines, ".end", ""])
 
     def _evaluate(self, inputs, state):
         frame = [0] * (1 + len(inputs) + len(state) + len(self._graph.gates))

@@ -16,9 +16,9 @@ from cdma.sim.model_unit import Played
 from cdma.sim.result import Scenario
 
 #: Batches of the fuzzer: up to where which mutants are played them.
-FIRST_BATCHES, BATCHES, LATE_BATCHES = 2, 16, 40
-#: Words of the longest packet: more than three of a counter's four bytes tell.
-LONG_WORDS = (1 << 25) + 5
+FIRST_BATCHES, BATCHES, LATE_BATCHES = 2, 12, 24
+#: Words of the longest packet: it fills three of a counter's four bytes.
+LONG_WORDS = (1 << 24) + 5
 
 
 @dataclass(frozen=True)
