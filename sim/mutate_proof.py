@@ -114,14 +114,14 @@ class Judge:
 
     def batches(self, mutants: list[Mutant]) -> list[list[Mutant]]:
         """Group mutants so that each group's registers are about as many as the unit's."""
+        reached = {mutant: Group(self._graph, [mutant.number]).reached for mutant in mutants}
         batches, room = [], 0
-        for mutant in mutants:
-            reached = Group(self._graph, [mutant.number]).reached
-            if reached > room or not batches:
+        for mutant in sorted(mutants, key=reached.get):
+            if reached[mutant] > room or not batches:
                 batches.append([])
                 room = len(self._graph.latches)
             batches[-1].append(mutant)
-            room -= reached
+            room -= reached[mutant]
         return batches
 
     def _decide(self, numbers, search=""):

@@ -1,7 +1,9 @@
 """``cdma mutate``."""
 
+import importlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,8 @@ from cdma.hdl.config import Config
 from cdma.sim import SimulationError, mutate
 from cdma.sim.mutate import EQUIVALENT, KILLED, OPEN, Fate, Outcome
 from cdma.synth.mutants import Mutant
+
+ROOT = Path(__file__).parents[2]
 
 
 def outcome(unit, config, count, seed, jobs, progress):
@@ -95,3 +99,24 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
 )
 def test_mistakes(refuse, options, told):
     assert told in refuse("mutate", *options)
+
+
+def test_table_of_the_document_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "draw")
+    fill = importlib.import_module("verification").fill
+    text = (ROOT / "docs" / "verification.md").read_text(encoding="utf-8")
+    assert text.count("<!-- table: mutants -->") == text.count("<!-- table: survivors -->") == 1
+    assert fill(text) == text, "run python docs/draw and commit the page"
+    measured = ROOT / "docs" / "measurements" / "mutation.json"
+    if not measured.exists():
+        pytest.skip("not measured for the units as they are now")
+    records = json.loads(measured.read_text())
+    assert [record["unit"] for record in records] == ["compressor", "decompressor"]
+    for record in records:
+        assert record["mutants"] >= 1000
+        assert record["score"] >= 0.98
+        known = {"killed": sum(record["trials"].values())}
+        known |= dict.fromkeys(("equivalent", "open"), 0)
+        for survivor in record["survivors"]:
+            known[survivor["verdict"]] += 1
+        assert {key: record[key] for key in known} == known

@@ -108,7 +108,9 @@ def test_a_fault_is_not(judge, number):
 def test_batches_hold_as_many_registers_as_the_unit(judge):
     every = [mutant(number) for number in (1, 2, 3, 4, 5, 6, 7, 0)]
     batches = judge.batches(every)
-    assert [each for batch in batches for each in batch] == every
+    together = [each.number for batch in batches for each in batch]
+    assert sorted(together) == list(range(8))
+    assert together[0] == 0
     assert 1 <= len(batches) < len(every)
 
 
