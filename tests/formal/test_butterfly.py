@@ -9,7 +9,7 @@ from cdma.hdl.prefix import popcount
 from cdma.sim.stream_rules import anything
 
 WORD_BITS = 32
-LANES = pytest.mark.parametrize("lanes", [2, 8, 16])
+LANES = pytest.mark.parametrize("lanes", [2, 8, pytest.param(16, marks=pytest.mark.slow)])
 
 
 class Routed(Elaboratable):

@@ -216,6 +216,7 @@ def test_what_came_in_leaves_and_nothing_before(formal, config):
     formal(Moves(Compressor(config)))
 
 
+@pytest.mark.slow
 @pytest.mark.proof(Compressor, "2x8, blocks of 8", bounded=12)
 @pytest.mark.parametrize(
     ("harness", "old", "new"),

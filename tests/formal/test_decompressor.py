@@ -125,6 +125,7 @@ def test_no_bytes_whatever_make_it_hang(formal, config):
     formal(NeverHangs(Decompressor(config)))
 
 
+@pytest.mark.slow
 @pytest.mark.proof(Decompressor, "2x8, blocks of 8", bounded=22)
 @pytest.mark.parametrize(
     ("harness", "component", "old", "new"),

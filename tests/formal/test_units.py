@@ -119,6 +119,7 @@ def test_any_word_comes_back_when_nobody_stalls(formal):
     formal(ComesBack(Compressor(SMALL), Decompressor(SMALL), stalls=False))
 
 
+@pytest.mark.slow
 @pytest.mark.proof("Compressor, Decompressor", "2x8, blocks of 8", bounded=20)
 @pytest.mark.parametrize(
     ("component", "old", "new"),
