@@ -46,7 +46,7 @@ coverage: $(READY)  ## functional coverage of the regression's stimulus, lines, 
 	$(BIN)/cdma coverage --save docs/measurements/coverage.json
 	$(BIN)/python docs/draw
 
-mutate: $(READY)  ## a thousand faults in each unit, and whether the stimulus finds them: half an hour
+mutate: $(READY)  ## a thousand faults in each unit, and whether the stimulus finds them: long
 	$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)

@@ -20,7 +20,7 @@ Yosys draws the mutants: a bit at a pin of a cell is inverted, stuck, or inverte
 says so. One compiled model has them all. A mutant is killed by what the regression would notice; of
 one that survives, ABC is asked to prove that nobody at the ports can tell it from the unit. What is
 left is open, and named by the line of the sources that its cell was written in. The default
-size has all of the structure of 8x32. A thousand mutants of a unit take about five minutes.
+size has all of the structure of 8x32.
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
