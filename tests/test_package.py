@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
+FOLDERS = ("cdma", "golden", "hdl", "sim", "synth", "study", "cli")
 
 
 def run(*command, cwd):
@@ -26,7 +28,13 @@ def run(*command, cwd):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT, cwd=folder)
+    # Built from a copy, as setuptools writes into the sources, where others build at the same time.
+    sources = folder / "sources"
+    sources.mkdir()
+    for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, sources / name)
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, sources, cwd=folder)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -46,7 +54,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel):
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     sources = {
         ("" if folder == "cdma" else "cdma/") + path.relative_to(ROOT).as_posix()
-        for folder in ("cdma", "golden", "hdl", "sim", "synth", "study", "cli")
+        for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
