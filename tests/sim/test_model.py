@@ -312,7 +312,7 @@ def test_missing_tool_is_told(missing, monkeypatch):
 
 def test_file_that_is_no_library_is_told(tmp_path, monkeypatch):
     (tmp_path / "model.so").write_text("nothing")
-    monkeypatch.setattr(model_build, "build", lambda *_: tmp_path / "model.so")
+    monkeypatch.setattr(model_build, "build", lambda *_, **__: tmp_path / "model.so")
     with pytest.raises(UserError, match=r"model\.so: cannot load this model, delete its folder"):
         RtlModel("compressor")
 
