@@ -102,4 +102,5 @@ def verilog(tree: Tree, nets: Mapping[str, str]) -> str:
     if isinstance(tree, str):
         return f"1'b{tree}" if tree in ("0", "1") else nets[tree]
     operands = [verilog(operand, nets) for operand in tree[1:]]
-    return f"~{operands[0]}" if tree[0] == "~" else f"({f' {tree[0]} '.join(operands)})"
+    # Signs that follow each other are apart: Icarus Verilog takes no `~~~`.
+    return f"(~{operands[0]})" if tree[0] == "~" else f"({f' {tree[0]} '.join(operands)})"

@@ -31,6 +31,11 @@ def test_value_and_verilog_agree(text, expected):
         assert eval(code) & 1 == expected(a, b)
 
 
+def test_signs_are_apart():
+    """Icarus Verilog takes no ``~~~``."""
+    assert function.verilog(function.parse("!!!A"), {"A": "n1"}) == "(~(~(~n1)))"
+
+
 def test_names():
     assert function.names(function.parse("(A1 & !B) | 1 ^ C[2]")) == {"A1", "B", "C[2]"}
 
