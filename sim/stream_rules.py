@@ -53,3 +53,15 @@ def hold_to_rule(m: Module, port, name: str) -> None:
     m.d.sync += [was_stalled.eq(stalls), kept.eq(Mux(stalls, payload, 0))]
     with m.If(was_stalled):
         m.d.comb += [Assert(port.valid), Assert(payload == kept)]
+
+
+def goes_on(m: Module, *, willing, moves, most: int, status, owed) -> Signal:
+    """Promise that a unit does not stop: something moves within ``most`` cycles while all are
+    willing, and of two statuses that are owed one is offered.
+
+    Gives the number of cycles for which nothing has moved.
+    """
+    idle = Signal(range(most + 1), name="idle")
+    m.d.sync += idle.eq(Mux(willing & ~moves & (idle != most), idle + 1, 0))
+    m.d.comb += [Assert(idle != most), Assert(status.valid | (owed < 2))]
+    return idle

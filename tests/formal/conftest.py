@@ -13,6 +13,7 @@ import pytest
 
 from cdma.cli.tables import format_table
 from cdma.files import replacing
+from cdma.hdl.config import Config
 from cdma.sim import formal as engine
 
 #: How a proof's mark says by what it is made, and to which depth.
@@ -68,6 +69,14 @@ def row_of_fixture():
 def formal(request, record_property):
     """Function that proves a design by its test's mark ``proof``; see :class:`Formal`."""
     return Formal(row_of(request.function), record_property)
+
+
+@pytest.fixture(
+    params=[Config.of(2, 8, 8), Config.of(4, 8, 8)], ids=lambda config: config.name, scope="session"
+)
+def small(request):
+    """Size with all of the structure, for proofs of whole units that look a few cycles ahead."""
+    return request.param
 
 
 @pytest.fixture(scope="session")
