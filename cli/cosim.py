@@ -4,12 +4,13 @@ import argparse
 import json
 import sys
 
+from cdma.cli import options
 from cdma.cli.options import add_config_options, config_from
 from cdma.cli.tensors import NAMING, load_tensor
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 
-UNITS = ("compressor", "decompressor", "roundtrip")
+UNITS = (*options.UNITS, "roundtrip")
 SIMULATORS = ("verilator", "icarus", "fast")
 
 EPILOG = """\

@@ -3,14 +3,13 @@
 import argparse
 import json
 import sys
-import time
-from pathlib import Path
 
-from cdma.cli.options import add_config_options, config_from
+from cdma.cli.options import add_config_options, add_units_option, config_from, units_from
+from cdma.cli.progress import telling
 from cdma.cli.tables import format_table
 from cdma.errors import UserError
+from cdma.files import write_text
 
-UNITS = ("compressor", "decompressor")
 EPILOG = """\
 Functional coverage is observed at the ports of the compiled Verilog, in every cycle: words of each
 beat's mask, the lane at which they begin, lengths and tails, each error, stalls in each phase of a
@@ -47,9 +46,7 @@ def add_parser(subparsers) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
-    )
+    add_units_option(parser)
     add_config_options(parser)
     parser.add_argument(
         "--functional", action="store_true", help="leave out lines, branches and toggles"
@@ -63,9 +60,7 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument(
-        "--save", type=Path, metavar="FILE", help="write the report there too, as JSON"
-    )
+    parser.add_argument("--save", metavar="FILE", help="write the report there too, as JSON")
     parser.set_defaults(run=run)
 
 
@@ -79,17 +74,14 @@ def run(args: argparse.Namespace) -> int:
 
     rows = []
     try:
-        for unit in dict.fromkeys(args.unit or UNITS):
+        for unit in units_from(args):
             rows += measure(unit, config, args.seed, args.batches, args.functional)
     except SimulationError as error:
         print(f"cdma coverage: {error}", file=sys.stderr)
         return 1
     text = json.dumps(rows, indent=2)
     if args.save:
-        from cdma.files import replacing
-
-        with replacing(args.save) as file:
-            file.write_text(f"{text}\n", encoding="utf-8")
+        write_text(args.save, f"{text}\n")
     print(text if args.json else format_table([_shown(row) for row in rows], COLUMNS))
     for row in rows:
         for name in ("missing", "unexpected"):
@@ -128,7 +120,7 @@ def measure(unit: str, config, seed: int, batches: int, is_functional: bool) -> 
     def played():
         return scenarios(unit, config, seed, batches)
 
-    found = measure_functional(unit, config, played(), progress=_Progress(unit, "functional"))
+    found = measure_functional(unit, config, played(), progress=telling(f"{unit}, functional"))
     rows = [
         row(
             point.name,
@@ -142,7 +134,7 @@ def measure(unit: str, config, seed: int, batches: int, is_functional: bool) -> 
     ]
     if is_functional or config != EXPLAINED:
         return rows
-    code = measure_code(unit, config, played(), progress=_Progress(unit, "code"))
+    code = measure_code(unit, config, played(), progress=telling(f"{unit}, code"))
     for kind in KINDS:
         unreached, unexplained = code.unreached(kind), code.unexplained(kind)
         kinds = len(code.hits[kind])
@@ -159,13 +151,3 @@ def _shown(row):
     told = [f"{missing} missing"] * bool(missing) + [f"{unexpected} unexpected"] * bool(unexpected)
     percent = f"{100 * seen / row['kinds']:.2f}".removesuffix(".00")
     return row | {"percent": percent, "verdict": ", ".join(told) or "complete"}
-
-
-class _Progress:
-    def __init__(self, unit, what):
-        self._what = f"{unit}, {what}"
-        self._start = time.monotonic()
-
-    def __call__(self, text):
-        seconds = time.monotonic() - self._start
-        print(f"[{seconds:5.0f} s] {self._what}: {text}", file=sys.stderr, flush=True)

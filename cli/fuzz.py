@@ -3,10 +3,10 @@
 import argparse
 import json
 import sys
-import time
 
 from cdma.cli.cosim import UNITS
 from cdma.cli.options import add_config_options, config_from
+from cdma.cli.progress import telling
 from cdma.cli.tables import format_table
 from cdma.errors import UserError
 
@@ -90,16 +90,8 @@ def run(args: argparse.Namespace) -> int:
 def _fuzz(unit, config, args):
     from cdma.sim.fuzz import fuzz
 
-    start = time.monotonic()
-
-    def show_progress(text):
-        print(
-            f"[{time.monotonic() - start:5.0f} s] {unit} {config.name}: {text}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    outcome = fuzz(unit, config, args.packets, args.seed, args.batch, progress=show_progress)
+    progress = telling(f"{unit} {config.name}")
+    outcome = fuzz(unit, config, args.packets, args.seed, args.batch, progress=progress)
     return {
         "unit": unit,
         "config": config.name,

@@ -3,11 +3,9 @@
 import argparse
 import json
 
-from cdma.cli.options import add_config_options, config_from
+from cdma.cli.options import UNITS, add_config_options, config_from
 from cdma.errors import UserError
 from cdma.files import make_folder, replacing
-
-UNITS = ("compressor", "decompressor")
 
 EPILOG = """\
 The same version of cdma writes the same bytes on every run.

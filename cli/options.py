@@ -5,6 +5,21 @@ import re
 
 from cdma.errors import UserError, refusals_as_user_errors
 
+#: What is generated. Named here too, so that ``--help`` loads no Amaranth.
+UNITS = ("compressor", "decompressor")
+
+
+def add_units_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--unit``, for verbs that do both where none is named."""
+    parser.add_argument(
+        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
+    )
+
+
+def units_from(args: argparse.Namespace) -> list[str]:
+    """Units that ``--unit`` names, each once."""
+    return list(dict.fromkeys(args.unit or UNITS))
+
 
 def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
     """Add ``--word-bits`` and ``--block-words``; ``default`` is how the help calls the default."""

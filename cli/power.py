@@ -5,13 +5,11 @@ import json
 import os
 import sys
 
-from cdma.cli.options import add_config_options, config_from
+from cdma.cli.options import add_config_options, add_units_option, config_from, units_from
 from cdma.cli.tables import format_table
 from cdma.cli.tensors import load_tensor
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import write_text
-
-UNITS = ("compressor", "decompressor")
 
 EPILOG = """\
 The unit is mapped as cdma synth maps it, and its netlist of cells runs in Icarus Verilog; what left
@@ -37,9 +35,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "tensor", nargs="+", metavar="FILE", help="FILE.npy or FILE.npz:KEY, one or more"
     )
-    parser.add_argument(
-        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
-    )
+    add_units_option(parser)
     add_config_options(parser, "the tensor's elements")
     parser.add_argument(
         "--words",
@@ -83,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             **_record(unit, config, words, library, steps),
         }
         for name, config, words in packets
-        for unit in dict.fromkeys(args.unit or UNITS)
+        for unit in units_from(args)
     ]
     report = json.dumps({"records": records}, indent=2)
     if args.save:

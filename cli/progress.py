@@ -1,11 +1,23 @@
-"""A bar on stderr for long work."""
+"""Progress of long work, on stderr."""
 
 import sys
 import time
+from collections.abc import Callable
 
 _WIDTH = 30
 #: Seconds between two lines where stderr is not a terminal.
 _LINE_SECONDS = 10
+
+
+def telling(label: str) -> Callable[[str], None]:
+    """Function that tells a text on stderr, in a line with the seconds since now and the label."""
+    start = time.monotonic()
+
+    def tell(text: str) -> None:
+        seconds = time.monotonic() - start
+        print(f"[{seconds:5.0f} s] {label}: {text}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 class Bar:

@@ -5,11 +5,15 @@ import json
 import os
 import sys
 
-from cdma.cli.options import add_format_options, config_named, format_from
+from cdma.cli.options import (
+    add_format_options,
+    add_units_option,
+    config_named,
+    format_from,
+    units_from,
+)
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, write_text
-
-UNITS = ("compressor", "decompressor")
 
 EPILOG = """\
 ECP5 needs pip install 'cdma[synth]'; figures in standard cells need a Liberty file, their timing
@@ -34,9 +38,7 @@ def add_parser(subparsers) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
-    )
+    add_units_option(parser)
     parser.add_argument(
         "--config",
         action="append",
@@ -133,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
             if args.alternatives:
                 designs += [alternatives.design(name, config) for name in alternatives.COMPONENTS]
             else:
-                units = dict.fromkeys(args.unit or UNITS)
+                units = units_from(args)
                 designs += [measure.generated(unit, config) for unit in units]
         records += measure.measure(
             designs,
