@@ -48,11 +48,11 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
         yield Scenario(packets, stall, seed + number, f"packets, stalls {stall}")
     # Rows of nothing but masks wait behind each other.
     words = [np.zeros(count * config.format.block_words, config.format.dtype) for count in (99, 40)]
-    packets = words if unit == "compressor" else stimulus.streams(words, config)
+    packets = stimulus.fed(unit, words, config)
     yield Scenario(packets, {"sink": "bursts:9,150"}, seed, "zeros before a slow sink")
     # Counters get past their first parts, and begin anew.
     words = [np.ones(count, config.format.dtype) for count in (1 << 17, 1)]
-    packets = words if unit == "compressor" else stimulus.streams(words, config)
+    packets = stimulus.fed(unit, words, config)
     yield Scenario(packets, seed=seed, name="a long packet")
     for number in range(batches):
         yield make_batch(unit, config, seed, number).scenario

@@ -56,7 +56,7 @@ def first_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     seed : int
         Seeds all that is random.
     """
-    packets = _of(unit, stimulus.packets(config, seed), config)
+    packets = stimulus.fed(unit, stimulus.packets(config, seed), config)
     yield Trial("few packets", Scenario(packets[:12], seed=seed))
     yield Trial("packets", Scenario(packets, seed=seed))
     yield Trial("stalls and junk", Scenario(packets, "bernoulli:0.4", seed, is_dirty=True))
@@ -70,7 +70,7 @@ def first_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
 def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     """What those are played that :func:`first_trials` left, with its parameters."""
     rng = np.random.default_rng([seed, 2])
-    yield from _resets(_of(unit, stimulus.packets(config, seed + 1), config), rng)
+    yield from _resets(stimulus.fed(unit, stimulus.packets(config, seed + 1), config), rng)
     yield from _held(unit, config)
     yield from _single(unit, config, rng)
     yield from _batches(unit, config, seed, range(FIRST_BATCHES, BATCHES))
@@ -78,7 +78,7 @@ def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     words = stimulus.random_words((1 << 16) + 300, 0.7, config.format, rng)
     several = [words, *[words[:count] for count in (40_000, 65_600, 9_000, 65_800)]]
     stall = {"status": "always-but-one:25000"}
-    yield Trial("long packets", Scenario(_of(unit, several, config), stall, seed))
+    yield Trial("long packets", Scenario(stimulus.fed(unit, several, config), stall, seed))
     if unit == "decompressor":
         # A command of more words than can be waited for must not end early.
         for bit in range(16, 32):
@@ -92,13 +92,8 @@ def long_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     yield from _batches(unit, config, seed, range(BATCHES, LATE_BATCHES))
     rng = np.random.default_rng([seed, 3])
     words = np.resize(stimulus.random_words(1 << 20, 0.97, config.format, rng), LONG_WORDS)
-    packets = _of(unit, [words], config)
+    packets = stimulus.fed(unit, [words], config)
     yield Trial(f"packet of {LONG_WORDS} words", Scenario(packets, seed=seed))
-
-
-def _of(unit, words, config):
-    """What a unit is fed for packets of words."""
-    return words if unit == "compressor" else stimulus.streams(words, config)
 
 
 def _batches(unit, config, seed, numbers):
@@ -108,7 +103,7 @@ def _batches(unit, config, seed, numbers):
 
 def _single(unit, config, rng):
     """Single packets in as few cycles as is promised, also when a port stalls for a while."""
-    mixes = _of(unit, stimulus.block_mix_packets(config, rng), config)
+    mixes = stimulus.fed(unit, stimulus.block_mix_packets(config, rng), config)
     yield Trial("mixed blocks", Scenario(mixes))
     for index, mix in enumerate(mixes):
         yield Trial(f"mixed blocks {index}", Scenario([mix]))
@@ -116,7 +111,7 @@ def _single(unit, config, rng):
         stimulus.random_words(config.format.block_words, density, config.format, rng)
         for density in (0.5, 1.0, 0.0, 0.2, 0.9, 0.0, 0.7) * 2
     ]
-    packet = _of(unit, [np.concatenate(blocks)], config)
+    packet = stimulus.fed(unit, [np.concatenate(blocks)], config)
     for port in ("source", "sink", *(["command"] if unit == "decompressor" else [])):
         for cycles in (1, 3, 17):
             for at in range(0, 60, 4):
@@ -147,8 +142,8 @@ def _resets(packets, rng):
 def _held(unit, config):
     """Outputs that nobody takes."""
     fmt = config.format
-    one = _of(unit, [np.ones(1, fmt.dtype)] * 60, config)
-    block = _of(unit, [np.ones(fmt.block_words, fmt.dtype)] * 20, config)
+    one = stimulus.fed(unit, [np.ones(1, fmt.dtype)] * 60, config)
+    block = stimulus.fed(unit, [np.ones(fmt.block_words, fmt.dtype)] * 20, config)
     for port, prefix in (("sink", "m_axis"), ("status", "m_axis_sts")):
         for name, packets in (("words", one), ("blocks", block)):
 

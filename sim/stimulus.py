@@ -126,6 +126,11 @@ def streams(words: list[np.ndarray], config: Config) -> list[tuple[bytes, int]]:
     return [(golden.compress(packet, fmt).tobytes(), packet.size) for packet in words]
 
 
+def fed(unit: str, words: list[np.ndarray], config: Config) -> list:
+    """What a compressor or decompressor is fed for packets of words: these, or their streams."""
+    return words if unit == "compressor" else streams(words, config)
+
+
 def malformed(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int]]:
     """Streams with something wrong, each followed by a good packet.
 

@@ -25,13 +25,8 @@ PORTS = {
 }
 
 
-def of(unit, words, config):
-    """What the unit is fed for packets of words."""
-    return words if unit == "compressor" else stimulus.streams(words, config)
-
-
 def packets_of(unit, config, seed, count=None):
-    return of(unit, stimulus.packets(config, seed)[:count], config)
+    return stimulus.fed(unit, stimulus.packets(config, seed)[:count], config)
 
 
 def blocks_of(config, rng, densities):
@@ -74,7 +69,9 @@ def test_back_pressure_changes_nothing(verify, unit, config):
 def test_throughput_of_each_packet(verify, unit, config):
     rng = np.random.default_rng(4)
     packets = stimulus.block_mix_packets(config, rng) + stimulus.place_packets(config)
-    results = verify(unit, [Scenario([packet]) for packet in of(unit, packets, config)], config)
+    results = verify(
+        unit, [Scenario([packet]) for packet in stimulus.fed(unit, packets, config)], config
+    )
     assert all(result.is_fast_enough for result in results)
 
 
@@ -85,7 +82,7 @@ def test_back_to_back_packets_overlap(verify, unit, config):
         stimulus.random_words(n, 0.5, config.format, rng) for n in (1, 0, config.lanes, 2) * 25
     ]
     blocks = blocks_of(config, rng, (0.0, 1.0, 0.3) * 20)
-    scenarios = [Scenario(of(unit, packets, config)) for packets in (short, blocks)]
+    scenarios = [Scenario(stimulus.fed(unit, packets, config)) for packets in (short, blocks)]
     results = verify(unit, scenarios, config)
     assert all(result.is_fast_enough for result in results)
 
@@ -98,7 +95,7 @@ def test_stall_costs_no_more_than_it_lasts(verify, unit, some_config, port):
     blocks = blocks_of(
         some_config, np.random.default_rng(6), (0.5, 1.0, 0.0, 0.2, 0.9, 0.0, 0.7) * 2
     )
-    packets = of(unit, [np.concatenate(blocks)], some_config)
+    packets = stimulus.fed(unit, [np.concatenate(blocks)], some_config)
     stalls = [(cycles, at) for cycles in (1, 3, 17) for at in range(0, 60, 4)]
     scenarios = [Scenario(packets)] + [
         Scenario(packets, {port: f"paused:{cycles},{at}"}) for cycles, at in stalls
@@ -119,7 +116,7 @@ def test_valid_does_not_wait_for_ready(verify, unit, some_config):
 
 @UNIT
 def test_status_not_taken_holds_packets_back(verify, unit, some_config):
-    packets = of(unit, [np.ones(1, some_config.format.dtype)] * 60, some_config)
+    packets = stimulus.fed(unit, [np.ones(1, some_config.format.dtype)] * 60, some_config)
     (result,) = verify(unit, [Scenario(packets, {"status": "paused:500"})], some_config)
     assert result.packets[0].status_cycle >= 500
     # Two statuses wait in the unit and one is due: the fourth packet's beat is held.
