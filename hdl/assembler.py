@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.beat import Row, thermometer
 from cdma.hdl.config import Config
+from cdma.hdl.signals import select
 
 
 class Place(data.StructLayout):
@@ -117,7 +118,8 @@ class Assembler(wiring.Component):
 
         # Which places a beat's words go to is found a cycle before they come.
         place = self.place
-        held = Signal(Place(config), reset_less=True)
+        held_last = Signal(reset_less=True)
+        held_lane = Signal.like(place.lane, reset_less=True)
         mask = Signal.like(self.mask, reset_less=True)
         held_keep = Signal(lanes, reset_less=True)  # of the row in which it ends
         at = Signal(depth, init=1)  # the row that is being filled, one-hot
@@ -135,8 +137,10 @@ class Assembler(wiring.Component):
         first = Signal(range(lanes + mask_words))  # where the first word of data lands
         m.d.comb += first.eq(place.lane + Mux(place.has_mask, mask_words, 0))
         with m.If(self.enable):
-            m.d.sync += [held.eq(place), mask.eq(self.mask)]
             m.d.sync += [
+                mask.eq(self.mask),
+                held_last.eq(place.last),
+                held_lane.eq(place.lane),
                 held_at.eq(at),
                 held_rows.eq(Cat(offered_rows == k for k in range(reach + 2))),
                 held_fits.eq(offered_fits),
@@ -175,7 +179,7 @@ class Assembler(wiring.Component):
                     ]
             with m.If(self.valid):
                 m.d.sync += at.eq(
-                    _select(m, place.rows, [at.rotate_left(k) for k in range(reach + 2)])
+                    select(m, place.rows, [at.rotate_left(k) for k in range(reach + 2)], "next_at")
                 )
 
         # Let them land.
@@ -190,7 +194,7 @@ class Assembler(wiring.Component):
         for row in range(depth):
             further = [held_at[(row - k) % depth] for k in range(reach + 1)]
             for bank in range(lanes):
-                mask_word = self._mask_word(mask, held.lane, further, bank)
+                mask_word = self._mask_word(mask, held_lane, further, bank)
                 word = self.bank_words[bank]
                 with m.If(self.enable & loads[row][bank]):
                     m.d.sync += rows[row][bank].eq(
@@ -199,7 +203,7 @@ class Assembler(wiring.Component):
                     )
             with m.If(self.enable & completes[row]):
                 m.d.comb += [
-                    next_tags[row].last.eq(ends[row] & held.last),
+                    next_tags[row].last.eq(ends[row] & held_last),
                     next_tags[row].keep.eq(held_keep | (~ends[row]).replicate(lanes)),
                     next_tags[row].kept.eq(Mux(ends[row], kept, 0)),
                 ]
@@ -214,7 +218,7 @@ class Assembler(wiring.Component):
         leaves = Signal()
         m.d.comb += [
             self.o.valid.eq(~complete[0]),
-            self.o.payload.row.words.eq(_select(m, head, rows)),
+            self.o.payload.row.words.eq(select(m, head, rows, "first_words")),
             self.o.payload.row.last.eq(tag.last),
             self.o.payload.row.keep.eq(tag.keep),
             self.o.payload.kept.eq(tag.kept),
@@ -222,7 +226,11 @@ class Assembler(wiring.Component):
             next_head.eq(Mux(head == depth - 1, 0, head + 1)),
         ]
         m.d.sync += tag.eq(
-            Mux(leaves, _select(m, next_head, next_tags), _select(m, head, next_tags))
+            Mux(
+                leaves,
+                select(m, next_head, next_tags, "second_tag"),
+                select(m, head, next_tags, "first_tag"),
+            )
         )
         with m.If(leaves):
             m.d.sync += head.eq(next_head)
@@ -271,13 +279,3 @@ class _Tags(data.StructLayout):
 
 def _any(bits):
     return Cat(bits).any()
-
-
-def _select(m, number, values):
-    """``values[number]``."""
-    chosen = Signal.like(values[0])
-    m.d.comb += chosen.eq(values[0])
-    for k, value in enumerate(values[1:], 1):
-        with m.If(number == k):
-            m.d.comb += chosen.eq(value)
-    return chosen

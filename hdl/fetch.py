@@ -11,6 +11,7 @@ from cdma.hdl.prefix import popcount, tree
 from cdma.hdl.queue import Queue
 from cdma.hdl.remaining import Remaining
 from cdma.hdl.ring import RowInfo, add_row
+from cdma.hdl.signals import registered
 
 #: From so many beats a block on, there is time to count a mask's ones in three steps.
 COUNTED_BEATS = 4
@@ -200,7 +201,7 @@ class MaskFetcher(wiring.Component):
             m.d.comb += next_stages.eq(Cat(done & ~last & complete, stages[:-1]))
             m.d.sync += stages.eq(next_stages)
             groups = [
-                _registered(m, popcount(m, self.mask[start : start + 8]), f"ones{start}")
+                registered(m, popcount(m, self.mask[start : start + 8]), f"ones{start}")
                 for start in range(0, fmt.block_words, 8)
             ]
             ones = Signal.like(step)
@@ -281,7 +282,7 @@ class MaskFetcher(wiring.Component):
             return self.accept, self.tail, self.info
         accept = Signal()
         m.d.sync += accept.eq(self.accept)
-        return accept, _registered(m, self.tail, "tail"), _registered(m, self.info, "info")
+        return accept, registered(m, self.tail, "tail"), registered(m, self.info, "info")
 
     def _follow_ends(self, m, end, number, switch, accept, tail, info):
         """Keep ``end`` that of the packet whose masks are being fetched; others' ends wait. Gives
@@ -336,9 +337,3 @@ def _chosen(m, is_chosen, words):
     chosen = Signal(len(words[0]))
     m.d.comb += chosen.eq(terms[0])
     return chosen
-
-
-def _registered(m, value, name):
-    register = Signal.like(value, name=name, reset_less=True)
-    m.d.sync += register.eq(value)
-    return register

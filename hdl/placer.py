@@ -8,6 +8,7 @@ from cdma.hdl.assembler import Assembler, Place
 from cdma.hdl.butterfly import Routes, routes
 from cdma.hdl.config import Config
 from cdma.hdl.prefix import PrefixSum, add
+from cdma.hdl.signals import registered
 
 
 class Placed(data.StructLayout):
@@ -72,20 +73,20 @@ class Placer(wiring.Component):
             beat.has_words.eq(self.keep[0]),
         ]
         for stage in range(1 + prefix.latency(lanes)):
-            valid = _registered(m, valid, f"valid{stage}", is_reset=True)
-            beat = _registered(m, beat, f"beat{stage}")
+            valid = registered(m, valid, f"valid{stage}", is_reset=True)
+            beat = registered(m, beat, f"beat{stage}")
             if stage == 0:
-                mask = _registered(m, mask, "mask")
+                mask = registered(m, mask, "mask")
         m.d.comb += prefix.mask.eq(mask)
         # A last beat without a word, where a block would begin, has no mask.
         begins = beat.first & beat.has_words
-        has_mask = _registered(m, begins, "has_mask")
-        step = _registered(
+        has_mask = registered(m, begins, "has_mask")
+        step = registered(
             m, Mux(begins, add(m, prefix.total, Const(mask_words)), prefix.total), "step"
         )
-        ranks = _registered(m, prefix.ranks, "ranks")
-        valid = _registered(m, valid, "valid_counted", is_reset=True)
-        beat = _registered(m, beat, "beat_counted")
+        ranks = registered(m, prefix.ranks, "ranks")
+        valid = registered(m, valid, "valid_counted", is_reset=True)
+        beat = registered(m, beat, "beat_counted")
 
         # Place.
         lane = Signal(lane_bits)  # behind what went before
@@ -116,9 +117,3 @@ class Placer(wiring.Component):
         with m.If(valid):
             m.d.sync += lane.eq(Mux(beat.last, 0, behind[:lane_bits]))
         return m
-
-
-def _registered(m, value, name, is_reset=False):
-    register = Signal.like(value, name=name, reset_less=not is_reset)
-    m.d.sync += register.eq(value)
-    return register

@@ -9,6 +9,7 @@ from cdma.hdl.config import Config
 from cdma.hdl.prefix import tree
 from cdma.hdl.queue import Queue
 from cdma.hdl.ring import RowInfo
+from cdma.hdl.signals import select
 
 
 class BeatTags(data.StructLayout):
@@ -182,7 +183,7 @@ class PayloadReader(wiring.Component):
             has_word = Cat(row.is_there & (row.info.count > bank) for row in seen)
             is_row = Cat(k == row for row in range(reach))
             m.d.comb += [
-                self.bank_rows[bank].eq(_select(m, k, list(indices), f"row{bank}")),
+                self.bank_rows[bank].eq(select(m, k, list(indices), f"row{bank}")),
                 self.words[bank].eq(Mux((has_word & is_row).any(), self.bank_words[bank], 0)),
             ]
 
@@ -270,7 +271,7 @@ class PayloadReader(wiring.Component):
         ahead = [at.rotate_left(k) for k in range(reach + 1)]
         m.d.comb += [
             result.step.eq(step),
-            result.at.eq(_select(m, passes, ahead, "at")),
+            result.at.eq(select(m, passes, ahead, "at")),
             result.free.eq(
                 Cat(
                     Cat(at[(row - k) % self.rows] & (passes > k) for k in range(reach)).any()
@@ -280,7 +281,7 @@ class PayloadReader(wiring.Component):
         ]
         is_ours, is_over = ~is_past, is_past
         for k, seen in enumerate(result.seen):
-            row = _select(m, passes, window[k : k + reach + 1], f"ahead{k}")
+            row = select(m, passes, window[k : k + reach + 1], f"ahead{k}")
             m.d.comb += [
                 seen.eq(row),
                 seen.is_there.eq(row.is_there & is_ours),
@@ -290,7 +291,7 @@ class PayloadReader(wiring.Component):
             is_ours = seen.is_there & ~row.info.last
         rows = [_index(at.rotate_left(k)) for k in range(2 * reach)]
         for k, index in enumerate(result.indices):
-            m.d.comb += index.eq(_select(m, passes, rows[k : k + reach + 1], f"index{k}"))
+            m.d.comb += index.eq(select(m, passes, rows[k : k + reach + 1], f"index{k}"))
         return result
 
     def _window(self, m, at, freed, length):
@@ -334,13 +335,3 @@ def _index(is_row):
         Cat(is_row[row] for row in range(len(is_row)) if row >> bit & 1).any()
         for bit in range(bits)
     )
-
-
-def _select(m, number, rows, name):
-    """``rows[number]``."""
-    chosen = Signal.like(rows[0], name=name)
-    m.d.comb += chosen.eq(rows[0])
-    for k, row in enumerate(rows[1:], 1):
-        with m.If(number == k):
-            m.d.comb += chosen.eq(row)
-    return chosen

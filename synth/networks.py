@@ -10,6 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.butterfly import Compactor, levels_of, routes
+from cdma.hdl.signals import registered
 
 
 class Network(wiring.Component):
@@ -113,8 +114,8 @@ class ShiftRotate(Network):
             words, moves = moved, left
         offset = self.offset
         if self.is_pipelined:
-            words = [_registered(m, word, f"collapsed_{i}") for i, word in enumerate(words)]
-            offset = _registered(m, offset, "offset_after")
+            words = [registered(m, word, f"collapsed_{i}") for i, word in enumerate(words)]
+            offset = registered(m, offset, "offset_after")
         for level in range(self.levels):
             words = [
                 Mux(offset[level], words[(lane - (1 << level)) % self.lanes], words[lane])
@@ -237,9 +238,3 @@ def _named(m: Module, value, name: str) -> Signal:
     signal = Signal(len(value), name=name)
     m.d.comb += signal.eq(value)
     return signal
-
-
-def _registered(m: Module, value, name: str) -> Signal:
-    register = Signal(len(value), name=name, reset_less=True)
-    m.d.sync += register.eq(value)
-    return register
