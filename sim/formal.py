@@ -207,7 +207,7 @@ def _script(text):
         if path.endswith("$"):
             wire = _numbered(text, path, probe)
         lines.append(f"delete t:probe:{path}")
-        lines.append(f"connect -set \\bench.{probe} \\bench.{wire}")
+        lines.append(f"connect -nomap -nounset -set \\bench.{probe} \\bench.{wire}")
     return _SCRIPT.format(
         probes="\n".join(["cd top", *dict.fromkeys(lines), "cd .."]),
         number="\n".join(f"rename -enumerate -pattern {kind}% t:${kind}" for kind in _CELLS),

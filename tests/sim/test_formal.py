@@ -202,6 +202,22 @@ def test_a_probe_sees_inside(prove):
         prove(Probed("dut.other"), by_induction=False)
 
 
+def test_what_stands_under_a_probe_counts_when_it_is_set(prove):
+    class Flagged(Elaboratable):
+        def elaborate(self, platform):
+            m, dut = Module(), Module()
+            flag, count = Signal(name="flag"), Signal(BITS)
+            dut.d.comb += flag.eq(count == 5)
+            dut.d.sync += count.eq(count + 1)
+            m.submodules.dut = dut
+            with m.If(formal.probe(m, "dut.flag", 1)):
+                m.d.comb += [Assert(formal.probe(m, "dut.count", BITS) == 5), Cover(1)]
+            return m
+
+    verdict = prove(Flagged(), by_induction=True)
+    assert (verdict.outcome, verdict.cycle) == ("proven", 6)
+
+
 def test_the_trace_shows_how(prove):
     verdict = prove(Counting(breaks_at_5), by_induction=False)
     names, values, time = {}, {}, 0
