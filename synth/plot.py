@@ -110,9 +110,9 @@ def _panel(axes, column: Column, records: Sequence[Mapping], peers: Sequence[Map
     lanes = sorted({each["lanes"] for each in (*records, *peers)})
     if column.path in AREAS:
         # Through the middle of the picture, to compare slopes with.
-        low, high = axes.get_ylim()
+        values = [value for points in lines.values() for _, value in points]
         bounds = [n * math.log2(n) for n in lanes if n > 1]
-        scale = math.sqrt(low * high / bounds[0] / bounds[-1])
+        scale = math.sqrt(min(values) * max(values) / bounds[0] / bounds[-1])
         bound = [scale * value for value in bounds]
         grown = [n for n in lanes if n > 1]
         axes.plot(grown, bound, color="0.5", linewidth=1, label="lanes x log2(lanes)")

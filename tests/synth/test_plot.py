@@ -48,6 +48,12 @@ def test_areas_stand_against_what_they_may_grow_with():
     assert ">axispacker 8x32</text>" not in text
 
 
+def test_areas_may_lie_far_apart():
+    figures = ecp5_figures(4, {"lut4": 90_000}, [100.0])
+    text = plot.render([*RECORDS, record("compressor", "64x32", 64, 32, figures, None)], "svg")
+    assert b">lanes x log2(lanes)</text>" in text
+
+
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_the_same_bytes_each_time(kind):
     assert plot.render(RECORDS, kind) == plot.render(RECORDS, kind)
