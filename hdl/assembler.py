@@ -118,8 +118,7 @@ class Assembler(wiring.Component):
 
         # Which places a beat's words go to is found a cycle before they come.
         place = self.place
-        held_last = Signal(reset_less=True)
-        held_lane = Signal.like(place.lane, reset_less=True)
+        held = Signal(Place(config), reset_less=True)
         mask = Signal.like(self.mask, reset_less=True)
         held_keep = Signal(lanes, reset_less=True)  # of the row in which it ends
         at = Signal(depth, init=1)  # the row that is being filled, one-hot
@@ -137,10 +136,8 @@ class Assembler(wiring.Component):
         first = Signal(range(lanes + mask_words))  # where the first word of data lands
         m.d.comb += first.eq(place.lane + Mux(place.has_mask, mask_words, 0))
         with m.If(self.enable):
+            m.d.sync += [held.eq(place), mask.eq(self.mask)]
             m.d.sync += [
-                mask.eq(self.mask),
-                held_last.eq(place.last),
-                held_lane.eq(place.lane),
                 held_at.eq(at),
                 held_rows.eq(Cat(offered_rows == k for k in range(reach + 2))),
                 held_fits.eq(offered_fits),
@@ -179,7 +176,7 @@ class Assembler(wiring.Component):
                     ]
             with m.If(self.valid):
                 m.d.sync += at.eq(
-                    select(m, place.rows, [at.rotate_left(k) for k in range(reach + 2)], "next_at")
+                    select(m, place.rows, [at.rotate_left(k) for k in range(reach + 2)])
                 )
 
         # Let them land.
@@ -194,7 +191,7 @@ class Assembler(wiring.Component):
         for row in range(depth):
             further = [held_at[(row - k) % depth] for k in range(reach + 1)]
             for bank in range(lanes):
-                mask_word = self._mask_word(mask, held_lane, further, bank)
+                mask_word = self._mask_word(mask, held.lane, further, bank)
                 word = self.bank_words[bank]
                 with m.If(self.enable & loads[row][bank]):
                     m.d.sync += rows[row][bank].eq(
@@ -203,7 +200,7 @@ class Assembler(wiring.Component):
                     )
             with m.If(self.enable & completes[row]):
                 m.d.comb += [
-                    next_tags[row].last.eq(ends[row] & held_last),
+                    next_tags[row].last.eq(ends[row] & held.last),
                     next_tags[row].keep.eq(held_keep | (~ends[row]).replicate(lanes)),
                     next_tags[row].kept.eq(Mux(ends[row], kept, 0)),
                 ]
@@ -218,7 +215,7 @@ class Assembler(wiring.Component):
         leaves = Signal()
         m.d.comb += [
             self.o.valid.eq(~complete[0]),
-            self.o.payload.row.words.eq(select(m, head, rows, "first_words")),
+            self.o.payload.row.words.eq(select(m, head, rows)),
             self.o.payload.row.last.eq(tag.last),
             self.o.payload.row.keep.eq(tag.keep),
             self.o.payload.kept.eq(tag.kept),
@@ -226,11 +223,7 @@ class Assembler(wiring.Component):
             next_head.eq(Mux(head == depth - 1, 0, head + 1)),
         ]
         m.d.sync += tag.eq(
-            Mux(
-                leaves,
-                select(m, next_head, next_tags, "second_tag"),
-                select(m, head, next_tags, "first_tag"),
-            )
+            Mux(leaves, select(m, next_head, next_tags), select(m, head, next_tags))
         )
         with m.If(leaves):
             m.d.sync += head.eq(next_head)

@@ -10,7 +10,7 @@ def registered(m: Module, value, name: str, *, is_reset: bool = False) -> Signal
     return register
 
 
-def select(m: Module, number: Value, values: list, name: str) -> Signal:
+def select(m: Module, number: Value, values: list, name: str | None = None) -> Signal:
     """``values[number]``; the first of them for a number that is too large."""
     chosen = Signal.like(values[0], name=name)
     m.d.comb += chosen.eq(values[0])
