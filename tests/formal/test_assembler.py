@@ -175,9 +175,9 @@ class Assembles(Elaboratable):
         with m.If(is_held):
             is_whole = ~held.last | held.is_full
             keep = Cat(is_whole | (held.end % lanes > lane) for lane in range(lanes))
+            place = inside("held", Place(self.config))
             m.d.comb += [
-                Assert(inside("held_last", 1) == held.last),
-                Assert(inside("held_lane", len(held.lane)) == held.lane),
+                Assert((place.last == held.last) & (place.lane == held.lane)),
                 Assert(inside("held_at", depth) == 1 << begins),
                 Assert(inside("held_keep", lanes) == keep),
                 Assert(inside("mask", len(self.mask)) == self.mask),
