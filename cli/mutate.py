@@ -52,9 +52,9 @@ def add_parser(subparsers) -> None:
     add_units_option(parser)
     parser.add_argument(
         "--config",
-        default="8x16",
+        default="4x8b16",
         metavar="NAME",
-        help="lanes x word bits, such as 8x32 (default: 8x16)",
+        help="lanes x word bits, such as 8x32 (default: 4x8b16)",
     )
     parser.add_argument(
         "--count", type=int, default=1000, metavar="N", help="mutants of each unit (default: 1000)"

@@ -1,53 +1,38 @@
-"""Mutation testing: whether the regression's stimulus tells a unit from its mutants.
+"""Mutation testing: whether the regression tells a unit from its mutants.
 
 All mutants of a unit are in one compiled model (:mod:`cdma.synth.mutants`). Each is played the
 trials of :mod:`cdma.sim.mutate_trials` until something is not as it should be: a rule of the
-stream, a byte, a status, a number of beats or of cycles. A mutant that hangs is found by the
-model's patience. Most die in the first trials; the others go on in a model of their own, which is
-faster. Some are no faults at all: nobody at the ports can tell them from the unit, which
-:mod:`cdma.sim.mutate_proof` proves, cheap proofs first.
+stream, a byte, a status, a number of beats, the cycles that are on record. A mutant that hangs is
+found by the model's patience. Most die in the first trials; the others go on in a model of their
+own, which is faster, and are played packets whose counters are moved on
+(:mod:`cdma.sim.long_packets`). Some are no faults at all: nobody at the ports can tell them from
+the unit, which :mod:`cdma.sim.mutate_proof` proves, cheap proofs first.
+
+What became of a mutant is kept by the text of the unit and of this package's sources, so that a run
+goes on where it was ended.
 """
 
+import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
-
+from cdma.files import write_text
 from cdma.hdl.config import Config
-from cdma.sim import model_job, mutate_proof
-from cdma.sim.model_unit import ModelUnit, Played
+from cdma.sim import mutate_proof
+from cdma.sim.long_packets import LongPackets
+from cdma.sim.model_unit import ModelUnit
+from cdma.sim.mutate_player import KILLED, OPEN, Fate, Player
 from cdma.sim.mutate_proof import EQUIVALENT
-from cdma.sim.mutate_trials import Trial, first_trials, long_trials, trials
-from cdma.sim.result import Scenario
-from cdma.sim.tools import SimulationError, cache_folder
-from cdma.sim.units import BENCHES
+from cdma.sim.mutate_trials import first_trials, late_trials, trials
+from cdma.sim.tools import SimulationError, cache_folder, digest
 from cdma.synth import mutants
-from cdma.synth.mutants import Mutant
 
-KILLED, OPEN = "killed", "open"
-#: Bound on a search that is thorough.
-PROOF_SECONDS = 15
-
-
-@dataclass(frozen=True)
-class Fate:
-    """What became of a mutant.
-
-    Members
-    -------
-    mutant : the fault
-    verdict : ``killed``; ``equivalent``, proven; or ``open``
-    trial : name of the trial that killed it
-    reason : what was wrong; of an open one what is known of it
-    """
-
-    mutant: Mutant
-    verdict: str
-    trial: str = ""
-    reason: str = ""
+#: Bounds on a search in ABC, by steps and side by side.
+STEP_SECONDS, PROOF_SECONDS = 15, 10
 
 
 @dataclass(frozen=True)
@@ -107,124 +92,122 @@ def mutate(
         When the unit without a fault fails a trial.
     """
     start = time.monotonic()
-    progress = progress or (lambda text: None)
-    scratch = cache_folder(cache)
-    progress("drawing mutants")
-    drawn = mutants.draw(unit, config, count, seed, scratch)
-    mutated = mutants.weave(drawn, drawn.mutants, scratch)
-    fates = {mutant: Fate(mutant, OPEN) for mutant in drawn.mutants}
+    run = _Run(unit, config, seed, jobs, cache_folder(cache), progress or (lambda text: None))
+    run.draw(count)
+    run.play("first trials", first_trials)
+    if run.left():
+        run.look("same graphs", lambda judge: judge.same_graph)
+        run.play("trials", trials)
+        run.move_counters()
+        run.look("same steps", lambda judge: lambda mutant: judge.same_steps(mutant, STEP_SECONDS))
+        run.play("late trials", late_trials)
+        run.look("same runs", lambda judge: lambda mutant: judge.same_runs(mutant, PROOF_SECONDS))
+    return Outcome(unit, config, list(run.fates.values()), time.monotonic() - start)
 
-    def step(name, decide):
-        """Ask what becomes of those that are still open."""
-        left = [mutant for mutant, fate in fates.items() if fate.verdict == OPEN]
-        told = time.monotonic()
-        with ThreadPoolExecutor(jobs) as pool:
-            for index, fate in enumerate(pool.map(decide, left), 1):
-                fates[fate.mutant] = fate
-                if index == len(left) or time.monotonic() - told > 1:
+
+class _Run:
+    """The stages of a run: each decides about the mutants that are still open."""
+
+    def __init__(self, unit, config, seed, jobs, cache, progress):
+        self.unit, self.config, self.seed, self.jobs = unit, config, seed, jobs
+        self.cache, self.progress = cache, progress
+        self._woven, self._judge = {}, None
+
+    def draw(self, count):
+        self.progress("drawing mutants")
+        self._drawn = mutants.draw(self.unit, self.config, count, self.seed, self.cache)
+        self.fates = {mutant: Fate(mutant, OPEN) for mutant in self._drawn.mutants}
+
+    def left(self):
+        return [mutant for mutant, fate in self.fates.items() if fate.verdict == OPEN]
+
+    def play(self, name, make_trials):
+        def prepare():
+            verilog = self._weave().verilog
+            model = ModelUnit(
+                self.unit, self.config, verilog, self.cache, self.progress, has_mutants=True
+            )
+            return Player(model, make_trials(self.unit, self.config, self.seed)).fate
+
+        self._decide(name, prepare)
+
+    def move_counters(self):
+        def prepare():
+            graph = self._judging().graph
+            packets = {"moved counters": {}}
+            if self.unit == "decompressor":
+                packets["moved counters, packet cut"] = {"is_cut": True}
+            plays = {
+                name: LongPackets(self.unit, self.config, graph, self.seed, **options)
+                for name, options in packets.items()
+            }
+            for name, played in plays.items():
+                problem = played.fault()
+                if problem:
+                    raise SimulationError(f"{name}: the unit without a fault: {problem}")
+
+            def fate(mutant):
+                for name, played in plays.items():
+                    reason = played.fault(mutant.number)
+                    if reason:
+                        return Fate(mutant, KILLED, name, reason)
+                return Fate(mutant, OPEN)
+
+            return fate
+
+        self._decide("moved counters", prepare)
+
+    def look(self, name, proof):
+        def prepare():
+            decide = proof(self._judging())
+
+            def fate(mutant):
+                known = decide(mutant)
+                verdict = EQUIVALENT if known == EQUIVALENT else OPEN
+                return Fate(mutant, verdict, reason="" if verdict == EQUIVALENT else known)
+
+            return fate
+
+        self._decide(name, prepare)
+
+    def _weave(self):
+        """All mutants while most are open, then those that the first trials left."""
+        is_first = len(self.left()) == len(self.fates)
+        if is_first not in self._woven:
+            self._woven[is_first] = mutants.weave(self._drawn, self.left(), self.cache)
+        return self._woven[is_first]
+
+    def _judging(self):
+        if self._judge is None:
+            self._judge = mutate_proof.Judge(self._weave(), self.cache)
+        return self._judge
+
+    def _decide(self, name, prepare):
+        """Ask what becomes of those that are still open, unless that is kept."""
+        left = self.left()
+        file = self.cache / f"{digest(name, self._drawn.rtlil, self.seed, _sources())}.fates.json"
+        kept = json.loads(file.read_text()) if file.is_file() else {}
+        for mutant in left:
+            if mutant.command in kept:
+                self.fates[mutant] = Fate(mutant, *kept[mutant.command])
+        missing = [mutant for mutant in left if mutant.command not in kept]
+        if not missing:
+            return
+        fate_of, told = prepare(), time.monotonic()
+        with ThreadPoolExecutor(self.jobs) as pool:
+            for index, fate in enumerate(pool.map(fate_of, missing), 1):
+                self.fates[fate.mutant] = fate
+                kept[fate.mutant.command] = [fate.verdict, fate.trial, fate.reason]
+                if index == len(missing) or time.monotonic() - told > 2:
                     told = time.monotonic()
-                    gone = sum(fates[mutant].verdict != OPEN for mutant in left)
-                    progress(f"{name}: {index:,} of {len(left):,} mutants, {index - gone:,} left")
-
-    def play(name, mutated, trials):
-        model = ModelUnit(unit, config, mutated.verilog, cache, progress, has_mutants=True)
-        step(name, Player(model, trials).fate)
-
-    def prove(name, proof):
-        def fate(mutant):
-            known = proof(mutant)
-            verdict = EQUIVALENT if known == EQUIVALENT else OPEN
-            return Fate(mutant, verdict, reason="" if verdict == EQUIVALENT else known)
-
-        step(name, fate)
-
-    def left():
-        return [mutant for mutant, fate in fates.items() if fate.verdict == OPEN]
-
-    play("first trials", mutated, first_trials(unit, config, seed))
-    judge = mutate_proof.Judge(mutated, scratch)
-    prove("same graphs", lambda mutant: EQUIVALENT if judge.same_graph(mutant) else "undecided")
-    if left():
-        fewer = mutants.weave(drawn, left(), scratch)
-        play("trials", fewer, trials(unit, config, seed))
-        batches = judge.batches(left())
-        with ThreadPoolExecutor(jobs) as pool:
-            for index, equal in enumerate(pool.map(judge.same_registers, batches), 1):
-                fates |= {mutant: Fate(mutant, EQUIVALENT) for mutant in equal}
-                progress(f"same registers: {index} of {len(batches)} batches, {len(left())} left")
-        play("long trials", fewer, long_trials(unit, config, seed))
-        prove("proofs", lambda mutant: judge.search(mutant, PROOF_SECONDS))
-    return Outcome(unit, config, list(fates.values()), time.monotonic() - start)
+                    write_text(file, json.dumps(kept))
+                    gone = sum(self.fates[mutant].verdict != OPEN for mutant in missing)
+                    self.progress(
+                        f"{name}: {index:,} of {len(missing):,} mutants, {index - gone:,} left"
+                    )
 
 
-class Player:
-    """Plays trials on a unit and its mutants.
-
-    Parameters
-    ----------
-    model : ModelUnit
-        The unit with its mutants.
-    trials : iterable of Trial
-
-    Raises
-    ------
-    SimulationError
-        When the unit without a fault fails a trial.
-    """
-
-    def __init__(self, model: ModelUnit, trials: Iterable[Trial]):
-        self._trials = [_Prepared(model, trial) for trial in trials]
-
-    def fate(self, mutant: Mutant) -> Fate:
-        """Play until the mutant fails a trial, or to the last."""
-        for trial in self._trials:
-            reason = trial.fault(mutant.number)
-            if reason:
-                return Fate(mutant, KILLED, trial.name, reason)
-        return Fate(mutant, OPEN)
-
-
-class _Prepared:
-    """A trial, and what the unit without a fault makes of it."""
-
-    def __init__(self, model, trial):
-        self.name = trial.name
-        self._check = trial.check or (lambda played: "")
-        bench = BENCHES[model.unit](model.config)
-        stimulus = bench.stimulus(trial.scenario)
-        arguments = {**model_job.arguments(stimulus), "cycles": trial.cycles}
-        self._play = lambda mutant: model.play(**arguments, mutant=mutant)
-        self._expected = played = self._play(0)
-        problem = played.failure or self._check(played)
-        self._most_cycles = None
-        if trial.cycles is None:
-            result = bench.result(trial.scenario, model_job.report(stimulus, played))
-            problem = problem or result.problem
-            self._most_cycles = result.bound
-        if trial.lost is not None:
-            undisturbed = bench.stimulus(Scenario(trial.scenario.packets))
-            calm = model.play(**model_job.arguments(undisturbed))
-            self._most_cycles = _cycles(calm) + trial.lost
-        if problem:
-            raise SimulationError(f"{trial.name}: the unit without a fault: {problem}")
-
-    def fault(self, mutant: int) -> str:
-        """What is wrong with a mutant, or nothing."""
-        played = self._play(mutant)
-        if played.failure:
-            return played.failure
-        for prefix, want in self._expected.ports.items():
-            got = played.ports[prefix]
-            for what in ("end", "beats"):
-                if not np.array_equal(got.packets[what], want.packets[what]):
-                    return f"{prefix}: packets of other {what}"
-            if not np.array_equal(got.data, want.data):
-                return f"{prefix}: other bytes"
-        if self._most_cycles is not None and _cycles(played) > self._most_cycles:
-            return f"{_cycles(played)} cycles, at most {self._most_cycles} expected"
-        return self._check(played)
-
-
-def _cycles(played: Played) -> int:
-    first, last = played.ports["s_axis"].packets[0], played.ports["m_axis"].packets[-1]
-    return int(last["last_cycle"] - first["first_cycle"]) + 1
+def _sources():
+    """What decides about mutants: the whole of this folder."""
+    files = sorted(Path(__file__).parent.glob("*"))
+    return [file.read_text() for file in files if file.suffix in (".py", ".cpp", ".h")]

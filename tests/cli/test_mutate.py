@@ -44,7 +44,7 @@ def test_report(report, tmp_path):
     assert json.loads(saved.read_text()) == found
     compressor, decompressor = found
     assert (compressor["unit"], decompressor["unit"]) == ("compressor", "decompressor")
-    assert compressor["config"] == Config.of(8, 16).name
+    assert compressor["config"] == Config.of(4, 8, 16).name
     counts = [compressor[key] for key in ("seed", "mutants", "killed", "equivalent", "open")]
     assert counts == [3, 100, 98, 1, 1]
     assert compressor["score"] == 98 / 99

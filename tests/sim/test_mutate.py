@@ -1,12 +1,12 @@
 """Mutants die of what the regression looks at; what is left is proven or named."""
 
 import re
-from itertools import islice
+from itertools import count, islice
 
 import pytest
 
 from cdma.hdl.config import Config
-from cdma.sim import SimulationError, mutate, mutate_trials
+from cdma.sim import SimulationError, mutate, mutate_player, mutate_trials
 from cdma.sim.model_unit import ModelUnit
 from cdma.sim.mutate import EQUIVALENT, KILLED, OPEN, Fate, Outcome, Player
 from cdma.sim.mutate_trials import Trial, first_trials, trials
@@ -51,7 +51,7 @@ def test_a_trial_that_the_unit_fails_is_refused(model):
         Player(model, [Trial("odd", scenario, check=lambda played: "too even")])
 
 
-def test_each_limit_of_a_trial_kills(mutated, model):
+def test_each_limit_of_a_trial_kills(mutated, model, monkeypatch):
     """A trial that demands the impossible of a mutant that does what the unit does."""
     alive = Player(model, islice(first_trials("compressor", SMALL), 3))
     same = next(mutant for mutant in mutated.mutants if alive.fate(mutant).verdict == OPEN)
@@ -62,11 +62,18 @@ def test_each_limit_of_a_trial_kills(mutated, model):
         seen.append(played)
         return "seen before" if len(seen) > 1 else ""
 
+    slower = Trial("slower", Scenario(packets), is_timed=True)
     once = Trial("once", Scenario(packets), check=second_time)
     early = Trial("early", Scenario(packets, {"source": "paused:90,4"}), lost=20)
     assert Player(model, [once]).fate(same) == Fate(same, KILLED, "once", "seen before")
     fate = Player(model, [early]).fate(same)
     assert re.fullmatch(r"\d+ cycles, at most \d+ expected", fate.reason)
+    player = Player(model, [slower])
+    monkeypatch.setattr(mutate_player, "cycles_of", lambda played: len(seen))
+    assert player.fate(same).verdict == OPEN
+    counts = count()
+    monkeypatch.setattr(mutate_player, "cycles_of", lambda played: next(counts))
+    assert player.fate(same).reason == "other cycles than are on record"
 
 
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
@@ -98,12 +105,18 @@ def test_score_leaves_out_what_is_no_fault(mutated):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
-def test_a_sample_of_mutants(unit, monkeypatch):
-    monkeypatch.setattr(mutate_trials, "LONG_WORDS", 1 << 20)
+def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
+    monkeypatch.setattr(mutate_trials, "LATE_BATCHES", 16)
     told = []
-    outcome = mutate.mutate(unit, Config.of(8, 16), 100, seed=5, progress=told.append)
+    arguments = (unit, Config.of(4, 8, 16), 100)
+    outcome = mutate.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
     assert len(outcome.fates) == 100
     assert outcome.score >= 0.9, [fate for fate in outcome.fates if fate.verdict == OPEN]
     assert all(fate.reason for fate in outcome.of(OPEN))
     assert told[0] == "drawing mutants"
     assert any("same graphs: " in text for text in told)
+    # What became of them is kept.
+    told.clear()
+    again = mutate.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
+    assert again.fates == outcome.fates
+    assert told == ["drawing mutants"]

@@ -1,0 +1,49 @@
+"""In which cycles a unit does what it does: on record, so that a change that costs cycles shows.
+
+``docs/measurements/cycles.json`` has, for each scenario that is timed, the sum of the cycles in
+which packets were through, over all packets and ports. ``python -m cdma.sim.cycles FILE`` writes it
+anew, where cycles are meant to be others.
+"""
+
+import itertools
+import json
+import sys
+
+from cdma.files import write_text
+from cdma.hdl.config import Config
+from cdma.sim import model_job
+from cdma.sim.model_unit import ModelUnit, Played
+from cdma.sim.mutate_trials import first_trials, trials
+from cdma.sim.simulate import unit_verilog
+from cdma.sim.units import BENCHES
+
+#: The size that mutants are made of, and the documents' size.
+CONFIGS = (Config.of(4, 8, 16), Config.of(8, 32))
+UNITS = ("compressor", "decompressor")
+
+
+def cycles_of(played: Played) -> int:
+    """Sum of the cycles in which each packet's last beat crossed each port."""
+    return sum(int(port.packets["last_cycle"].sum()) for port in played.ports.values())
+
+
+def measure(unit: str, config: Config) -> dict[str, int]:
+    """Cycles of each timed scenario, by its name.
+
+    Raises
+    ------
+    UserError, SimulationError
+        As :class:`cdma.sim.model_unit.ModelUnit`.
+    """
+    model = ModelUnit(unit, config, unit_verilog(unit, config))
+    bench = BENCHES[unit](config)
+    return {
+        trial.name: cycles_of(model.play(**model_job.arguments(bench.stimulus(trial.scenario))))
+        for trial in itertools.chain(first_trials(unit, config), trials(unit, config))
+        if trial.is_timed
+    }
+
+
+if __name__ == "__main__":
+    record = {config.name: {unit: measure(unit, config) for unit in UNITS} for config in CONFIGS}
+    write_text(sys.argv[1], f"{json.dumps(record, indent=2)}\n")
