@@ -222,9 +222,7 @@ class Assembler(wiring.Component):
             leaves.eq(self.o.valid & self.o.ready),
             next_head.eq(Mux(head == depth - 1, 0, head + 1)),
         ]
-        m.d.sync += tag.eq(
-            Mux(leaves, select(m, next_head, next_tags), select(m, head, next_tags))
-        )
+        m.d.sync += tag.eq(Mux(leaves, select(m, next_head, next_tags), select(m, head, next_tags)))
         with m.If(leaves):
             m.d.sync += head.eq(next_head)
 

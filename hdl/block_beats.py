@@ -1,6 +1,6 @@
 """From blocks to beats."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -9,14 +9,15 @@ from cdma.hdl.butterfly import routes
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import Block
 from cdma.hdl.prefix import PrefixSum, add
+from cdma.hdl.queue import Queue
 from cdma.hdl.reader import BeatTags, Counted
 
 
 class BlockBeats(wiring.Component):
     """The beats of each block, one after the other, with their words counted and placed.
 
-    Throughput one beat a cycle, also from block to block; latency one cycle and that of the prefix
-    sum.
+    Throughput one beat a cycle, also from block to block; latency :meth:`latency` cycles.
+    ``i.ready`` and ``o`` come from registers.
 
     Parameters
     ----------
@@ -26,6 +27,7 @@ class BlockBeats(wiring.Component):
     Members
     -------
     i : In stream of :class:`~cdma.hdl.fetch.Block`
+    next_ready : Out, ``i.ready`` of the next cycle
     o : Out stream of :class:`~cdma.hdl.reader.Counted`
     mask : Out, in the cycle after a block came in: its mask
     """
@@ -36,93 +38,130 @@ class BlockBeats(wiring.Component):
             {
                 "i": In(stream.Signature(Block(config))),
                 "o": Out(stream.Signature(Counted(config))),
+                "next_ready": Out(1),
                 "mask": Out(config.format.block_words),
             }
         )
 
+    @staticmethod
+    def latency(config: Config) -> int:
+        """Cycles from a block to its first beat: taking it in, the counts, the place."""
+        return 3 + PrefixSum.latency(config.lanes)
+
     def elaborate(self, platform):
         m = Module()
         lanes = self.config.lanes
+        m.submodules.prefix = prefix = PrefixSum(lanes)
+        m.submodules.queue = queue = Queue(Counted(self.config), 2)
+        wiring.connect(m, queue.o, wiring.flipped(self.o))
+
+        # A beat at a time.
         block = Signal(Block(self.config), reset_less=True)
-        valid, has_mask = Signal(), Signal()
-        kept_part = Signal(lanes, reset_less=True)  # the beat's part, within the data
-        is_final = Signal(reset_less=True)  # the block ends with the beat
-        step = Signal()
+        has_mask = Signal(reset_less=True)
+        keep = Signal(lanes, reset_less=True)  # the beat's words within the data
+        is_final = Signal()  # the block ends with the beat
+        valid, step, ready = Signal(), Signal(), Signal(init=1)
+        next_valid, next_final = Signal.like(valid), Signal.like(is_final)
         m.d.comb += [
             self.mask.eq(block.mask),
-            self.i.ready.eq(~valid | (step & is_final)),
+            self.i.ready.eq(ready),
+            next_valid.eq(valid),
+            next_final.eq(is_final),
         ]
+        m.d.sync += [valid.eq(next_valid), is_final.eq(next_final)]
 
-        def kept(block, start, is_final):
-            data_words = Mux(block.last & is_final, thermometer(block.words, lanes), ~0)
-            is_whole = (~block.truncated).replicate(lanes)
-            return block.mask[start : start + lanes] & data_words & is_whole
+        def within(block, is_final):
+            return Mux(block.last & is_final, thermometer(block.words, lanes), ~0)
 
-        with m.If(self.i.ready):
+        with m.If(ready):
+            m.d.comb += [next_valid.eq(self.i.valid), next_final.eq(self.i.payload.beats == 0)]
             m.d.sync += [
-                valid.eq(self.i.valid),
                 block.eq(self.i.payload),
                 has_mask.eq(~self.i.payload.void),
-                is_final.eq(self.i.payload.beats == 0),
-                kept_part.eq(kept(self.i.payload, 0, self.i.payload.beats == 0)),
+                keep.eq(within(self.i.payload, self.i.payload.beats == 0)),
             ]
         with m.Elif(step):
+            m.d.comb += next_final.eq(block.beats == 1)
             m.d.sync += [
                 block.mask.eq(block.mask >> lanes),
                 block.beats.eq(block.beats - 1),
                 has_mask.eq(0),
-                is_final.eq(block.beats == 1),
-                kept_part.eq(kept(block, lanes, block.beats == 1)),
+                keep.eq(within(block, block.beats == 1)),
             ]
 
+        # Count its words.
         part = block.mask[:lanes]
-        m.submodules.prefix = prefix = PrefixSum(lanes)
+        kept = part & keep & (~block.truncated).replicate(lanes)
         beat = Signal(data.StructLayout({"mask": lanes, "tags": BeatTags(self.config)}))
         tags = beat.tags
         m.d.comb += [
-            prefix.mask.eq(kept_part),
+            prefix.mask.eq(kept),
             prefix.enable.eq(step),
-            beat.mask.eq(kept_part),
+            beat.mask.eq(kept),
             tags.words.eq(block.words),
             tags.first.eq(has_mask),
             tags.last.eq(block.last & is_final),
             tags.truncated.eq(block.truncated),
             tags.past_end.eq(
                 tags.last
-                & ((part != kept_part) | block.mask[lanes:].any())
+                & ((part & ~keep).any() | block.mask[lanes:].any())
                 & ~block.truncated
                 & ~block.void
             ),
         ]
-        if prefix.latency(lanes):
-            counting, counting_valid = Signal.like(beat, reset_less=True), Signal()
-            m.d.comb += step.eq(~counting_valid | self.o.ready)
-            with m.If(step):
-                m.d.sync += [counting.eq(beat), counting_valid.eq(valid)]
-            beat, valid = counting, counting_valid
-        else:
-            m.d.comb += step.eq(self.o.ready)
+        # Each register takes over what is before it when it is empty or emptied.
+        stages = 1 + prefix.latency(lanes)
+        are_valid, next_are_valid = Signal(stages), Signal(stages)
+        steps = Signal(stages)
+        before = Cat(valid, are_valid)
+        for stage in range(stages):
+            is_free = steps[stage + 1] if stage + 1 < stages else queue.i.ready
+            m.d.comb += [
+                steps[stage].eq(~are_valid[stage] | is_free),
+                next_are_valid[stage].eq(Mux(steps[stage], before[stage], are_valid[stage])),
+            ]
+            held = Signal.like(beat, name=f"beat{stage}", reset_less=True)
+            with m.If(steps[stage]):
+                m.d.sync += held.eq(beat)
+            beat = held
+        ranks = Signal.like(prefix.ranks, reset_less=True)
+        total = Signal.like(prefix.total, reset_less=True)
+        with m.If(steps[-1]):
+            m.d.sync += [ranks.eq(prefix.ranks), total.eq(prefix.total)]
+        m.d.sync += are_valid.eq(next_are_valid)
+        m.d.comb += step.eq(steps[0])
+
+        # Whether a block can be taken in is known a cycle before.
+        next_step = (self.o.valid & self.o.ready) | ~(
+            queue.valid[1] | (queue.valid[0] & queue.i.valid)
+        )
+        for next_is_valid in reversed(next_are_valid):
+            next_step = ~next_is_valid | next_step
+        m.d.comb += self.next_ready.eq(~next_valid | (next_final & next_step))
+        m.d.sync += ready.eq(self.next_ready)
 
         # Where its words stand, if all went well: behind those before it and their block's mask.
         mask_words = self.config.format.mask_words
         lane_bits = lanes.bit_length() - 1
-        counted = self.o.payload
+        placed = queue.i.payload
         lane = Signal(lane_bits)  # behind the words before it
         start = Signal(range(lanes + mask_words))
         m.d.comb += [
             start.eq(Mux(beat.tags.first, add(m, lane, Const(mask_words)), lane)),
-            self.o.valid.eq(valid),
-            counted.mask.eq(beat.mask),
-            counted.routes.eq(routes(m, prefix.ranks, start[:lane_bits])),
-            counted.start.eq(start),
-            counted.behind.eq(add(m, start, prefix.total)),
-            counted.total.eq(prefix.total),
-            counted.needs[0].eq(prefix.total == 0),
-            counted.tags.eq(beat.tags),
+            queue.i.valid.eq(are_valid[-1]),
+            placed.mask.eq(beat.mask),
+            placed.routes.eq(routes(m, ranks, start[:lane_bits])),
+            placed.behind.eq(add(m, start, total)),
+            placed.total.eq(total),
+            placed.needs[0].eq(total == 0),
+            placed.tags.eq(beat.tags),
         ]
-        for row, needs in enumerate(counted.needs[1:]):
-            ends_here = (counted.behind > row * lanes) & (counted.behind <= (row + 1) * lanes)
-            m.d.comb += needs.eq((prefix.total != 0) & ends_here)
-        with m.If(valid & self.o.ready):
-            m.d.sync += lane.eq(Mux(beat.tags.last, 0, counted.behind[:lane_bits]))
+        for bank, row in enumerate(placed.rows):
+            # Words from the lane on stand in one row, those below it in the next.
+            m.d.comb += row.eq((start >> lane_bits) + (start[:lane_bits] > bank))
+        for row, needs in enumerate(placed.needs[1:]):
+            ends_here = (placed.behind > row * lanes) & (placed.behind <= (row + 1) * lanes)
+            m.d.comb += needs.eq((total != 0) & ends_here)
+        with m.If(queue.i.valid & queue.i.ready):
+            m.d.sync += lane.eq(Mux(beat.tags.last, 0, placed.behind[:lane_bits]))
         return m

@@ -108,7 +108,7 @@ class Compactor(wiring.Component):
         for level in range(levels):
             words = _switch(words, _crossing(m, starts, level), level)
             if (levels - level) % 2:
-                words, _, starts = _stage(m, f"after{level}", self.enable, words, [], starts)
+                words, starts = _stage(m, f"after{level}", self.enable, words, starts)
         m.d.comb += [self.bank_words[lane].eq(word) for lane, word in enumerate(words)]
         return m
 
@@ -117,8 +117,8 @@ class Expander(wiring.Component):
     """Bring words from cyclically consecutive banks to the marked lanes of a beat, in order.
 
     The reverse of :class:`Compactor`: the marked lane of rank ``r`` gets the word of bank
-    ``(offset + r) % lanes``, every other lane gets zero. The switches stand as they would in the
-    compactor, and the words take them in the opposite order.
+    ``(offset + r) % lanes`` if that has one, every other lane gets zero. The switches stand as they
+    would in the compactor, and the words take them in the opposite order.
 
     Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: all inputs are
     registered, at most three levels follow each register, and the last level's are combinational.
@@ -134,6 +134,7 @@ class Expander(wiring.Component):
     -------
     enable : In, the registers load
     bank_words : In, array of ``lanes`` words
+    has_word : In, the banks that have a word
     mask : In, the lanes that get a word
     routes : In, :class:`Routes`
     words : Out, array of ``lanes`` words
@@ -146,6 +147,7 @@ class Expander(wiring.Component):
             {
                 "enable": In(1),
                 "bank_words": In(data.ArrayLayout(word_bits, lanes)),
+                "has_word": In(lanes),
                 "mask": In(lanes),
                 "routes": In(Routes(lanes)),
                 "words": Out(data.ArrayLayout(word_bits, lanes)),
@@ -160,13 +162,22 @@ class Expander(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         levels = levels_of(self.lanes)
-        words, mask, starts = list(self.bank_words), list(self.mask), self.routes
+        words, mask = list(self.bank_words), self.mask
+        # Decoded before the first register, so that no switch waits for a decoder.
+        crossings = [_crossing(m, self.routes, level) for level in range(levels)]
+        # Whether there is a word goes a level ahead of it: at the end it has a word to drive.
+        has_word = _switch(self.has_word, crossings[-1], levels - 1)
         for level in reversed(range(levels)):
             if level == levels - 1 or level % 3 == 2:
-                words, mask, starts = _stage(m, f"before{level}", self.enable, words, mask, starts)
-            words = _switch(words, _crossing(m, starts, level), level)
+                controls = Cat(mask, *has_word, *map(Cat, crossings))
+                words, controls = _stage(m, f"before{level}", self.enable, words, controls)
+                parts = range(0, len(controls), self.lanes)
+                mask, has_word, *crossings = (controls[i : i + self.lanes] for i in parts)
+            words = _switch(words, crossings.pop(), level)
+            if level:
+                has_word = _switch(has_word, crossings[-1], level - 1)
         for lane, word in enumerate(words):
-            m.d.comb += self.words[lane].eq(Mux(mask[lane], word, 0))
+            m.d.comb += self.words[lane].eq(Mux(mask[lane] & has_word[lane], word, 0))
         return m
 
 
@@ -198,12 +209,11 @@ def _switch(values: list, crossing: list, level: int) -> list:
     ]
 
 
-def _stage(m: Module, name: str, enable, words: list, tags: list, starts):
-    """Registers for words, a bit per lane, and routes."""
+def _stage(m: Module, name: str, enable, words: list, starts):
+    """Registers for words and routes."""
     held = [Signal.like(word, name=f"{name}_{i}", reset_less=True) for i, word in enumerate(words)]
-    held_tags = Signal(len(tags), name=f"{name}_tags", reset_less=True)
     held_starts = Signal.like(starts, name=f"{name}_routes", reset_less=True)
     with m.If(enable):
         m.d.sync += [register.eq(word) for register, word in zip(held, words, strict=True)]
-        m.d.sync += [held_tags.eq(Cat(tags)), held_starts.eq(starts)]
-    return held, list(held_tags), held_starts
+        m.d.sync += held_starts.eq(starts)
+    return held, held_starts

@@ -10,7 +10,6 @@ from cdma.hdl.butterfly import Expander
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import MaskFetcher
 from cdma.hdl.output import PacketOutput
-from cdma.hdl.prefix import PrefixSum
 from cdma.hdl.reader import PayloadReader, Read
 from cdma.hdl.report import Report
 from cdma.hdl.ring import StreamRing
@@ -59,10 +58,10 @@ class Decompressor(wiring.Component):
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         words are in that beat; and the most by which a packet takes longer than its beats."""
-        # The ring, the mask's reads, the prefix sum, reading, the expander, the output register.
+        # The ring, the mask's reads, its beats, reading, the expander, the output register.
         arrival = 1 if MaskFetcher.is_counted(config) else 3
-        prefix = 1 + PrefixSum.latency(config.lanes)
-        return arrival + MaskFetcher.reads(config) + prefix + 1 + Expander.latency(config.lanes) + 1
+        beats = BlockBeats.latency(config)
+        return arrival + MaskFetcher.reads(config) + beats + Expander.latency(config.lanes) + 1
 
     @staticmethod
     def rows(config: Config) -> int:
@@ -94,14 +93,13 @@ class Decompressor(wiring.Component):
             ring.launch.eq(reader.launch),
             ring.passes.eq(reader.passes),
             ring.rows_b.eq(reader.bank_rows),
-            reader.bank_words.eq(ring.words_b),
         ]
 
         # A block's beats, one after the other, are counted and handed to the reader.
         m.submodules.beats = beats = BlockBeats(config)
         wiring.connect(m, fetcher.o, beats.i)
         wiring.connect(m, beats.o, reader.i)
-        m.d.comb += fetcher.mask.eq(beats.mask)
+        m.d.comb += [fetcher.next_ready.eq(beats.next_ready), fetcher.mask.eq(beats.mask)]
 
         # Bring the words to their lanes, and out.
         m.submodules.expander = expander = Expander(lanes, config.format.word_bits)
@@ -111,7 +109,8 @@ class Decompressor(wiring.Component):
         enable, leaves = Signal(), Signal()
         m.d.comb += [
             expander.enable.eq(enable),
-            expander.bank_words.eq(reader.words),
+            expander.bank_words.eq(ring.words_b),
+            expander.has_word.eq(reader.has_word),
             expander.mask.eq(reader.mask),
             expander.routes.eq(reader.routes),
             reader.enable.eq(enable),

@@ -7,11 +7,11 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.beat import DecompressorCommand
 from cdma.hdl.config import Config
 from cdma.hdl.jump import JumpTable
-from cdma.hdl.prefix import popcount, tree
+from cdma.hdl.prefix import tree
 from cdma.hdl.queue import Queue
 from cdma.hdl.remaining import Remaining
 from cdma.hdl.ring import RowInfo, add_row
-from cdma.hdl.signals import registered
+from cdma.hdl.signals import copies, registered
 
 #: From so many beats a block on, there is time to count a mask's ones in three steps.
 COUNTED_BEATS = 4
@@ -67,6 +67,7 @@ class MaskFetcher(wiring.Component):
     accept, tail, info, beat_words : In, what the ring takes in
     bank_rows : Out, which row of the ring each bank is to give
     bank_words : In, a word per bank
+    next_ready : In, ``o.ready`` of the next cycle
     mask : In, the block handed on in the cycle before
     o : Out stream of :class:`Block`
     """
@@ -84,6 +85,7 @@ class MaskFetcher(wiring.Component):
                 "beat_words": In(words),
                 "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
                 "bank_words": In(words),
+                "next_ready": In(1),
                 "mask": In(config.format.block_words),
                 "o": Out(stream.Signature(Block(config))),
             }
@@ -112,6 +114,7 @@ class MaskFetcher(wiring.Component):
         lane = Signal(lane_bits, init=first_words - 1)  # of the last word to read
         at = Signal(lanes, init=1 << first_words - 1)  # the same, one-hot
         index = Signal(range(self.rows))  # of its row in the ring
+        next_index = Signal.like(index)
         ahead = Signal(signed(number))  # rows of the packet that are there, from that one on
         end = Signal(_End(self.config, self.rows, number))
 
@@ -123,6 +126,8 @@ class MaskFetcher(wiring.Component):
         awaiting_end = Signal()  # all masks are fetched, the packet's last beat has not come
         counts = Signal()  # in the next cycle the place lacks the ones of the mask fetched last
         may_fetch = Signal()  # active, not awaiting the end, and the place is known
+        goes = Signal()  # that, and the block is taken over
+        next_free = Signal()
         is_there = Signal()  # `ahead` is positive
         complete, fetch, done, is_last_read, free = (Signal() for _ in range(5))
         m.submodules.left = left = Remaining(fmt.block_words)
@@ -131,29 +136,38 @@ class MaskFetcher(wiring.Component):
             complete.eq(is_there & ~(end.known & (ahead == 1) & (lane >= end.count))),
             # All reads but a mask's last do not wait for whoever takes it.
             fetch.eq(may_fetch & (free | ~is_last_read) & (is_there | void | end.known)),
-            done.eq(may_fetch & free & is_last_read & (is_there | void | end.known)),
-            switch.eq(end.known & (awaiting_end | (may_fetch & free & is_last_read & last))),
+            done.eq(goes & is_last_read & (is_there | void | end.known)),
+            switch.eq(end.known & (awaiting_end | (goes & is_last_read & last))),
         ]
 
         # The words up to there, the last of which are the mask's.
         block = Signal(Block(self.config))
         offered = self.o.payload
         if self.is_counted(self.config):
-            read_at, read_index = at, index
+            read_at, read_index = at, copies(m, next_index, "index")
             m.d.comb += [self.o.valid.eq(done), free.eq(self.o.ready), offered.eq(block)]
+            m.d.comb += next_free.eq(self.next_ready)
         else:
             # The way on does not depend on the mask: that is read in a cycle of its own.
-            read_at, read_index = Signal.like(at), Signal.like(index)
+            read_at = Signal.like(at)
             held = Signal.like(block, reset_less=True)
+            next_valid = Mux(free, done, self.o.valid)
             m.d.comb += [free.eq(~self.o.valid | self.o.ready), offered.eq(held)]
+            m.d.comb += next_free.eq(~next_valid | self.next_ready)
+            m.d.sync += self.o.valid.eq(next_valid)
             with m.If(free):
-                m.d.sync += [self.o.valid.eq(done), held.eq(block)]
-                m.d.sync += [read_at.eq(at), read_index.eq(index)]
-        before = add_row(m, read_index, self.rows - 1, self.rows)
+                m.d.sync += held.eq(block)
+                m.d.sync += read_at.eq(at)
+            read_index = copies(m, index, "read_index", enable=free)
         for bank, row in enumerate(self.bank_rows):
+            held_index = read_index[bank * len(read_index) // lanes]
             # Words of the row before are wanted of the last banks only, when the mask wraps.
-            wraps = read_at[: max(first_words + bank - lanes, 0)].any()
-            m.d.comb += row.eq(Mux(wraps, before, read_index))
+            if first_words + bank > lanes:
+                wraps = read_at[: first_words + bank - lanes].any()
+                before = add_row(m, held_index, self.rows - 1, self.rows)
+                m.d.comb += row.eq(Mux(wraps, before, held_index))
+            else:
+                m.d.comb += row.eq(held_index)
         window = [
             _chosen(m, read_at, [self.bank_words[(at - k) % lanes] for at in range(lanes)])
             for k in reversed(range(first_words))
@@ -174,17 +188,16 @@ class MaskFetcher(wiring.Component):
 
         # What is handed on.
         ending_words = left.words[: fmt.block_words.bit_length()]
+        rest, whole_beats = ending_words[:lane_bits], ending_words[lane_bits:]
         m.d.comb += [
             block.beats.eq(
                 Mux(
                     void,
                     0,
-                    Mux(last, (ending_words - 1) >> lane_bits, self.config.block_beats - 1),
+                    Mux(last, whole_beats - (rest == 0), self.config.block_beats - 1),
                 )
             ),
-            block.words.eq(
-                Mux(void | last & (ending_words[:lane_bits] != 0), ending_words[:lane_bits], lanes)
-            ),
+            block.words.eq(Mux(void | last & (rest != 0), rest, lanes)),
             block.last.eq(last),
             block.void.eq(void),
             block.truncated.eq(~complete & ~void),
@@ -196,21 +209,28 @@ class MaskFetcher(wiring.Component):
         next_lane = Signal(lane_bits)
         rows_on = Signal(range(reach + 1))
         if self.is_counted(self.config):
-            step = Signal(range(fmt.block_words + first_words + 1))  # words to the next place
             stages, next_stages = Signal(3), Signal(3)
             m.d.comb += next_stages.eq(Cat(done & ~last & complete, stages[:-1]))
             m.d.sync += stages.eq(next_stages)
-            groups = [
-                registered(m, popcount(m, self.mask[start : start + 8]), f"ones{start}")
-                for start in range(0, fmt.block_words, 8)
+            # The place itself is counted with them: it stays until then.
+            behind = Signal(lane_bits + 1)
+            m.d.comb += behind.eq(lane + first_words)
+            groups = []
+            for start in range(0, fmt.block_words, 8):
+                terms = [*self.mask[start : start + 8], *([] if start else [behind])]
+                groups.append(registered(m, tree(m, terms), f"ones{start}"))
+            # Of sums as long as the last a carry chain is the quicker way.
+            half = len(groups) // 2
+            total = tree(m, groups[:half]) + tree(m, groups[half:]) if half else groups[0]
+            place = registered(m, total, "place")
+            m.d.comb += [
+                counts.eq(next_stages.any()),
+                moves.eq(stages[-1]),
+                Cat(next_lane, rows_on).eq(place),
             ]
-            ones = Signal.like(step)
-            m.d.sync += ones.eq(tree(m, groups) + first_words)
-            m.d.comb += [counts.eq(next_stages.any()), moves.eq(stages[-1]), step.eq(ones)]
             if reads > 1:
                 with m.If(fetch & complete & ~is_last_read):
-                    m.d.comb += [moves.eq(1), step.eq(final_words)]
-            m.d.comb += Cat(next_lane, rows_on).eq(lane + step)
+                    m.d.comb += [moves.eq(1), Cat(next_lane, rows_on).eq(lane + final_words)]
         else:
             m.submodules.jumps = jumps = JumpTable(self.config, self.rows)
             m.d.comb += [
@@ -233,10 +253,12 @@ class MaskFetcher(wiring.Component):
         ]
         next_active = Mux(self.i_command.ready, self.i_command.valid, active)
         next_awaiting = ~switch & (awaiting_end | (done & last))
+        next_may_fetch = next_active & ~next_awaiting & ~counts
         m.d.sync += [
             active.eq(next_active),
             awaiting_end.eq(next_awaiting),
-            may_fetch.eq(next_active & ~next_awaiting & ~counts),
+            may_fetch.eq(next_may_fetch),
+            goes.eq(next_may_fetch & next_free),
         ]
         # Rows of the packet that are there in the next cycle: of the next packet, from the next
         # mask on, or still from this one on.
@@ -262,18 +284,17 @@ class MaskFetcher(wiring.Component):
         )
         same = Mux(moves, with_arrival("next_mask", ahead - rows_on), with_arrival("still", ahead))
         m.d.sync += Cat(ahead, is_there).eq(Mux(switch, following, same))
+        m.d.comb += next_index.eq(index)
+        m.d.sync += index.eq(next_index)
         with m.If(switch):
-            m.d.sync += [
-                lane.eq(first_words - 1),
-                at.eq(1 << first_words - 1),
-                index.eq(end.next_index),
-            ]
+            m.d.sync += [lane.eq(first_words - 1), at.eq(1 << first_words - 1)]
+            m.d.comb += next_index.eq(end.next_index)
         with m.Else(), m.If(moves):
             m.d.sync += [
                 lane.eq(next_lane),
                 at.eq(Cat(next_lane == bank for bank in range(lanes))),
-                index.eq(add_row(m, index, rows_on, self.rows)),
             ]
+            m.d.comb += next_index.eq(add_row(m, index, rows_on, self.rows))
         return m
 
     def _arrival(self, m):

@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.butterfly import Routes
 from cdma.hdl.config import Config
 from cdma.hdl.prefix import tree
-from cdma.hdl.queue import Queue
 from cdma.hdl.ring import RowInfo
 from cdma.hdl.signals import select
 
@@ -44,7 +43,7 @@ class Counted(data.StructLayout):
     -------
     mask : its non-zero words
     routes : how they get to their lanes, :class:`~cdma.hdl.butterfly.Routes`
-    start : place of the first of them, behind the mask where there is one
+    rows : for each bank, in which row its word stands
     behind : place behind the last
     total : how many there are
     needs : one-hot, what must be there: nothing, or all up to the first row, the second, ...
@@ -57,7 +56,7 @@ class Counted(data.StructLayout):
             {
                 "mask": lanes,
                 "routes": Routes(lanes),
-                "start": range(lanes + mask_words),
+                "rows": data.ArrayLayout(range(rows_of_beat(config)), lanes),
                 "behind": range(2 * lanes + mask_words),
                 "total": lanes.bit_length(),
                 "needs": 1 + rows_of_beat(config),
@@ -105,7 +104,7 @@ class PayloadReader(wiring.Component):
     has, which may not have come in yet: until it has, nothing else is read and ``enable`` must not
     be given (``drains``).
 
-    Throughput one beat a cycle; latency two cycles: one for the beat's turn, one for its words.
+    Throughput one beat a cycle; latency one cycle.
 
     Parameters
     ----------
@@ -118,13 +117,12 @@ class PayloadReader(wiring.Component):
     -------
     i : In stream of :class:`Counted`
     is_full, infos : In, what :class:`~cdma.hdl.ring.StreamRing` says of its rows
-    free : Out, a bit per row: the reader passed it in the cycle before
+    free : Out, a bit per row: the reader passes it
     passes : Out, array of 2: how many rows it passes in this, without and with ``launch``
     bank_rows : Out, which row each bank is to give
-    bank_words : In, a word per bank
     enable : In, what follows takes a beat, or nothing
     launch : Out, with ``enable``: a beat is read
-    words : Out, its words by bank; zero where the stream has ended
+    has_word : Out, the banks that give one; in the others the stream has ended
     mask, routes : Out, where they go
     drains : Out, waits for the end of a packet
     o : Out, :class:`Read` of the beat launched before
@@ -133,7 +131,6 @@ class PayloadReader(wiring.Component):
     def __init__(self, config: Config, rows: int):
         self.config = config
         self.rows = rows
-        words = data.ArrayLayout(config.format.word_bits, config.lanes)
         super().__init__(
             {
                 "i": In(stream.Signature(Counted(config))),
@@ -142,10 +139,9 @@ class PayloadReader(wiring.Component):
                 "free": Out(rows),
                 "passes": Out(data.ArrayLayout(range(rows + 1), 2)),
                 "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
-                "bank_words": In(words),
                 "enable": In(1),
                 "launch": Out(1),
-                "words": Out(words),
+                "has_word": Out(config.lanes),
                 "mask": Out(config.lanes),
                 "routes": Out(Routes(config.lanes)),
                 "drains": Out(1),
@@ -160,37 +156,44 @@ class PayloadReader(wiring.Component):
         lane_bits = lanes.bit_length() - 1
         reach = rows_of_beat(config)
 
-        m.submodules.queue = queue = Queue(Counted(config), 2)
-        wiring.connect(m, wiring.flipped(self.i), queue.i)
-        beat = queue.o.payload
+        beat = self.i.payload
         at = Signal(self.rows, init=1)  # the row in which the words before end, one-hot
         is_past = Signal()  # the packet has no more rows; ``at`` is the next's first
-        seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(reach)]  # rows from there on
-        may_read = Signal(reach)  # up to each of these rows
+        ahead = [Signal(_Seen(config), name=f"ahead{k}") for k in range(reach)]  # from there on
         indices = Signal(data.ArrayLayout(range(self.rows), reach), init=range(reach))  # of these
         draining = self.drains
 
+        # Which of these rows are there and the packet's, and up to which of them one may read.
+        seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(reach)]
+        may_read = Signal(reach)
+        is_over = is_past
+        for k, (row, known) in enumerate(zip(seen, ahead, strict=True)):
+            m.d.comb += [
+                row.eq(known),
+                row.is_there.eq(known.is_there & ~is_over),
+                may_read[k].eq(known.is_there | is_over),
+            ]
+            is_over = is_over | (known.is_there & known.info.last)
+
         # Go when the words are there or will never be.
         m.d.comb += [
-            self.launch.eq(self.enable & queue.o.valid & (beat.needs & Cat(1, may_read)).any()),
-            queue.o.ready.eq(self.launch),
+            self.launch.eq(self.enable & self.i.valid & (beat.needs & Cat(1, may_read)).any()),
+            self.i.ready.eq(self.launch),
             self.mask.eq(beat.mask),
             self.routes.eq(beat.routes),
         ]
         for bank in range(lanes):
-            # Words from the lane on stand in one row, those below it in the next.
-            k = (beat.start >> lane_bits) + (beat.start[:lane_bits] > bank)
+            k = beat.rows[bank]
             has_word = Cat(row.is_there & (row.info.count > bank) for row in seen)
             is_row = Cat(k == row for row in range(reach))
             m.d.comb += [
                 self.bank_rows[bank].eq(select(m, k, list(indices), f"row{bank}")),
-                self.words[bank].eq(Mux((has_word & is_row).any(), self.bank_words[bank], 0)),
+                self.has_word[bank].eq((has_word & is_row).any()),
             ]
 
         # Go on behind the words, and behind the packet when it ends. Whether the beat goes comes
         # late and only selects.
-        freed = Signal(self.rows)
-        window = self._window(m, at, freed, 2 * reach)
+        window = self._window(m, at, 2 * reach)
         ends_here = [row.is_there & row.info.last for row in seen]
         passes, meets_last = Signal(range(reach + 1)), Signal()
         m.d.comb += passes.eq(beat.behind >> lane_bits)
@@ -221,13 +224,14 @@ class PayloadReader(wiring.Component):
             is_past.eq(state.step.is_past),
             draining.eq(state.step.drains),
             at.eq(state.at),
-            may_read.eq(state.may_read),
             indices.eq(state.indices),
-            freed.eq(state.free),
         ]
-        m.d.sync += [row.eq(value) for row, value in zip(seen, state.seen, strict=True)]
-        m.d.comb += self.free.eq(freed)
-        m.d.comb += [self.passes[0].eq(stays.passes), self.passes[1].eq(goes.passes)]
+        m.d.sync += [row.eq(value) for row, value in zip(ahead, state.ahead, strict=True)]
+        m.d.comb += [
+            self.free.eq(state.free),
+            self.passes[0].eq(stays.passes),
+            self.passes[1].eq(goes.passes),
+        ]
 
         # What there is to report of the beat is found a cycle later.
         launched = Signal.like(beat, reset_less=True)
@@ -255,23 +259,23 @@ class PayloadReader(wiring.Component):
 
     def _outcome(self, m, at, window, reach, step):
         """State after a step."""
-        passes, is_past = step.passes, step.is_past
+        passes = step.passes
         result = Signal(
             data.StructLayout(
                 {
                     "step": step.shape(),
                     "at": self.rows,
                     "free": self.rows,
-                    "seen": data.ArrayLayout(_Seen(self.config), reach),
-                    "may_read": reach,
+                    "ahead": data.ArrayLayout(_Seen(self.config), reach),
                     "indices": data.ArrayLayout(range(self.rows), reach),
                 }
             )
         )
-        ahead = [at.rotate_left(k) for k in range(reach + 1)]
         m.d.comb += [
             result.step.eq(step),
-            result.at.eq(select(m, passes, ahead, "at")),
+            result.at.eq(
+                select(m, passes, [at.rotate_left(k) for k in range(reach + 1)], "next_at")
+            ),
             result.free.eq(
                 Cat(
                     Cat(at[(row - k) % self.rows] & (passes > k) for k in range(reach)).any()
@@ -279,24 +283,16 @@ class PayloadReader(wiring.Component):
                 )
             ),
         ]
-        is_ours, is_over = ~is_past, is_past
-        for k, seen in enumerate(result.seen):
-            row = select(m, passes, window[k : k + reach + 1], f"ahead{k}")
-            m.d.comb += [
-                seen.eq(row),
-                seen.is_there.eq(row.is_there & is_ours),
-                result.may_read[k].eq(is_over | seen.is_there),
-            ]
-            is_over = is_over | (seen.is_there & row.info.last)
-            is_ours = seen.is_there & ~row.info.last
+        for k, row in enumerate(result.ahead):
+            m.d.comb += row.eq(select(m, passes, window[k : k + reach + 1], f"next_ahead{k}"))
         rows = [_index(at.rotate_left(k)) for k in range(2 * reach)]
         for k, index in enumerate(result.indices):
-            m.d.comb += index.eq(select(m, passes, rows[k : k + reach + 1], f"index{k}"))
+            m.d.comb += index.eq(select(m, passes, rows[k : k + reach + 1], f"next_index{k}"))
         return result
 
-    def _window(self, m, at, freed, length):
-        """What the ring says of the rows from ``at`` on, but for those just freed."""
-        rows = [Cat(self.is_full[row] & ~freed[row], self.infos[row]) for row in range(self.rows)]
+    def _window(self, m, at, length):
+        """What the ring says of the rows from ``at`` on."""
+        rows = [Cat(self.is_full[row], self.infos[row]) for row in range(self.rows)]
         window = []
         for k in range(length):
             row = Signal(_Seen(self.config), name=f"window{k}")

@@ -38,13 +38,15 @@ class Report(wiring.Component):
         is_truncated = tags.truncated | (read.has_words & (read.behind > read.there))
         is_trailing = tags.last & ((read.behind < read.there) | read.has_more)
         is_fresh = Signal(init=1)  # the beat begins a packet
+        # The same for the counter, which is at zero after reset: a register of its own.
+        restarts = Signal()
         error = Signal(unsigned(2))
         is_here = Signal()  # the error is in this block
         block_start = Signal(COUNT_BITS, reset_less=True)
         m.submodules.used = used = Counter(COUNT_BITS, len(read.used))
         m.d.comb += [
             used.enable.eq(self.enable),
-            used.restart.eq(is_fresh),
+            used.restart.eq(restarts),
             used.step.eq(read.used),
         ]
         known = Signal.like(error)
@@ -54,7 +56,7 @@ class Report(wiring.Component):
             known_here.eq(is_here & ~tags.first & ~is_fresh),
         ]
         with m.If(self.enable):
-            m.d.sync += [is_fresh.eq(tags.last), is_here.eq(known_here)]
+            m.d.sync += [is_fresh.eq(tags.last), restarts.eq(tags.last), is_here.eq(known_here)]
             with m.If(is_fresh | (tags.first & (known == ErrorCode.NONE))):
                 m.d.sync += block_start.eq(Mux(is_fresh, 0, used.value))
             # Whether a mask goes past the end is seen at its last beat, but was wrong before them.

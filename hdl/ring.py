@@ -44,8 +44,8 @@ class StreamRing(wiring.Component):
     accept : Out, a beat is taken in, with ``tail`` and ``info``
     tail : Out, index of the row that the next beat is written to
     info : Out, :class:`RowInfo` of the beat at ``i``
-    free : In, a bit per row: the row is done with since the cycle before
-    launch, passes : In, how many rows are done with now: ``passes[launch]``; the choice comes late
+    free : In, a bit per row: the row is done with now
+    launch, passes : In, how many they are: ``passes[launch]``; the choice comes late
     is_full : Out, a bit per row: the row holds a beat
     infos : Out, array of :class:`RowInfo`, per row
     rows_a, rows_b : In, arrays of an index per bank

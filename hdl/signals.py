@@ -18,3 +18,20 @@ def select(m: Module, number: Value, values: list, name: str | None = None) -> S
         with m.If(number == k):
             m.d.comb += chosen.eq(value)
     return chosen
+
+
+def copies(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:
+    """Three registers of ``value``, for what one alone would drive too slowly.
+
+    Their values at reset differ, as synthesis would else make one register of them: for a cycle
+    after reset they must not matter.
+    """
+    ones = (1 << len(value)) - 1
+    registers = [
+        Signal(len(value), name=f"{name}_a", reset_less=True),
+        Signal(len(value), name=f"{name}_b", init=0),
+        Signal(len(value), name=f"{name}_c", init=ones),
+    ]
+    with m.If(enable):
+        m.d.sync += [register.eq(value) for register in registers]
+    return registers

@@ -118,10 +118,10 @@ def test_no_bytes_whatever_make_it_hang(formal, small):
 @pytest.mark.parametrize(
     ("harness", "component", "old", "new"),
     [
-        (NeverHangs, PayloadReader, "result.may_read[k].eq(is_over |", "result.may_read[k].eq("),
+        (NeverHangs, PayloadReader, "known.is_there | is_over)", "known.is_there)"),
         (Obeys, Decompressor, "thermometer(read.tags.words, lanes) | ", ""),
         (Obeys, Decompressor, "valid.eq(reader.launch)", "valid.eq(1)"),
-        (Obeys, BlockBeats, "step & is_final", "step"),
+        (Obeys, BlockBeats, "next_final & next_step", "next_step"),
     ],
 )
 def test_a_broken_decompressor_is_refuted(

@@ -15,7 +15,7 @@ CONFIG = Config.of(8, 32)
 class Holds(Elaboratable):
     """Any beat, picked as it enters, is there until it is passed: in any lane, to both readers.
 
-    Rows are passed at any time, as many as are there, and freed a cycle later.
+    Rows are passed at any time, as many as are there.
     """
 
     def __init__(self, dut):
@@ -39,13 +39,12 @@ class Holds(Elaboratable):
         # Rows that are there, from the head on.
         head, level = Signal(range(rows)), Signal(range(rows + 1))
         ahead = [Signal(range(rows), name=f"ahead{row}") for row in range(rows)]
-        passed = Signal(rows)
-        m.d.comb += [Assume(passes <= level), dut.free.eq(passed)]
+        m.d.comb += Assume(passes <= level)
+        m.d.comb += dut.free.eq(Cat(ahead[row] < passes for row in range(rows)))
         m.d.comb += [ahead[row].eq((row + rows - head) % rows) for row in range(rows)]
         m.d.sync += [
             head.eq((head + passes) % rows),
             level.eq(level + enters - passes),
-            passed.eq(Cat(ahead[row] < passes for row in range(rows))),
         ]
         is_there = Cat(ahead[row] < level for row in range(rows))
         m.d.comb += [
@@ -56,11 +55,9 @@ class Holds(Elaboratable):
             # Its level, which has no name.
             Assert(probe(m, "dut.$signal", range(rows + 1)) == level),
             Assert(dut.tail == (head + level) % rows),
-            # What was just passed counts as full once more, whoever is in it.
-            Assert(dut.is_full == (is_there | passed)),
-            Assert((is_there & passed) == 0),
+            Assert(dut.is_full == is_there),
             Cover(level == rows),
-            Cover((passed != 0) & (level == 1) & (head == rows - 1)),
+            Cover((passes != 0) & (level == 1) & (head == rows - 1)),
         ]
 
         # A picked beat.

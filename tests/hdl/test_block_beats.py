@@ -5,7 +5,6 @@ import pytest
 
 from cdma.hdl.block_beats import BlockBeats
 from cdma.hdl.config import Config
-from cdma.hdl.prefix import PrefixSum
 
 CONFIGS = [
     Config.of(8, 32),
@@ -64,7 +63,7 @@ def beats_of_blocks(blocks, config):
             beats.append(
                 {
                     "mask": part,
-                    "start": start,
+                    "rows": [(start + lanes - 1 - bank) // lanes for bank in range(lanes)],
                     "behind": behind,
                     "total": part.bit_count(),
                     "upper": (start + below) % lanes,
@@ -82,10 +81,13 @@ def beats_of_blocks(blocks, config):
 
 
 def run(exchange, config, blocks, **options):
-    """Transfers; ``mask`` must be a block's in the cycle after it came in."""
-    dut, seen = BlockBeats(config), [0]
+    """Transfers; ``mask`` must be a block's in the cycle after it came in, and ``next_ready`` tell
+    ``i.ready`` of the next."""
+    dut, seen, ready = BlockBeats(config), [0], [None]
 
     def each(ctx, passed):
+        assert ready[-1] in (None, ctx.get(dut.i.ready))
+        ready.append(ctx.get(dut.next_ready))
         if len(passed["i"].cycles) > seen[0]:
             assert ctx.get(dut.mask) == blocks[seen[0]]["mask"]
             seen[0] += 1
@@ -95,7 +97,7 @@ def run(exchange, config, blocks, **options):
     assert seen[0] == len(blocks)
     for beat, wanted in zip(passed["o"].payloads, expected, strict=True):
         *_, starts = beat["routes"].values()
-        found = {name: beat[name] for name in ("mask", "start", "behind", "total", "tags")}
+        found = {name: beat[name] for name in ("mask", "rows", "behind", "total", "tags")}
         assert found | {"upper": starts[0]} == wanted
     return passed
 
@@ -110,5 +112,5 @@ def test_beats_are_counted_and_placed(exchange, rng, config, stalls):
 def test_one_beat_a_cycle_from_block_to_block(exchange, rng, config):
     blocks = random_blocks(config, rng, 8)
     passed = run(exchange, config, blocks)
-    assert passed["o"].cycles[0] == passed["i"].cycles[0] + 1 + PrefixSum.latency(config.lanes)
+    assert passed["o"].cycles[0] == passed["i"].cycles[0] + BlockBeats.latency(config)
     assert np.diff(passed["o"].cycles).tolist() == [1] * (len(passed["o"].cycles) - 1)

@@ -89,19 +89,22 @@ def test_compactor_sends_marked_words_to_consecutive_banks(play, rng, lanes):
 
 
 @LANES
-def test_expander_brings_words_to_marked_lanes_and_zeros_to_others(play, rng, lanes):
+def test_expander_brings_words_that_are_there_to_marked_lanes_and_zeros_to_others(play, rng, lanes):
     latency = Expander.latency(lanes)
     chosen = cases(lanes, rng)
     words = random_words(lanes, len(chosen), rng)
+    there = [int(rng.integers(1 << lanes)) for _ in chosen]
     rows = [
-        {"bank_words": beat, "mask": mask, "routes": routes_of(mask, offset, lanes), "enable": 1}
-        for beat, (mask, offset) in zip(words, chosen, strict=True)
+        {"bank_words": beat, "has_word": banks, "mask": mask, "enable": 1}
+        | {"routes": routes_of(mask, offset, lanes)}
+        for beat, banks, (mask, offset) in zip(words, there, chosen, strict=True)
     ]
     seen = play(Expander(lanes, WORD_BITS), rows + [{}] * latency, ["words"])["words"]
-    for beat, (mask, offset), given in zip(words, chosen, seen[latency:], strict=True):
-        ranks = ranks_of(mask, lanes)
+    every = zip(words, there, chosen, seen[latency:], strict=True)
+    for beat, banks, (mask, offset), given in every:
+        found = [(offset + rank) % lanes for rank in ranks_of(mask, lanes)]
         assert given == [
-            beat[(offset + ranks[lane]) % lanes] if mask >> lane & 1 else 0 for lane in range(lanes)
+            beat[bank] if mask >> lane & banks >> bank & 1 else 0 for lane, bank in enumerate(found)
         ]
 
 
@@ -117,7 +120,7 @@ def test_beats_wait_while_not_enabled(play, rng, lanes, network, way_in, way_out
     words = random_words(lanes, len(chosen), rng)
     rows = [
         {way_in: beat, "routes": routes_of(mask, offset, lanes)}
-        | ({"mask": mask} if network is Expander else {})
+        | ({"mask": mask, "has_word": mask ^ offset} if network is Expander else {})
         for beat, (mask, offset) in zip(words, chosen, strict=True)
     ]
     plain = play(network(lanes, WORD_BITS), [row | {"enable": 1} for row in rows], [way_out])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from amaranth.hdl import Module
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.golden import compress
@@ -43,8 +43,9 @@ class Reader(wiring.Component):
                 "i": In(stream.Signature(Beat(config))),
                 "i_blocks": In(stream.Signature(Block(config))),
                 "is_full": Out(self.rows),
-                **{name: members[name] for name in ("enable", "launch", "words", "mask", "routes")},
-                **{name: members[name] for name in ("drains", "o")},
+                "words": Out(data.ArrayLayout(config.format.word_bits, config.lanes)),
+                **{name: members[name] for name in ("enable", "launch", "has_word", "mask")},
+                **{name: members[name] for name in ("routes", "drains", "o")},
             }
         )
 
@@ -63,12 +64,12 @@ class Reader(wiring.Component):
             ring.launch.eq(reader.launch),
             ring.passes.eq(reader.passes),
             ring.rows_b.eq(reader.bank_rows),
-            reader.bank_words.eq(ring.words_b),
+            self.words.eq(ring.words_b),
             self.is_full.eq(ring.is_full),
             reader.enable.eq(self.enable),
             *(
                 getattr(self, name).eq(getattr(reader, name))
-                for name in ("launch", "words", "mask", "routes", "drains", "o")
+                for name in ("launch", "has_word", "mask", "routes", "drains", "o")
             ),
         ]
         return m
@@ -167,7 +168,8 @@ def run(simulate, config, work, source="never", blocks="never", sink="never", mo
                 expected = work.reads[len(launches)]
                 assert ctx.get(dut.mask) == expected["mask"]
                 for bank, word in expected["words"].items():
-                    assert ctx.get(dut.words[bank]) == word
+                    has_word = ctx.get(dut.has_word[bank])
+                    assert (ctx.get(dut.words[bank]) if has_word else 0) == word
                 launches.append(cycle)
             sent += offers and ctx.get(dut.i.ready)
             handed += hands and ctx.get(dut.i_blocks.ready)

@@ -33,7 +33,7 @@ def test_rows_are_held_until_they_are_passed(simulate, rng, config, rows):
     ring, lanes = StreamRing(config, rows), config.lanes
 
     async def bench(ctx):
-        taken, passed, seen, met = [], 0, 0, set()  # beats; how many are passed, and flagged so
+        taken, passed, met = [], 0, set()  # beats, and how many are passed
         for _ in range(300):
             room = rows - (len(taken) - passed)
             offered, valid = random_beat(config, rng), bool(rng.random() < 0.7)
@@ -46,10 +46,9 @@ def test_rows_are_held_until_they_are_passed(simulate, rng, config, rows):
             assert {name: info[name] for name in info_of(offered, config)} == info_of(
                 offered, config
             )
-            # Rows that were passed in the cycle before hold their beat for this cycle more.
-            full = {number % rows for number in range(seen, len(taken))}
+            full = {number % rows for number in range(passed, len(taken))}
             assert ctx.get(ring.is_full) == sum(1 << row for row in full)
-            for number in range(seen, len(taken)):
+            for number in range(passed, len(taken)):
                 info = ctx.get(ring.infos[number % rows])
                 expected = info_of(taken[number], config)
                 assert {name: info[name] for name in expected} == expected
@@ -72,10 +71,11 @@ def test_rows_are_held_until_they_are_passed(simulate, rng, config, rows):
             launch = int(rng.integers(2))
             ctx.set(ring.passes, either)
             ctx.set(ring.launch, launch)
-            ctx.set(ring.free, sum(1 << number % rows for number in range(seen, passed)))
+            freed = range(passed, passed + either[launch])
+            ctx.set(ring.free, sum(1 << number % rows for number in freed))
             met.add((room, valid, either[launch] > 0))
             await ctx.tick()
-            seen, passed = passed, passed + either[launch]
+            passed += either[launch]
             if valid and room:
                 taken.append(offered)
         return met
