@@ -1,140 +1,202 @@
 """From blocks to beats: each block's beats, in order, with their words counted and placed."""
 
+from itertools import pairwise
+
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.lib import data
 
 from cdma.hdl.beat import thermometer
 from cdma.hdl.block_beats import BlockBeats
 from cdma.hdl.butterfly import routes
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import Block
-from cdma.hdl.prefix import popcount
+from cdma.hdl.prefix import PrefixSum, popcount
+from cdma.hdl.queue import Queue
+from cdma.hdl.reader import BeatTags, Counted
+from cdma.sim.formal import probe
 from cdma.sim.stream_rules import offer, take
 
 
 class Cuts(Elaboratable):
-    """What leaves is what follows from the block that came in last, beat by beat.
+    """What leaves is what follows from the blocks that came in, beat by beat.
 
-    Where the words of a beat stand is counted from those that left before it in the packet.
+    Where the words of a beat stand is counted from those before it in the packet. Beats stand
+    behind each other in a line of registers, of which each is filled as soon as it can be.
     """
 
     def __init__(self, dut):
         self.dut = dut
+        self.config = dut.config
+        self.lanes = dut.config.lanes
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        config = dut.config
-        lanes, beats = config.lanes, config.block_beats
-        lane_bits, mask_words = lanes.bit_length() - 1, config.format.mask_words
-        enters, leaves = offer(m, dut.i, "i"), take(m, dut.o, "o")
+        config = self.config
+        enters = offer(m, dut.i, "i")
+        take(m, dut.o, "o")
         with m.If(dut.i.valid):
             given = dut.i.payload
-            m.d.comb += [Assume(given.beats < beats), Assume(given.words <= lanes)]
-
-        # The blocks that came in, and how many beats of the first have left.
-        room = BlockBeats.latency(config) + 1
-        blocks = [Signal(Block(config), name=f"block{k}") for k in range(room)]
-        count, number = Signal(range(room + 2)), Signal(range(beats))
-        block, valid = blocks[0], dut.o.valid
-        is_final = number == block.beats
-        pops = leaves & is_final
-        with m.If(leaves):
-            m.d.sync += number.eq(Mux(is_final, 0, number + 1))
-        m.d.sync += count.eq(count + enters - pops)
-        for k, (held, behind) in enumerate(zip(blocks, [*blocks[1:], blocks[-1]], strict=True)):
-            with m.If(enters & (count - pops == k)):
-                m.d.sync += held.eq(dut.i.payload)
-            with m.Elif(pops):
-                m.d.sync += held.eq(behind)
-        will_be_ready, came, mask = Signal(init=1), Signal(), Signal.like(dut.mask)
-        waits = Signal(range(room + 1))
-        m.d.sync += [
-            will_be_ready.eq(dut.next_ready),
-            came.eq(enters),
-            mask.eq(dut.i.payload.mask),
-            waits.eq(Mux((count != 0) & ~valid, waits + 1, 0)),
-        ]
-        m.d.comb += [
-            Assert(dut.i.ready == will_be_ready),
-            Assert(count <= room),
-            Assert(waits < BlockBeats.latency(config)),
-        ]
-        with m.If(count == 0):
-            m.d.comb += [Assert(~valid), Assert(dut.i.ready)]
-        with m.If(came):
-            m.d.comb += Assert(dut.mask == mask)
-
-        counted, tags = dut.o.payload, dut.o.payload.tags
-        lane = Signal(lane_bits)  # behind the words before
-        ends = block.last & is_final
-        part, kept, start = Signal(lanes), Signal(lanes), Signal(range(lanes + mask_words))
-        masks = [block.mask[k * lanes : (k + 1) * lanes] for k in range(beats)]
-        past = [block.mask[(k + 1) * lanes :].any() if k + 1 < beats else 0 for k in range(beats)]
-        is_whole = (~block.truncated).replicate(lanes)
-        m.d.comb += [
-            part.eq(Array(masks)[number]),
-            kept.eq(part & Mux(ends, thermometer(block.words, lanes), ~0) & is_whole),
-            start.eq(lane + Mux((number == 0) & ~block.void, mask_words, 0)),
-        ]
-        below = [popcount(m, kept[:k]) if k else 0 for k in range(lanes)]
-        ranks = [Signal(lane_bits, name=f"rank{k}") for k in range(lanes)]
-        m.d.comb += [rank.eq(count) for rank, count in zip(ranks, below, strict=True)]
-        with m.If(valid):
             m.d.comb += [
-                Assert(counted.mask == kept),
-                Assert(counted.total == popcount(m, kept)),
-                *(
-                    Assert(row == (start >> lane_bits) + (start[:lane_bits] > bank))
-                    for bank, row in enumerate(counted.rows)
-                ),
-                Assert(counted.behind == start + popcount(m, kept)),
-                # The row up to which its words reach, of those that it may touch.
-                Assert(counted.needs[0] == ~kept.any()),
-                *(
-                    Assert(needs == (kept.any() & ((counted.behind - 1) >> lane_bits == row)))
-                    for row, needs in enumerate(counted.needs[1:])
-                ),
-                Assert(
-                    Value.cast(counted.routes) == Value.cast(routes(m, ranks, start[:lane_bits]))
-                ),
-                Assert(tags.first == ((number == 0) & ~block.void)),
-                Assert(tags.last == ends),
-                Assert(tags.words == block.words),
-                Assert(tags.truncated == block.truncated),
-                Assert(
-                    tags.past_end
-                    == (
-                        ends
-                        & ((part != kept) | Array(past)[number])
-                        & ~block.truncated
-                        & ~block.void
-                    )
-                ),
-                Cover(leaves & (number == beats - 1) & (kept != 0) & (lane != 0)),
-                Cover(leaves & tags.past_end),
+                Assume(given.beats < config.block_beats),
+                Assume(given.words <= self.lanes),
             ]
-        with m.If(leaves):
-            m.d.sync += lane.eq(Mux(ends, 0, (start + popcount(m, kept))[:lane_bits]))
+
+        # The block that is cut, and how many of its beats have gone on.
+        self.block, self.valid = block, valid = Signal(Block(config)), Signal()
+        self.number = number = Signal(range(config.block_beats))
+        is_final = number == block.beats
+        goes = Signal()
+        with m.If(enters):
+            m.d.sync += [block.eq(dut.i.payload), valid.eq(1), number.eq(0)]
+        with m.Elif(valid & goes):
+            m.d.sync += [valid.eq(~is_final), number.eq(number + 1)]
+        next_ready = Signal(init=1)
+        m.d.sync += next_ready.eq(dut.next_ready)
+        m.d.comb += [
+            Assert(dut.i.ready == (~valid | (goes & is_final))),
+            Assert(dut.i.ready == next_ready),
+        ]
+
+        # The line.
+        m.submodules.waiting = waiting = Queue(Counted(config), 2)
+        line = [(valid, self._cut(m))]
+        for stage in range(1 + PrefixSum.latency(self.lanes)):
+            beat = Signal.like(line[0][1], name=f"beat{stage}")
+            line.append((Signal(name=f"valid{stage}"), beat))
+        moves = waiting.i.ready
+        for (was_valid, before), (is_valid, beat) in reversed(list(pairwise(line))):
+            moves = ~is_valid | moves
+            with m.If(moves):
+                m.d.sync += [is_valid.eq(was_valid), beat.eq(before)]
+        m.d.comb += goes.eq(moves)
+        self.lane = Signal(range(self.lanes))  # behind the words before
+        placed = waiting.i.payload
+        m.d.comb += [
+            waiting.i.valid.eq(line[-1][0]),
+            waiting.o.ready.eq(dut.o.ready),
+            Assert(dut.o.valid == waiting.o.valid),
+        ]
+        self._place(m, line[-1][1], placed)
+        with m.If(waiting.i.valid & waiting.i.ready):
+            m.d.sync += self.lane.eq(Mux(placed.tags.last, 0, placed.behind % self.lanes))
+        with m.If(dut.o.valid):
+            tags = dut.o.payload.tags
+            m.d.comb += [
+                Assert(dut.o.payload.as_value() == waiting.o.payload.as_value()),
+                Cover(dut.o.ready & ~tags.first & (dut.o.payload.total != 0) & valid),
+                Cover(dut.o.ready & tags.past_end),
+            ]
+        self._inside(m, line, waiting)
         return m
 
+    def _cut(self, m):
+        """The block's next beat."""
+        block, number, lanes = self.block, self.number, self.lanes
+        beat = Signal(data.StructLayout({"mask": lanes, "tags": BeatTags(self.config)}))
+        ends = block.last & (number == block.beats)
+        masks = [block.mask[k : k + lanes] for k in range(0, len(block.mask), lanes)]
+        past = [block.mask[k + lanes :].any() for k in range(0, len(block.mask) - lanes, lanes)]
+        self.within = Mux(ends, thermometer(block.words, lanes), ~0)[:lanes]
+        part = Array(masks)[number]
+        is_past = (part & ~self.within).any() | Array([*past, 0])[number]
+        m.d.comb += [
+            beat.mask.eq(part & self.within & (~block.truncated).replicate(lanes)),
+            beat.tags.first.eq((number == 0) & ~block.void),
+            beat.tags.last.eq(ends),
+            beat.tags.words.eq(block.words),
+            beat.tags.truncated.eq(block.truncated),
+            beat.tags.past_end.eq(ends & is_past & ~block.truncated & ~block.void),
+        ]
+        return beat
 
-@pytest.mark.slow
-@pytest.mark.proof(BlockBeats, "8x32, 4x8 with blocks of 8", bounded=11)
-@pytest.mark.parametrize("config", [Config.of(8, 32), Config.of(4, 8, 8)], ids=lambda c: c.name)
+    def _place(self, m, beat, placed):
+        """Count a beat, behind those before."""
+        lanes, mask_words = self.lanes, self.config.format.mask_words
+        start = Signal(range(lanes + mask_words))
+        below = [popcount(m, beat.mask[:k]) if k else 0 for k in range(lanes)]
+        ranks = [Signal(range(lanes), name=f"rank{k}") for k in range(lanes)]
+        m.d.comb += [rank.eq(count) for rank, count in zip(ranks, below, strict=True)]
+        last_row = (placed.behind - 1) // lanes  # that its words reach
+        m.d.comb += [
+            start.eq(self.lane + Mux(beat.tags.first, mask_words, 0)),
+            placed.mask.eq(beat.mask),
+            placed.total.eq(popcount(m, beat.mask)),
+            placed.behind.eq(start + placed.total),
+            placed.routes.eq(routes(m, ranks, start % lanes)),
+            # The first place from the start on that is the bank's.
+            *(row.eq((start + lanes - 1 - bank) // lanes) for bank, row in enumerate(placed.rows)),
+            placed.needs.eq(
+                Cat(
+                    placed.total == 0,
+                    *(
+                        (placed.total != 0) & (last_row == row)
+                        for row in range(len(placed.needs) - 1)
+                    ),
+                )
+            ),
+            placed.tags.eq(beat.tags),
+        ]
+
+    def _inside(self, m, line, waiting):
+        """What holds of the registers."""
+        block, number, lanes = self.block, self.number, self.lanes
+
+        def inside(name, shape):
+            return probe(m, f"dut.{name}", shape)
+
+        held = inside("block", Block(self.config))
+        with m.If(self.valid):
+            m.d.comb += [
+                Assert(number <= block.beats),
+                Assert(block.beats < self.config.block_beats),
+                Assert(block.words <= lanes),
+                Assert(self.dut.mask == block.mask >> (number * lanes)),
+                Assert(inside("is_final", 1) == (number == block.beats)),
+                Assert((held.last == block.last) & (held.void == block.void)),
+                Assert((held.words == block.words) & (held.truncated == block.truncated)),
+                Assert(held.beats == (block.beats - number)[: len(held.beats)]),
+                Assert(inside("has_mask", 1) == ((number == 0) & ~block.void)),
+                Assert(inside("keep", lanes) == self.within),
+            ]
+        m.d.comb += [
+            Assert(inside("$signal", 1) == self.valid),
+            Assert(inside("queue.i__valid", 1) == line[-1][0]),
+            Assert(inside("lane", len(self.lane)) == self.lane),
+            Assert(inside("queue.valid", 2) == waiting.valid),
+            Assert(waiting.valid != 2),
+        ]
+        for stage, (valid, beat) in enumerate(line[1:]):
+            with m.If(valid):
+                m.d.comb += Assert(inside(f"beat{stage}", len(beat.as_value())) == beat.as_value())
+        placed = waiting.i.payload.as_value()
+        with m.If(line[-1][0]):
+            m.d.comb += Assert(inside("queue.i__payload", len(placed)) == placed)
+        for k, entry in enumerate(waiting.entries):
+            with m.If(waiting.valid[k]):
+                held = inside(f"queue.entry{k}", len(entry.as_value()))
+                m.d.comb += Assert(held == entry.as_value())
+
+
+@pytest.mark.proof(BlockBeats, "8x32, 16x16", induction=1)
+@pytest.mark.parametrize(
+    "config",
+    [Config.of(8, 32), pytest.param(Config.of(16, 16), marks=pytest.mark.slow)],
+    ids=lambda config: config.name,
+)
 def test_a_block_gives_its_beats_counted_and_placed(formal, config):
     formal(Cuts(BlockBeats(config)))
 
 
-@pytest.mark.proof(BlockBeats, "2x8 with blocks of 8", bounded=11)
+@pytest.mark.proof(BlockBeats, "2x8 with blocks of 8", bounded=8)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("next_final & next_step", "next_step"),
         ("lane.eq(Mux(beat.tags.last, 0, ", "lane.eq(Mux(0, 0, "),
         ("(part & ~keep).any() | ", ""),
         ("has_mask.eq(0)", "has_mask.eq(1)"),
-        ("~are_valid[stage] | is_free", "is_free"),
+        ("next_final & next_step", "next_final"),
     ],
 )
 def test_a_broken_cutter_is_refuted(formal, mutated, old, new):

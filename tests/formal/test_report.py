@@ -93,11 +93,14 @@ class Reports(Elaboratable):
             Assert(probe(m, "dut.is_fresh", 1) == is_fresh),
             Assert(error != ErrorCode.TRAILING),
         ]
+        m.d.comb += Assert(probe(m, "dut.used.value", COUNT_BITS) == words)
+        for at in range(len(read.used), COUNT_BITS, PART_BITS):
+            is_full = probe(m, f"dut.used.is_full{at}", 1)
+            m.d.comb += Assert(is_full == words[at : at + PART_BITS].all())
         with m.If(is_owed | ~is_fresh):
-            m.d.comb += Assert(probe(m, "dut.used.value", COUNT_BITS) == words)
-            for at in range(len(read.used), COUNT_BITS, PART_BITS):
-                is_full = probe(m, f"dut.used.is_full{at}", 1)
-                m.d.comb += Assert(is_full == words[at : at + PART_BITS].all())
+            m.d.comb += Assert(probe(m, "dut.restarts", 1) == is_fresh)
+        with m.Else():
+            m.d.comb += Assert(words == 0)
         with m.If(is_fresh & is_owed):
             is_in_block = (owed == ErrorCode.TRUNCATED) | (owed == ErrorCode.MASK_PAST_END)
             m.d.comb += Assert(is_in_block | (offset == words))
@@ -132,7 +135,7 @@ def test_the_first_error_of_any_packet_is_reported_with_its_place(formal, config
         ("is_here & ~tags.first & ~is_fresh", "is_here"),
         ("tags.first & (known == ErrorCode.NONE)", "tags.first"),
         ("| read.has_more", ""),
-        ("restart.eq(is_fresh)", "restart.eq(0)"),
+        ("restart.eq(restarts)", "restart.eq(0)"),
     ],
 )
 def test_a_broken_report_is_refuted(formal, mutated, old, new):

@@ -1,0 +1,300 @@
+"""The reader: each word from its place, each row freed once, each packet drained to its end."""
+
+import pytest
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+
+from cdma.hdl.config import Config
+from cdma.hdl.decompressor import Decompressor
+from cdma.hdl.reader import PayloadReader, rows_of_beat
+from cdma.hdl.ring import RowInfo
+from cdma.sim.formal import probe
+from cdma.sim.stream_rules import anything, offer
+
+ROW_BITS = 4  # of the numbers of a packet's rows, whose differences count
+
+
+class Reads(Elaboratable):
+    """Any beats are read from a ring to which any rows come: packets of any lengths, whatever was
+    commanded of them.
+
+    Two walks go through the same packets, one by the places of the beats' words, one by the rows
+    that the reader passes. They stay together, but for packets that are shorter or longer than
+    their beats say. Of the ring only what :class:`StreamRing` promises is relied on, and of beats
+    that their places follow from each other and that the mask in front of one has come in.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = dut.config
+        self.lanes, self.rows = dut.config.lanes, dut.rows
+        self.reach = rows_of_beat(dut.config)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        lanes, reach = self.lanes, self.reach
+        passes = Signal(range(reach + 1))
+        m.d.comb += passes.eq(Mux(dut.launch, dut.passes[1], dut.passes[0]))
+        self._ring(m, passes)
+        beat, has_beat = self._beats(m)
+
+        # Of the rows from the head on, as far as a beat reaches: which are there, in the packet,
+        # and which will never be.
+        is_past, drains = Signal(), Signal()  # the rows' walk is ahead by a packet, or the beats'
+        self.is_past, self.drains = is_past, drains
+        over = [is_past]
+        for k in range(1, reach):
+            over.append(over[-1] | ((self.known >= k) & self.infos[k - 1].last))
+        self.ours = [(k < self.known) & ~over[k] for k in range(reach)]
+        self.over = over
+        readable = Cat(ours | past for ours, past in zip(self.ours, over, strict=True))
+        with m.If(has_beat & beat.tags.first):
+            mask_end = Array(readable)[(self.first - 1) >> self.lane_bits]
+            m.d.comb += Assume(mask_end)
+
+        # A beat is read when all of its words are there, or will never be.
+        last_row, last_bank = (beat.behind - 1) >> self.lane_bits, (beat.behind - 1) % lanes
+        may_read = (beat.total == 0) | Array(readable)[last_row]
+        m.d.comb += [
+            dut.enable.eq(anything(m, 1, "enable")),
+            Assume(~(dut.enable & drains)),
+            Assert(dut.launch == (dut.enable & has_beat & may_read)),
+            Assert(dut.drains == drains),
+        ]
+        bank = Signal(range(lanes))
+        m.d.comb += bank.eq(AnyConst(len(bank)))
+        with m.If(dut.launch):
+            row = beat.rows[bank]
+            place = row * lanes + bank
+            info = Array(self.infos)[row]
+            is_there = Array(self.ours)[row] & (info.count > bank)
+            with m.If(place < beat.behind):
+                index = (self.head + row) % self.rows
+                m.d.comb += [
+                    Assert(dut.has_word.bit_select(bank, 1) == is_there),
+                    Assert(~is_there | (dut.bank_rows[bank] == index)),
+                    Cover(is_there & (row == reach - 1)),
+                    Cover(~is_there & (beat.total == lanes)),
+                ]
+            m.d.comb += [
+                Assert(dut.mask == beat.mask),
+                Assert(dut.routes.as_value() == beat.routes.as_value()),
+            ]
+
+        # Where both walks are: rows of the packet, and words of the row for the beats.
+        finishes = dut.launch & beat.tags.last
+        passed = [k < passes for k in range(reach)]
+        closes = Cat(p & info.last for p, info in zip(passed, self.infos, strict=False)).any()
+        place_row, rows_passed = Signal(ROW_BITS), Signal(ROW_BITS)
+        with m.If(dut.launch):
+            m.d.sync += place_row.eq(
+                Mux(beat.tags.last, 0, place_row + (beat.behind >> self.lane_bits))
+            )
+            m.d.sync += self.lane.eq(Mux(beat.tags.last, 0, beat.behind % lanes))
+        m.d.sync += [
+            rows_passed.eq(Mux(closes, 0, rows_passed + passes)),
+            is_past.eq((is_past | (closes & ~drains)) & ~finishes),
+            drains.eq((drains | (finishes & ~is_past)) & ~closes),
+        ]
+        m.d.comb += [
+            Assert(passes <= self.known),
+            *(
+                Assert(~(passed[k + 1] & info.last))
+                for k, info in enumerate(self.infos[: reach - 1])
+            ),
+            Assert(~(closes & is_past)),
+            Assert(~(is_past & drains)),
+            Assert(is_past | drains | (rows_passed == place_row)),
+            Assert(~is_past | (rows_passed == 0)),
+            Assert(~drains | ((place_row == 0) & (self.lane == 0))),
+            # A packet that is longer than its beats is drained a row a cycle.
+            Assert(~drains | (passes == (self.known != 0))),
+            Cover(drains & (rows_passed == reach + 1)),
+            Cover(is_past & (rows_passed == 0) & (self.known == 2)),
+            # Where words of the row were read it is there.
+            Assert(is_past | drains | (self.lane == 0) | (self.known != 0)),
+        ]
+        self._report(m, beat, last_row, last_bank, passes)
+        self._inside(m)
+        return m
+
+    def _ring(self, m, passes):
+        """A ring to which rows come at any time, in which the reader sees one a cycle later."""
+        dut, rows = self.dut, self.rows
+        self.head, level = Signal(range(rows)), Signal(range(rows + 1))
+        self.known = known = Signal(range(rows + 1))
+        stored = [Signal(RowInfo(self.config), name=f"info{row}") for row in range(rows)]
+        arrives, came = anything(m, 1, "arrives"), Signal()
+        info = Signal(RowInfo(self.config))
+        m.d.comb += info.as_value().eq(anything(m, len(info.as_value()), "any_info"))
+        m.d.comb += [Assume(~arrives | (level != rows)), *map(Assume, self._is_info(info))]
+        ahead = [Signal(range(rows), name=f"ahead{row}") for row in range(rows)]
+        m.d.comb += [ahead[row].eq((row + rows - self.head) % rows) for row in range(rows)]
+        m.d.sync += [
+            self.head.eq((self.head + passes) % rows),
+            level.eq(level + arrives - passes),
+            came.eq(arrives),
+        ]
+        for row in range(rows):
+            m.d.comb += dut.infos[row].eq(stored[row])
+            with m.If(arrives & (ahead[row] == level)):
+                m.d.sync += stored[row].eq(info)
+            with m.If(ahead[row] < level):
+                m.d.comb += [Assert(rule) for rule in self._is_info(stored[row])]
+        m.d.comb += [
+            dut.is_full.eq(Cat(ahead[row] < level for row in range(rows))),
+            known.eq(level - came),
+            Assert(self.head < rows),
+            Assert((level <= rows) & (level >= came)),
+            # Each row is freed once, when it is passed.
+            Assert(dut.free == Cat(ahead[row] < passes for row in range(rows))),
+        ]
+        self.infos = [Signal.like(info, name=f"ahead_info{k}") for k in range(self.reach)]
+        for k, value in enumerate(self.infos):
+            m.d.comb += value.eq(Array(stored)[(self.head + k) % rows])
+
+    def _is_info(self, info):
+        """All rows but a packet's last are full; where bytes are left over a word is missing."""
+        lanes = self.lanes
+        return [
+            info.last | ((info.count == lanes) & ~info.ragged),
+            info.count <= lanes,
+            ~info.ragged | (info.count != lanes),
+        ]
+
+    def _beats(self, m):
+        """Beats of which each stands behind the one before. Gives the first, and whether it is."""
+        dut, beat = self.dut, self.dut.i.payload
+        self.lane_bits = self.lanes.bit_length() - 1
+        self.lane = Signal(self.lane_bits)  # behind the words before
+        self.first = Signal(range(self.lanes + self.config.format.mask_words))
+        offer(m, dut.i, "i")
+        m.d.comb += [
+            self.first.eq(self.lane + Mux(beat.tags.first, self.config.format.mask_words, 0)),
+            Assert(dut.i.ready == dut.launch),
+        ]
+        with m.If(dut.i.valid):
+            m.d.comb += [Assume(rule) for rule in self._follows(beat, self.first)]
+        return beat, dut.i.valid
+
+    def _follows(self, beat, start):
+        """What holds of a beat whose words stand from there on."""
+        needs = [beat.total == 0]
+        needs += [
+            (beat.total != 0) & ((beat.behind - 1) >> self.lane_bits == row)
+            for row in range(self.reach)
+        ]
+        return [
+            beat.total <= self.lanes,
+            beat.behind == start + beat.total,
+            beat.needs == Cat(needs),
+            *(
+                row == (start >> self.lane_bits) + (start[: self.lane_bits] > bank)
+                for bank, row in enumerate(beat.rows)
+            ),
+        ]
+
+    def _report(self, m, beat, last_row, last_bank, passes):
+        """What is told of a beat: whether its last word is missing; of the packet's last one,
+        whether anything follows it that is passed with it or drained."""
+        dut, lanes, out = self.dut, self.lanes, self.dut.o
+        has_told, told = Signal(), Signal.like(beat)
+        is_missing, is_short, was_short = Signal(), Signal(), Signal()
+        extra, offset = Signal(), Signal(range(lanes))
+        info = Array(self.infos)[last_row]
+        misses = ~(Array(self.ours)[last_row] & (info.count > last_bank))
+        # A packet that lacks a word or a mask has none left over.
+        lacks = is_short | ((beat.behind > self.lane) & misses)
+        complete = beat.behind >> self.lane_bits
+        is_seen = Signal()  # the row in which the last words are had come when they were read
+        with m.If(dut.enable):
+            m.d.sync += [has_told.eq(dut.launch), told.eq(beat), is_missing.eq(misses)]
+        with m.If(dut.launch):
+            m.d.sync += [
+                is_short.eq(lacks & ~beat.tags.last),
+                was_short.eq(lacks),
+                extra.eq(
+                    Cat(
+                        (k < passes) & ((k * lanes + info.count > beat.behind) | info.ragged)
+                        for k, info in enumerate(self.infos)
+                    ).any()
+                ),
+                offset.eq(beat.behind % lanes),
+                is_seen.eq((complete < self.reach) & (complete < self.known)),
+            ]
+        with m.Elif(self.drains & (passes != 0)):
+            first = self.infos[0]
+            m.d.sync += [extra.eq(extra | (first.count > offset) | first.ragged)]
+            m.d.sync += [offset.eq(0), is_seen.eq(0)]
+        is_left_over = (out.behind < out.there) | out.has_more
+        with m.If(has_told):
+            m.d.comb += [
+                Assert(
+                    out.used == told.total + Mux(told.tags.first, self.config.format.mask_words, 0)
+                ),
+                Assert(out.has_words == (told.total != 0)),
+                Assert(out.behind == told.behind),
+                Assert(out.tags.as_value() == told.tags.as_value()),
+            ]
+            with m.If(out.has_words):
+                m.d.comb += Assert((out.behind > out.there) == is_missing)
+            with m.If(told.tags.last & ~was_short):
+                m.d.comb += Assert(is_left_over == (extra | (self.drains & is_seen)))
+                m.d.comb += [Cover(is_left_over & ~self.drains), Cover(~is_left_over & self.drains)]
+        with m.If(self.drains):
+            m.d.comb += Assert(has_told & told.tags.last)
+            m.d.comb += Assert(~is_seen | ((self.known != 0) & ~self.infos[0].last))
+            m.d.comb += Assert((offset == 0) | is_seen | was_short)
+
+    def _inside(self, m):
+        """What holds of the registers: the reader sees the rows that are known."""
+
+        def inside(name, shape):
+            return probe(m, f"dut.{name}", shape)
+
+        m.d.comb += [
+            Assert(inside("at", self.rows) == 1 << self.head),
+            Assert(inside("is_past", 1) == self.is_past),
+        ]
+        indices = inside("indices", self.reach * len(self.head))
+        for k, info in enumerate(self.infos):
+            ahead = inside(f"ahead{k}", 1 + len(info.as_value()))
+            index = indices.word_select(k, len(self.head))
+            m.d.comb += [
+                Assert(ahead[0] == (k < self.known)),
+                Assert(~ahead[0] | (ahead[1:] == info.as_value())),
+                Assert(index == (self.head + k) % self.rows),
+            ]
+
+
+def reads(config, component=PayloadReader):
+    return Reads(component(config, Decompressor.rows(config)))
+
+
+CONFIGS = [
+    Config.of(2, 8, 8),
+    pytest.param(Config.of(8, 32), marks=pytest.mark.slow),
+    pytest.param(Config.of(2, 8), marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.proof(PayloadReader, "8x32, 2x8, 2x8 with blocks of 8", induction=1)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_words_come_from_their_places_and_each_row_is_freed_once(formal, config):
+    formal(reads(config))
+
+
+@pytest.mark.proof(PayloadReader, "2x8 with blocks of 8", bounded=8)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("row.info.count > bank", "row.info.count >= bank"),
+        ("seen.is_there & ~row.info.last", "seen.is_there"),
+        ("m.d.comb += to_end.eq(k + 1)", "m.d.comb += to_end.eq(k)"),
+        ("stays.drains.eq(~ends_here[0])", "stays.drains.eq(0)"),
+        ("is_ragged | drained", "drained"),
+    ],
+)
+def test_a_broken_reader_is_refuted(formal, mutated, old, new):
+    formal.refutes(reads(Config.of(2, 8, 8), mutated(PayloadReader, old, new)))
