@@ -85,9 +85,10 @@ def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     if unit == "decompressor":
         # A command of more words than can be waited for must not end early.
         for bit in range(16, 32):
-            packet = (bytes(config.format.mask_bytes), (1 << bit) + 1)
-            scenario = Scenario([packet], seed=seed)
-            yield Trial(f"command of 2**{bit} words", scenario, cycles=2000)
+            for more in (0, 1):
+                packet = (bytes(config.format.mask_bytes), (1 << bit) + more)
+                scenario = Scenario([packet], seed=seed)
+                yield Trial(f"command of 2**{bit} + {more} words", scenario, cycles=2000)
 
 
 def late_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:

@@ -90,8 +90,8 @@ def test_trials_are_those_of_their_seed(unit):
 def test_long_commands_are_cut_off():
     every = list(trials("decompressor", SMALL))
     commands = [trial for trial in every if trial.cycles is not None]
-    assert [trial.scenario.packets[0][1] - 1 for trial in commands] == [
-        1 << n for n in range(16, 32)
+    assert [trial.scenario.packets[0][1] for trial in commands] == [
+        (1 << bit) + more for bit in range(16, 32) for more in (0, 1)
     ]
 
 
