@@ -290,7 +290,7 @@ def test_words_come_from_their_places_and_each_row_is_freed_once(formal, config)
     ("old", "new"),
     [
         ("row.info.count > bank", "row.info.count >= bank"),
-        ("seen.is_there & ~row.info.last", "seen.is_there"),
+        ("known.is_there & ~is_over", "known.is_there"),
         ("m.d.comb += to_end.eq(k + 1)", "m.d.comb += to_end.eq(k)"),
         ("stays.drains.eq(~ends_here[0])", "stays.drains.eq(0)"),
         ("is_ragged | drained", "drained"),
