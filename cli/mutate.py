@@ -18,8 +18,8 @@ EPILOG = f"""\
 Yosys draws the mutants: a bit at a pin of a cell is inverted, stuck, or inverted where another bit
 says so. One compiled model has them all. A mutant is killed by what the regression would notice; of
 one that survives, ABC is asked to prove that nobody at the ports can tell it from the unit. What is
-left is open, and named by the line of the sources that its cell was written in. The default size has
-as many beats in a block as 8x32, and a mask of two words. A run that was ended goes on where it was.
+left is open, named by the line of the sources that its cell was written in. The default size has
+as many beats in a block as 8x32, and a mask of two words. A run that was ended goes on from there.
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
