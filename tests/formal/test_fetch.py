@@ -405,12 +405,6 @@ def test_each_block_has_the_mask_that_stands_at_its_place(formal, config):
 
 
 @pytest.mark.slow
-@pytest.mark.proof(MaskFetcher, "4x8 with blocks of 8", bounded=9)
-def test_each_block_has_the_mask_that_a_jump_leads_to(formal):
-    formal(walks(JUMPS))
-
-
-@pytest.mark.slow
 @pytest.mark.proof(MaskFetcher, "2x8 and 4x8 with blocks of 8", bounded=9)
 @pytest.mark.parametrize(
     ("config", "old", "new"),
