@@ -11,7 +11,7 @@ from cdma.hdl.prefix import tree
 from cdma.hdl.queue import Queue
 from cdma.hdl.remaining import Remaining
 from cdma.hdl.ring import RowInfo, add_row
-from cdma.hdl.signals import copies, registered
+from cdma.hdl.signals import copies, registered, select
 
 #: From so many beats a block on, there is time to count a mask's ones in three steps.
 COUNTED_BEATS = 4
@@ -282,7 +282,16 @@ class MaskFetcher(wiring.Component):
                 candidate("new_packet", rows_in - end.row),
             ),
         )
-        same = Mux(moves, with_arrival("next_mask", ahead - rows_on), with_arrival("still", ahead))
+        if self.is_counted(self.config):
+            at_next_mask = with_arrival("next_mask", ahead - rows_on)
+        else:
+            # How far it is to the next mask comes late too.
+            steps = range(jumps.most + 1)
+            arrivals = [with_arrival(f"next_mask{step}", ahead - step) for step in steps]
+            at_next_mask = select(m, rows_on, arrivals, "at_next_mask")
+            further = [add_row(m, index, step, self.rows) for step in steps]
+            next_row = select(m, rows_on, further, "next_row")
+        same = Mux(moves, at_next_mask, with_arrival("still", ahead))
         m.d.sync += Cat(ahead, is_there).eq(Mux(switch, following, same))
         m.d.comb += next_index.eq(index)
         m.d.sync += index.eq(next_index)
@@ -294,7 +303,9 @@ class MaskFetcher(wiring.Component):
                 lane.eq(next_lane),
                 at.eq(Cat(next_lane == bank for bank in range(lanes))),
             ]
-            m.d.comb += next_index.eq(add_row(m, index, rows_on, self.rows))
+            if self.is_counted(self.config):
+                next_row = add_row(m, index, rows_on, self.rows)
+            m.d.comb += next_index.eq(next_row)
         return m
 
     def _arrival(self, m):

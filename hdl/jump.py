@@ -35,7 +35,8 @@ class JumpTable(wiring.Component):
         self.config = config
         self.rows = rows
         lanes = config.lanes
-        most = (lanes - 1 + config.format.mask_words + config.format.block_words) // lanes
+        #: Rows from a mask to the next, at most.
+        self.most = (lanes - 1 + config.format.mask_words + config.format.block_words) // lanes
         super().__init__(
             {
                 "accept": In(1),
@@ -44,7 +45,7 @@ class JumpTable(wiring.Component):
                 "row": In(range(rows)),
                 "lane": In(range(lanes)),
                 "to_lane": Out(range(lanes)),
-                "rows_on": Out(range(most + 1)),
+                "rows_on": Out(range(self.most + 1)),
             }
         )
 
