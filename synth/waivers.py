@@ -57,6 +57,10 @@ _OUTPUTS = (
     "outputs of parts that a unit has no use for: queues beside one of the same length, whose "
     "ready speaks for all; a count of which few bits are wanted; a mask that is read piece by piece"
 )
+_READY = (
+    "the mask fetcher is told of the next cycle's ready, and has no use for this cycle's where a mask "
+    "is read in one"
+)
 _CONSTANT = (
     "a loop over lanes compares each with a number that cannot pass the last; that comparison is "
     "constant and vanishes"
@@ -82,6 +86,7 @@ WAIVERS = (
         r"Signal is not used: '(i__ready|value|mask)(\$\d+)?'",
         _OUTPUTS,
     ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'o__ready(\$\d+)?'", _READY),
     Waiver("verilator", "UNOPTFLAT", r"Signal unoptimizable: Circular combinational.*", _LOOPS),
     Waiver("verilator", "CMPCONST", r"Comparison is constant due to limited range", _CONSTANT),
     Waiver(
@@ -100,6 +105,7 @@ WAIVERS = (
         _OUTPUTS,
     ),
     Waiver("slang", "unused-port", r"unused port signal 'rst'", _RESET),
+    Waiver("slang", "unused-port", r"unused port signal 'o__ready(\$\d+)?'", _READY),
 )
 
 
