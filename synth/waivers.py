@@ -58,8 +58,8 @@ _OUTPUTS = (
     "ready speaks for all; a count of which few bits are wanted; a mask that is read piece by piece"
 )
 _READY = (
-    "the mask fetcher is told of the next cycle's ready, and has no use for this cycle's where a mask "
-    "is read in one"
+    "the mask fetcher is told of the next cycle's ready, and has no use for this cycle's where a "
+    "mask is read in one"
 )
 _CONSTANT = (
     "a loop over lanes compares each with a number that cannot pass the last; that comparison is "
