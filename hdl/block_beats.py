@@ -132,9 +132,7 @@ class BlockBeats(wiring.Component):
         m.d.comb += step.eq(steps[0])
 
         # Whether a block can be taken in is known a cycle before.
-        next_step = (self.o.valid & self.o.ready) | ~(
-            queue.valid[1] | (queue.valid[0] & queue.i.valid)
-        )
+        next_step = (self.o.valid & self.o.ready) | ~queue.fills
         for next_is_valid in reversed(next_are_valid):
             next_step = ~next_is_valid | next_step
         m.d.comb += self.next_ready.eq(~next_valid | (next_final & next_step))

@@ -156,8 +156,7 @@ class MaskFetcher(wiring.Component):
             m.d.comb += next_free.eq(~next_valid | self.next_ready)
             m.d.sync += self.o.valid.eq(next_valid)
             with m.If(free):
-                m.d.sync += held.eq(block)
-                m.d.sync += read_at.eq(at)
+                m.d.sync += [held.eq(block), read_at.eq(at)]
             read_index = copies(m, index, "read_index", enable=free)
         for bank, row in enumerate(self.bank_rows):
             held_index = read_index[bank * len(read_index) // lanes]

@@ -61,7 +61,7 @@ class PacketOutput(wiring.Component):
         ]
         next_due = ~flows | (self.i.valid & self.o.ready & row.last)
         taken = self.o_status.valid & self.o_status.ready
-        next_full = ~taken & (statuses.valid[1] | (statuses.valid[0] & due))
+        next_full = ~taken & statuses.fills
         m.d.sync += [due.eq(next_due), flows.eq(~(next_due & next_full))]
         wiring.connect(m, statuses.o, wiring.flipped(self.o_status))
         return m

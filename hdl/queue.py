@@ -1,6 +1,6 @@
 """A queue whose entries move up, so that its head stands in registers."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -38,6 +38,12 @@ class Queue(wiring.Component):
                 "valid": Out(depth),
             }
         )
+
+    @property
+    def fills(self) -> Value:
+        """The queue is full in the next cycle, unless something leaves."""
+        last = self.valid[-1]
+        return last | (self.valid[-2] & self.i.valid) if self.depth > 1 else last | self.i.valid
 
     def elaborate(self, platform):
         m = Module()

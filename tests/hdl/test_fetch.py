@@ -54,9 +54,7 @@ class Fetcher(wiring.Component):
         m.submodules.queue = queue = Queue(Block(self.config), 2)
         wiring.connect(m, fetcher.o, queue.i)
         wiring.connect(m, queue.o, wiring.flipped(self.o))
-        leaves = self.o.valid & self.o.ready
-        is_filled = queue.valid[1] | (queue.valid[0] & fetcher.o.valid)
-        m.d.comb += fetcher.next_ready.eq(leaves | ~is_filled)
+        m.d.comb += fetcher.next_ready.eq((self.o.valid & self.o.ready) | ~queue.fills)
         was_handed, mask = Signal(), Signal(self.config.format.block_words)
         m.d.sync += was_handed.eq(fetcher.o.valid & fetcher.o.ready)
         m.d.sync += mask.eq(fetcher.o.payload.mask)

@@ -1,6 +1,7 @@
 """The queue of registers."""
 
 import pytest
+from amaranth.hdl import Module, Signal
 
 from cdma.hdl.beat import DecompressorStatus
 from cdma.hdl.queue import Queue
@@ -29,6 +30,29 @@ def test_one_transfer_a_cycle_after_one_cycle(exchange, depth, pitch):
     passed = exchange(Queue(8, depth), {"i": list(range(50))}, {"o": 50})
     assert passed["i"].cycles == list(range(0, 50 * pitch, pitch))
     assert passed["o"].cycles == list(range(1, 50 * pitch + 1, pitch))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_that_it_fills_is_known_before(simulate, rng, depth):
+    m, fills = Module(), Signal()
+    m.submodules.queue = queue = Queue(8, depth)
+    m.d.comb += fills.eq(queue.fills)
+
+    async def bench(ctx):
+        seen = set()
+        for _ in range(60 * depth):
+            takes = int(rng.integers(2))
+            ctx.set(queue.i.valid, int(rng.random() < 0.7))
+            ctx.set(queue.o.ready, takes)
+            is_left, is_told = takes and ctx.get(queue.o.valid), ctx.get(fills)
+            await ctx.tick()
+            assert (not ctx.get(queue.i.ready)) == bool(is_told and not is_left)
+            seen.add((is_told, bool(is_left)))
+        return seen
+
+    every = {(told, left) for told in (0, 1) for left in (False, True)}
+    # The one entry of a queue leaves when it is full.
+    assert simulate(m, bench) == (every if depth > 1 else every - {(0, True)})
 
 
 @pytest.mark.parametrize("held", [0, 1, 2])
