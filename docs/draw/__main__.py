@@ -9,6 +9,7 @@ from pathlib import Path
 import butterfly
 import datapath
 import performance
+import tables
 import timing
 import verification
 
@@ -18,7 +19,7 @@ PICTURES = {
     "compressor-timing": timing.draw_compressor,
     "decompressor-timing": timing.draw_decompressor,
 }
-if (performance.MEASUREMENTS / "scaling.json").exists():
+if (tables.MEASUREMENTS / "scaling.json").exists():
     PICTURES["performance-scaling"] = performance.draw
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "images"
@@ -26,7 +27,7 @@ folder.mkdir(parents=True, exist_ok=True)
 for name, draw in PICTURES.items():
     (folder / f"{name}.svg").write_text(draw(), encoding="utf-8", newline="\n")
 if len(sys.argv) == 1:
-    for tables in (performance, verification):
-        page = Path(__file__).parents[1] / f"{tables.__name__}.md"
-        text = tables.fill(page.read_text(encoding="utf-8"))
+    for document in (performance, verification):
+        page = Path(__file__).parents[1] / f"{document.__name__}.md"
+        text = document.fill(page.read_text(encoding="utf-8"))
         page.write_text(text, encoding="utf-8", newline="\n")

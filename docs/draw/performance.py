@@ -1,13 +1,10 @@
 """Picture and tables of docs/performance.md, from the measurements that are committed beside it.
 
 ``docs/measurements`` has what ``cdma synth --sweep``, ``cdma synth --alternatives`` and ``cdma
-power --json`` wrote, ``baseline.json`` the named configurations with all seeds. Tables stand
-between ``<!-- table: NAME -->`` and ``<!-- end -->``.
+power --json`` wrote, ``baseline.json`` the named configurations with all seeds.
 """
 
-import json
-import re
-from pathlib import Path
+import tables
 
 from cdma.cli import power
 from cdma.cli.tables import format_table
@@ -15,8 +12,6 @@ from cdma.synth import plot, scaling
 from cdma.synth.columns import BIGGER, SMALLER, Column, column_at
 from cdma.synth.report import spread
 
-ROOT = Path(__file__).parents[2]
-MEASUREMENTS = ROOT / "docs" / "measurements"
 UNITS = ("compressor", "decompressor")
 
 #: Of 8 lanes of 32 bits: figure, then for each unit what it must reach, and what would be better.
@@ -34,10 +29,6 @@ NOT_MEASURED = "Not measured for the units as they are now: `make performance` m
 SHAPES = {"16x16": 200, "32x8": 200, "32x32": 180}
 
 
-class NotMeasured(Exception):  # noqa: N818 - no error: the page says so
-    """A figure that a table needs is not in the measurements."""
-
-
 def draw() -> str:
     """Area, clock and bytes per second of every size, as SVG."""
     return plot.render(_records("scaling"), "svg").decode()
@@ -45,7 +36,7 @@ def draw() -> str:
 
 def fill(text: str) -> str:
     """The document with its tables as they are measured."""
-    tables = {
+    made = {
         "targets": _targets,
         "shapes": _shapes,
         "paths": _paths,
@@ -60,34 +51,21 @@ def fill(text: str) -> str:
         "power": lambda: power.table(_records("power"), "markdown"),
         "tools": _tools,
     }
-
-    def table(match: re.Match) -> str:
-        fill_in = tables[match[1]]
-        try:
-            content = fill_in()
-        except (FileNotFoundError, NotMeasured):
-            content = NOT_MEASURED
-        return f"<!-- table: {match[1]} -->\n\n{content}\n\n<!-- end -->"
-
-    return re.sub(r"<!-- table: (\w+) -->.*?<!-- end -->", table, text, flags=re.DOTALL)
-
-
-def _read(path: Path) -> dict:
-    return json.loads(path.read_text(encoding="utf-8"))
+    return tables.fill(text, made, NOT_MEASURED)
 
 
 def _records(name: str) -> list[dict]:
-    return _read(MEASUREMENTS / f"{name}.json")["records"]
+    return tables.read(name)["records"]
 
 
 def _baseline() -> dict[tuple[str, str], dict]:
-    records = _read(MEASUREMENTS / "baseline.json")["records"]
+    records = tables.read("baseline")["records"]
     return _Measured({(record["unit"], record["config"]): record for record in records})
 
 
 class _Measured(dict):
     def __missing__(self, key):
-        raise NotMeasured(key)
+        raise tables.NotMeasured(key)
 
 
 def _shown(record: dict, column: Column) -> str:
@@ -219,7 +197,7 @@ def pairs(values):
 
 
 def _tools() -> str:
-    tools = _read(MEASUREMENTS / "baseline.json")["tools"]
+    tools = tables.read("baseline")["tools"]
     named = ", ".join(f"{name} {version}" for name, version in tools.items())
     sources = {
         "the units' named sizes": list(_baseline().values()),

@@ -1,6 +1,6 @@
 """The tables of docs/performance.md are those of the measurements beside it."""
 
-import importlib.util
+import importlib
 import re
 from pathlib import Path
 
@@ -15,11 +15,9 @@ PAGE = ROOT / "docs" / "performance.md"
 @pytest.fixture(scope="module")
 def performance():
     """The script ``docs/draw/performance.py``, which is no part of the package."""
-    path = ROOT / "docs" / "draw" / "performance.py"
-    spec = importlib.util.spec_from_file_location("performance", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs" / "draw")
+        return importlib.import_module("performance")
 
 
 def test_tables_are_current(performance):
