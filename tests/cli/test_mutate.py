@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from cdma.cli.main import main
+from cdma.cli.mutate import LEAST_SCORE
 from cdma.hdl.config import Config
 from cdma.sim import SimulationError, mutate
 from cdma.sim.mutate import EQUIVALENT, KILLED, OPEN, Fate, Outcome
 from cdma.synth.mutants import Mutant
 
 ROOT = Path(__file__).parents[2]
-#: What was reached: the decompressor is short of 98 %, and the document says by which mutants.
-LEAST = {"compressor": 0.98, "decompressor": 0.975}
+#: What was reached: no unit falls behind it.
+REACHED = 0.975
 
 
 def outcome(unit, config, count, seed, jobs, progress):
@@ -103,6 +104,22 @@ def test_mistakes(refuse, options, told):
     assert told in refuse("mutate", *options)
 
 
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "compressor",
+        pytest.param(
+            "decompressor",
+            marks=pytest.mark.xfail(strict=True, reason="short of it, see docs/verification.md"),
+        ),
+    ],
+)
+def test_as_many_faults_are_found_as_must_be(unit):
+    records = json.loads((ROOT / "docs" / "measurements" / "mutation.json").read_text())
+    (score,) = [record["score"] for record in records if record["unit"] == unit]
+    assert score >= LEAST_SCORE
+
+
 def test_table_of_the_document_is_current(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs" / "draw")
     fill = importlib.import_module("verification").fill
@@ -116,7 +133,7 @@ def test_table_of_the_document_is_current(monkeypatch):
     assert [record["unit"] for record in records] == ["compressor", "decompressor"]
     for record in records:
         assert record["mutants"] >= 1000
-        assert record["score"] >= LEAST[record["unit"]]
+        assert record["score"] >= REACHED
         known = {"killed": sum(record["trials"].values())}
         known |= dict.fromkeys(("equivalent", "open"), 0)
         for survivor in record["survivors"]:
