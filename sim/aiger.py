@@ -78,6 +78,11 @@ class Graph:
         return names["evaluate"]
 
 
+def value(values, literal: int, ones: int = 1) -> int:
+    """Value of a literal, given those of the variables, see :meth:`Graph.evaluate`."""
+    return values[literal >> 1] ^ (ones if literal & 1 else 0)
+
+
 def parse(text: str) -> Graph:
     """Graph of an ASCII AIGER file with a symbol table (Biere, AIGER 1.9).
 

@@ -5,11 +5,12 @@ which packets were through, over all packets and ports. ``python -m cdma.sim.cyc
 anew, where cycles are meant to be others.
 """
 
+import argparse
 import itertools
 import json
-import sys
 
 from cdma.files import write_text
+from cdma.hdl.axi import UNITS
 from cdma.hdl.config import Config
 from cdma.sim import model_job
 from cdma.sim.model_unit import ModelUnit, Played
@@ -19,7 +20,6 @@ from cdma.sim.units import BENCHES
 
 #: The size that mutants are made of, and the documents' size.
 CONFIGS = (Config.of(4, 8, 16), Config.of(8, 32))
-UNITS = ("compressor", "decompressor")
 
 
 def cycles_of(played: Played) -> int:
@@ -45,5 +45,8 @@ def measure(unit: str, config: Config) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser("python -m cdma.sim.cycles", description="Write the record.")
+    parser.add_argument("file", help="such as docs/measurements/cycles.json")
+    file = parser.parse_args().file
     record = {config.name: {unit: measure(unit, config) for unit in UNITS} for config in CONFIGS}
-    write_text(sys.argv[1], f"{json.dumps(record, indent=2)}\n")
+    write_text(file, f"{json.dumps(record, indent=2)}\n")

@@ -17,7 +17,7 @@ from cdma import golden
 from cdma.hdl.beat import COUNT_BITS
 from cdma.hdl.config import Config
 from cdma.sim import stimulus
-from cdma.sim.aiger import Graph
+from cdma.sim.aiger import Graph, value
 from cdma.sim.long_moves import (
     BLOCKS,
     COURSES,
@@ -146,10 +146,12 @@ class LongPackets:
                     inputs[name] = packed(bits)
                 else:
                     pins = feeds[prefix].pins(bits & (cycle > 0))
-                    inputs |= {f"{prefix}_{pin}": value for pin, value in pins.items()}
+                    inputs |= {f"{prefix}_{pin}": driven for pin, driven in pins.items()}
             values = self._evaluate(state, inputs, _ONES)
-            outputs = {name: _value(values, literal) for name, literal in graph.outputs.items()}
-            state = {variable: _value(values, literal) for variable, literal in graph.latches}
+            outputs, state = (
+                {key: value(values, literal, _ONES) for key, literal in literals}
+                for literals in (graph.outputs.items(), graph.latches)
+            )
             if not cycle:
                 continue
             if all(feed.is_done for feed in feeds.values()) and all(
@@ -237,7 +239,3 @@ def _status(outputs):
         sum(unpacked(each).astype(np.int64) << place for place, each in enumerate(field))
         for field in (bits[:COUNT_BITS], bits[COUNT_BITS:])
     ]
-
-
-def _value(values, literal):
-    return values[literal >> 1] ^ (_ONES if literal & 1 else 0)

@@ -25,7 +25,7 @@ from cdma.hdl.config import Config
 from cdma.sim import mutate_proof
 from cdma.sim.long_packets import LongPackets
 from cdma.sim.model_unit import ModelUnit
-from cdma.sim.mutate_player import KILLED, OPEN, Fate, Player
+from cdma.sim.mutate_player import KILLED, OPEN, Fate, Player, fate_of
 from cdma.sim.mutate_proof import EQUIVALENT
 from cdma.sim.mutate_trials import first_trials, late_trials, trials
 from cdma.sim.tools import SimulationError, cache_folder, digest
@@ -137,23 +137,15 @@ class _Run:
             packets = {"moved counters": {}}
             if self.unit == "decompressor":
                 packets["moved counters, packet cut"] = {"is_cut": True}
-            plays = {
-                name: LongPackets(self.unit, self.config, graph, self.seed, **options)
+            plays = [
+                (name, LongPackets(self.unit, self.config, graph, self.seed, **options))
                 for name, options in packets.items()
-            }
-            for name, played in plays.items():
+            ]
+            for name, played in plays:
                 problem = played.fault()
                 if problem:
                     raise SimulationError(f"{name}: the unit without a fault: {problem}")
-
-            def fate(mutant):
-                for name, played in plays.items():
-                    reason = played.fault(mutant.number)
-                    if reason:
-                        return Fate(mutant, KILLED, name, reason)
-                return Fate(mutant, OPEN)
-
-            return fate
+            return lambda mutant: fate_of(mutant, plays)
 
         self._decide("moved counters", prepare)
 

@@ -82,15 +82,11 @@ class Logic:
             frame[variable] = inputs[name]
         for variable, value in state.items():
             frame[variable] = value
-
-        def value(literal):
-            return frame[literal >> 1] ^ literal & 1
-
         for result, left, right in graph.gates:
-            frame[result] = self.both(value(left), value(right))
+            frame[result] = self.both(aiger.value(frame, left), aiger.value(frame, right))
         return (
-            {variable: value(following) for variable, following in graph.latches},
-            {name: value(literal) for name, literal in graph.outputs.items()},
+            {variable: aiger.value(frame, following) for variable, following in graph.latches},
+            {name: aiger.value(frame, literal) for name, literal in graph.outputs.items()},
         )
 
     def blif(self, bad: int) -> str:

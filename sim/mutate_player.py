@@ -51,22 +51,29 @@ class Player:
     """
 
     def __init__(self, model: ModelUnit, trials: Iterable[Trial]):
-        self._trials = [_Prepared(model, trial) for trial in trials]
+        self._trials = [(trial.name, _Prepared(model, trial)) for trial in trials]
 
     def fate(self, mutant: Mutant) -> Fate:
         """Play until the mutant fails a trial, or to the last."""
-        for trial in self._trials:
-            reason = trial.fault(mutant.number)
-            if reason:
-                return Fate(mutant, KILLED, trial.name, reason)
-        return Fate(mutant, OPEN)
+        return fate_of(mutant, self._trials)
+
+
+def fate_of(mutant: Mutant, trials: Iterable[tuple[str, object]]) -> Fate:
+    """Try until the mutant fails a trial, or to the last.
+
+    ``trials`` are names, each with what tells by its ``fault(number)`` what is wrong with a mutant.
+    """
+    for name, trial in trials:
+        reason = trial.fault(mutant.number)
+        if reason:
+            return Fate(mutant, KILLED, name, reason)
+    return Fate(mutant, OPEN)
 
 
 class _Prepared:
     """A trial, and what the unit without a fault makes of it."""
 
     def __init__(self, model, trial):
-        self.name = trial.name
         self._check = trial.check or (lambda played: "")
         bench = BENCHES[model.unit](model.config)
         stimulus = bench.stimulus(trial.scenario)

@@ -15,7 +15,7 @@ counterexample is.
 import random
 
 from cdma.errors import require
-from cdma.sim.aiger import Graph
+from cdma.sim.aiger import Graph, value
 from cdma.sim.mutate_graph import Logic, choice, offered_by, outputs_differ
 
 #: Random states that are looked at before the solver is asked.
@@ -163,7 +163,7 @@ class _Samples:
 
     def now(self, literal):
         """In which of the states a literal is true."""
-        return self._value(self._values, literal)
+        return value(self._values, literal, self.ones)
 
     def next(self, condition):
         """In which of them a literal of a register is true a cycle later."""
@@ -177,9 +177,9 @@ class _Samples:
         inverted = (0, self.ones)
         for result, a, b in self._graph.gates:
             if a >> 1 in reached or b >> 1 in reached:
-                value = (values[a >> 1] ^ inverted[a & 1]) & (values[b >> 1] ^ inverted[b & 1])
-                if value != values[result]:
-                    values[result] = value
+                new = (values[a >> 1] ^ inverted[a & 1]) & (values[b >> 1] ^ inverted[b & 1])
+                if new != values[result]:
+                    values[result] = new
                     reached.add(result)
         seen = 0
         for name, literal in self._graph.outputs.items():
@@ -192,9 +192,6 @@ class _Samples:
             if literal >> 1 in reached
         }
         return seen, different
-
-    def _value(self, values, literal):
-        return values[literal >> 1] ^ (self.ones if literal & 1 else 0)
 
 
 def _variable(literal):

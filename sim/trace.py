@@ -6,7 +6,7 @@ from pathlib import Path
 
 import vcd
 
-from cdma.sim.aiger import Graph
+from cdma.sim.aiger import Graph, value
 
 
 def write_vcd(
@@ -38,14 +38,10 @@ def write_vcd(
         for cycle, given in enumerate(inputs):
             values = graph.evaluate(state, given)
             for name, places in signals.items():
-                number = sum(
-                    (values[literal >> 1] ^ literal & 1) << place
-                    for place, literal in places.items()
-                )
+                number = sum(value(values, literal) << place for place, literal in places.items())
                 writer.change(variables[name], 10 * cycle, number)
             state = {
-                variable: bool(values[following >> 1] ^ following & 1)
-                for variable, following in graph.latches
+                variable: bool(value(values, following)) for variable, following in graph.latches
             }
         writer.close(10 * len(inputs))
 
