@@ -83,10 +83,11 @@ def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     stall = {"status": "always-but-one:25000"}
     yield Trial("long packets", Scenario(stimulus.fed(unit, several, config), stall, seed))
     if unit == "decompressor":
-        # A command of more words than can be waited for must not end early.
+        # A command of more words than can be waited for must not end early, and has masks.
+        block, _ = stimulus.fed(unit, [words[: config.format.block_words]], config)[0]
         for bit in range(16, 32):
             for more in (0, 1):
-                packet = (bytes(config.format.mask_bytes), (1 << bit) + more)
+                packet = (block, (1 << bit) + more)
                 scenario = Scenario([packet], seed=seed)
                 yield Trial(f"command of 2**{bit} + {more} words", scenario, cycles=2000)
 
