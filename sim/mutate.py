@@ -32,7 +32,7 @@ from cdma.sim.tools import SimulationError, cache_folder, digest
 from cdma.synth import mutants
 
 #: Bounds on a search in ABC, by steps and side by side.
-STEP_SECONDS, PROOF_SECONDS = 15, 10
+STEP_SECONDS, PROOF_SECONDS = 15, 90
 
 
 @dataclass(frozen=True)

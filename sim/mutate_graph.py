@@ -182,21 +182,18 @@ class Side:
         logic.latches[self.began] = 1
         self.inputs = {name: logic.input() for name in graph.inputs}
         self.inputs |= {"aclk": 0, "aresetn": self.began}
-        self._firsts = {variable: logic.input() for variable, _ in graph.latches}
+        self.firsts = {variable: logic.input() for variable, _ in graph.latches}
         registers = {variable: logic.latch() for variable, _ in graph.latches}
-        self.state = self.begun(free(logic, registers) if free else registers)
+        begun = free(logic, registers) if free else registers
+        self.state = {
+            variable: logic.choose(self.began, register, self.firsts[variable])
+            for variable, register in begun.items()
+        }
         self.following, self.outputs = self.mutant(0, self.state)
         for variable, literal in registers.items():
             logic.latches[literal] = self.following[variable]
         lawful = is_lawful(logic, self.inputs, self.outputs, self.began)
         self.counts = logic.both(self.began, lawful)
-
-    def begun(self, registers: dict[int, int]) -> dict[int, int]:
-        """What registers hold, of which the first state is the unit's."""
-        return {
-            variable: self.logic.choose(self.began, register, self._firsts[variable])
-            for variable, register in registers.items()
-        }
 
     def mutant(self, number: int, state: dict[int, int]) -> tuple[dict[int, int], dict[str, int]]:
         """Next state and outputs of a mutant, whose inputs are the unit's."""

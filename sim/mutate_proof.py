@@ -14,18 +14,22 @@ Three ways, from the cheapest on:
 - The shape of the graph shows that the fault reaches no output.
 - A step of the mutant is a step of the unit, from every state that the unit reaches, but for
   registers that do not matter then (:mod:`cdma.sim.mutate_relation`); they may hold anything.
-- Both run side by side.
+- Both run side by side. Only those registers stand twice in which they come to differ; that all
+  others stay equal is a part of what is proven. Random courses say which those are
+  (:mod:`cdma.sim.mutate_courses`), and the counterexamples to a proof that has too few.
 
 For the last two ABC, a part of Yosys, merges signals that are equal in all reachable states (van
 Eijk, 2000) and then tries property-directed reachability (Een, Mishchenko, Brayton, 2011).
 """
 
 import re
+import time
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from cdma.sim import aiger
+from cdma.sim.mutate_courses import Courses
 from cdma.sim.mutate_graph import Logic, Side, choice, outputs_differ
 from cdma.sim.mutate_relation import matters
 from cdma.synth import tools
@@ -127,10 +131,18 @@ class Judge:
     def _matters(self):
         return matters(self.graph)
 
+    @cached_property
+    def _courses(self):
+        return Courses(self.graph)
+
     def same_graph(self, mutant: Mutant) -> str:
         """:data:`EQUIVALENT`, when the graph's shape shows it."""
-        _, bad = self._beside(mutant)
-        return "undecided" if bad else EQUIVALENT
+        apart = set()
+        while True:
+            _, seen, reached = self._beside(mutant, apart)
+            if not reached:
+                return "undecided" if seen else EQUIVALENT
+            apart |= reached.keys()
 
     def same_steps(self, mutant: Mutant, seconds: int) -> str:
         """:data:`EQUIVALENT`, when each step is the unit's; no fault is known if one is not."""
@@ -163,43 +175,85 @@ class Judge:
         seen = logic.both(side.counts, outputs_differ(logic, side.outputs, outputs))
         # A step counts in reset too.
         steps = logic.both(elsewhere, logic.either(side.counts, side.began ^ 1))
-        known = self._decide(logic.blif(logic.either(seen, steps)), seconds)
-        return EQUIVALENT if known == EQUIVALENT else "undecided"
+        known, _ = self._decide(logic.blif(logic.either(seen, steps)), seconds)
+        return known
 
     def same_runs(self, mutant: Mutant, seconds: int) -> str:
         """:data:`EQUIVALENT`, when that is proven in that time, or what else is known."""
-        side, bad = self._beside(mutant)
-        return self._decide(side.logic.blif(bad), seconds)
+        apart, end = self._courses.apart(mutant.number), time.monotonic() + seconds
+        while True:
+            side, seen, reached = self._beside(mutant, apart)
+            logic = side.logic
+            elsewhere = 0
+            for different in reached.values():
+                elsewhere = logic.either(elsewhere, different)
+            # A step counts in reset too.
+            steps = logic.both(elsewhere, logic.either(side.counts, side.began ^ 1))
+            left = max(1, round(end - time.monotonic()))
+            known, course = self._decide(logic.blif(logic.either(seen, steps)), left)
+            if not course:
+                return known
+            more = self._differ(mutant, side, course) - apart
+            if not more:
+                return f"differs, for one {len(course) - 1} cycles after reset"
+            apart |= more
 
-    def _beside(self, mutant):
-        """Unit and mutant, and that they differ at the ports."""
+    def _beside(self, mutant, apart):
+        """Unit and mutant side by side, which may differ in the registers ``apart``; that the ports
+        tell them; and of other registers that the fault reaches whether they come to differ."""
         side = Side(self.graph)
         logic = side.logic
-        # Registers that the fault does not reach, however long, are the same in both.
-        reached = {}
-        while True:
-            state = side.state | side.begun(reached)
-            following, outputs = side.mutant(mutant.number, state)
-            more = {
-                variable: logic.latch()
-                for variable, literal in side.following.items()
-                if variable not in reached and literal != following[variable]
+        differ = {variable: logic.latch() for variable in apart}
+        state = {
+            variable: logic.differ(side.state[variable], logic.both(side.began, differs))
+            for variable, differs in differ.items()
+        }
+        following, outputs = side.mutant(mutant.number, side.state | state)
+        reached = {
+            variable: logic.differ(literal, following[variable])
+            for variable, literal in side.following.items()
+            if literal != following[variable]
+        }
+        for variable, literal in differ.items():
+            logic.latches[literal] = reached.pop(variable, 0)
+        seen = logic.both(side.counts, outputs_differ(logic, side.outputs, outputs))
+        return side, seen, reached
+
+    def _differ(self, mutant, side, course):
+        """Registers in which the mutant comes to differ in a course of the inputs of a graph."""
+        places = {literal: place for place, literal in enumerate(side.logic.inputs)}
+        unit = other = {
+            variable: course[0][places[literal]] for variable, literal in side.firsts.items()
+        }
+        found = set()
+        for cycle, values in enumerate(course):
+            inputs = {
+                name: values[places[literal]] if literal in places else 0
+                for name, literal in side.inputs.items()
             }
-            if not more:
-                break
-            reached |= more
-        for variable, literal in reached.items():
-            logic.latches[literal] = following[variable]
-        return side, logic.both(side.counts, outputs_differ(logic, side.outputs, outputs))
+            inputs["aresetn"] = int(cycle > 0)
+            unit = self._step(unit, inputs | choice(self.graph, 0))
+            other = self._step(other, inputs | choice(self.graph, mutant.number))
+            found |= {variable for variable, bit in unit.items() if bit != other[variable]}
+        return found
+
+    def _step(self, state, inputs):
+        values = self.graph.evaluate(state, inputs)
+        return {variable: aiger.value(values, literal) for variable, literal in self.graph.latches}
 
     def _decide(self, blif, seconds):
+        """What is known of a graph, and the inputs of each cycle up to where its output is high."""
         script = _DECIDE.format(seconds=seconds)
         inputs = {"gate.il": _GATE, "gate.blif": _BLIF, "group.blif": blif, "decide.abc": script}
         arguments = ["-p", "read_rtlil gate.il; abc -script decide.abc"]
         outputs = ["left.blif", "status"]
         made = tools.execute(tools.yosys(), arguments, inputs, outputs, self._scratch)
-        verdict, *_, cycle = made["status"].splitlines()[0].split()
-        if verdict == "snl_SAT":
-            return f"differs, for one {cycle} cycles after reset"
+        verdict, *bits = made["status"].splitlines()
+        if verdict.startswith("snl_SAT"):
+            width = blif.count("\n.inputs")
+            values = [int(bit) for bit in bits[-1]]
+            cycles = range(0, len(values), width)
+            return "undecided", [values[start : start + width] for start in cycles]
         is_low = re.search(r"^\.names bad\n 0$", made["left.blif"], re.MULTILINE)
-        return EQUIVALENT if is_low or verdict == "snl_UNSAT" else "undecided"
+        is_proven = is_low or verdict.startswith("snl_UNSAT")
+        return (EQUIVALENT if is_proven else "undecided"), None
