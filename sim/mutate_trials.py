@@ -76,6 +76,7 @@ def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
     yield from _resets(stimulus.fed(unit, stimulus.packets(config, seed + 1), config), rng)
     yield from _held(unit, config)
     yield from _single(unit, config, rng)
+    yield from _full(unit, config)
     yield from _batches(unit, config, seed, range(FIRST_BATCHES, BATCHES))
     # Counts of more than two bytes, in two statuses that wait as well.
     words = stimulus.random_words((1 << 16) + 300, 0.7, config.format, rng)
@@ -120,6 +121,21 @@ def _single(unit, config, rng):
                 stall = {port: f"paused:{cycles},{at}"}
                 name = f"{port} stalls for {cycles} cycles in cycle {at}"
                 yield Trial(name, Scenario(packet, stall), lost=cycles)
+
+
+def _full(unit, config):
+    """A packet whose last beat begins a block in a row's last lane: no other completes so many rows
+    at a time. In some course they fill the ring while the block behind them is not whole."""
+    fmt, lanes = config.format, config.lanes
+    words = np.ones(fmt.block_words + lanes, fmt.dtype)
+    most = words.copy()
+    most[: (fmt.mask_words + fmt.block_words + 1) % lanes] = 0
+    packets = stimulus.fed(unit, [most, words, words[:1]] * 40, config)
+    for source in (7, 13):
+        for sink in (9, 12):
+            stall = {"source": f"bursts:{source},2", "sink": f"bursts:{sink},1"}
+            name = f"full rows, source for {source} and sink for {sink} cycles"
+            yield Trial(name, Scenario(packets, stall), is_timed=True)
 
 
 def _resets(packets, rng):
