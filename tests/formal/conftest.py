@@ -1,8 +1,10 @@
 """The ``formal`` fixture: proofs about the hardware, and what must not be proven.
 
-``--save-proofs FILE`` writes what was proven, a record for each test, and shows it.
+``--save-proofs FILE`` writes what was proven, a record for each test, and shows it;
+``--save-refuted FILE`` see ``test_mutants.py``.
 """
 
+import importlib.util
 import inspect
 import json
 import sys
@@ -65,6 +67,20 @@ def row_of_fixture():
     return row_of
 
 
+@pytest.fixture(scope="session")
+def proofs_of():
+    """Function that gives a file of proofs of this folder, as a module."""
+
+    def load(name: str) -> types.ModuleType:
+        file = Path(__file__).with_name(f"{name}.py")
+        spec = importlib.util.spec_from_file_location(f"proofs_{name}", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
 @pytest.fixture
 def formal(request, record_property):
     """Function that proves a design by its test's mark ``proof``; see :class:`Formal`."""
@@ -97,6 +113,7 @@ def mutated():
 
 def pytest_addoption(parser):
     parser.addoption("--save-proofs", type=Path, help="JSON file to write: what was proven")
+    parser.addoption("--save-refuted", type=Path, help="JSON file to write: mutants refuted")
 
 
 def pytest_configure(config):

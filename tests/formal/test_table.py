@@ -1,6 +1,6 @@
 """The table of proofs is that of the tests that are here."""
 
-import importlib.util
+import importlib
 import json
 import pkgutil
 import re
@@ -23,14 +23,11 @@ def records():
 
 
 @pytest.fixture(scope="module")
-def proofs(row_of):
+def proofs(row_of, proofs_of):
     """Row of each proof, by its marks; a refutation has none."""
     rows = {}
     for file in sorted(HERE.glob("test_*.py")):
-        spec = importlib.util.spec_from_file_location(f"proofs_{file.stem}", file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for name, function in vars(module).items():
+        for name, function in vars(proofs_of(file.stem)).items():
             marks = getattr(function, "pytestmark", ()) if name.startswith("test_") else ()
             if "proof" in {mark.name for mark in marks} and not name.endswith("_refuted"):
                 row = row_of(function)

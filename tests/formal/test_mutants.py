@@ -1,0 +1,121 @@
+"""Proofs notice faults: mutants of the units that no trial kills are put into them.
+
+Each mutant that ``cdma mutate`` left open goes, at the size that it was drawn at, into the proof of
+the component that it is in. In the first cycles after reset something that is asserted must then be
+false: a promise, or what the promises rest on in an induction. A mutant that breaks nothing stays
+open. ``--save-refuted FILE`` writes what was broken.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cdma.cli.options import config_named
+from cdma.files import write_text
+from cdma.hdl.assembler import Assembler
+from cdma.hdl.beat import CompressorStatus, DecompressorStatus
+from cdma.hdl.block_beats import BlockBeats
+from cdma.hdl.compressor import Compressor
+from cdma.hdl.decompressor import Decompressor
+from cdma.hdl.output import PacketOutput
+from cdma.hdl.placer import Placer
+from cdma.hdl.report import Report
+from cdma.hdl.ring import StreamRing
+from cdma.sim import formal as engine
+from cdma.sim.mutate_component import Component
+from cdma.sim.tools import cache_folder
+from cdma.synth import mutants
+
+MEASUREMENTS = Path(__file__).parents[2] / "docs" / "measurements"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Proofs of a component: the file, a function that makes one of the file and a size, and in
+    how many cycles a promise is to be broken."""
+
+    file: str
+    make: object
+    cycles: int
+
+
+def ring(proofs, config):
+    return proofs.Holds(StreamRing(config, Decompressor.rows(config)))
+
+
+#: By the component's place in its unit; what is in no other is in the unit.
+BENCHES = {
+    "compressor": {
+        "core.assembler": Bench("test_assembler", lambda p, c: p.Assembles(Assembler(c)), 8),
+        "core.placer": Bench("test_placer", lambda p, c: p.Places(Placer(c)), 8),
+        "core.output": Bench(
+            "test_output", lambda p, c: p.Reports(PacketOutput(c, CompressorStatus())), 8
+        ),
+        "core": Bench("test_compressor", lambda p, c: p.Packets(Compressor(c)), 13),
+    },
+    "decompressor": {
+        "core.ring": Bench("test_ring", ring, 10),
+        "core.fetcher": Bench("test_fetch", lambda p, c: p.walks(c), 9),
+        "core.beats": Bench("test_block_beats", lambda p, c: p.Cuts(BlockBeats(c)), 8),
+        "core.reader": Bench("test_reader", lambda p, c: p.reads(c), 8),
+        "core.report": Bench("test_report", lambda p, c: p.Reports(Report(c)), 5),
+        "core.output": Bench(
+            "test_output", lambda p, c: p.Reports(PacketOutput(c, DecompressorStatus())), 8
+        ),
+        "core": Bench("test_decompressor", lambda p, c: p.Obeys(Decompressor(c)), 14),
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def records():
+    """What ``cdma mutate`` has written, by unit."""
+    records = json.loads((MEASUREMENTS / "mutation.json").read_text())
+    return {record["unit"]: record for record in records}
+
+
+@pytest.mark.slow
+def test_mutants_that_no_trial_kills_are_refuted(records, proofs_of, request):
+    """Just those that are on record as refuted."""
+    refuted = [
+        {"unit": unit, **found}
+        for unit, record in records.items()
+        for found in _refuted(unit, record, proofs_of)
+    ]
+    file = request.config.getoption("--save-refuted")
+    if file:
+        write_text(file, json.dumps(refuted, indent=2) + "\n")
+    assert refuted == json.loads((MEASUREMENTS / "refuted.json").read_text())
+
+
+def _refuted(unit, record, proofs_of):
+    config = config_named(record["config"])
+    drawn = mutants.draw(unit, config, record["mutants"], record["seed"], cache_folder(None))
+    left = {each["number"] for each in record["survivors"] if each["verdict"] == "open"}
+    components = {}
+    for mutant in drawn.mutants:
+        if mutant.number not in left:
+            continue
+        path = max((path for path in BENCHES[unit] if _is_in(mutant.module, path)), key=len)
+        bench = BENCHES[unit][path]
+        design = bench.make(proofs_of(bench.file), config)
+        if path not in components:
+            components[path] = Component(drawn, path, engine.flat(design))
+        fault = components[path].command(mutant)
+        assert fault, f"{mutant} is not in {bench.file}"
+        verdict = engine.prove(design, bench.cycles, by_induction=False, fault=fault)
+        print(f"{mutant.line} {mutant}: {verdict}")
+        if verdict.outcome == "refuted":
+            yield {
+                "number": mutant.number,
+                "line": mutant.line,
+                "mutant": str(mutant),
+                "proof": f"tests/formal/{bench.file}.py",
+                "cycle": verdict.cycle,
+            }
+
+
+def _is_in(module, path):
+    return module == path or module.startswith(f"{path}.")
