@@ -156,7 +156,7 @@ class Walks(Elaboratable):
 
     def index_of(self, m, row):
         """Where in the ring a row is, of the last that came in."""
-        if (1 << ROW_BITS) % self.rows == 0:
+        if (1 << ROW_BITS) % self.rows == 0:  # numbers wrap where the ring does
             return row[: len(self.tail)]
         further = (row - self.rows_in)[:ROW_BITS].as_signed()
         return (self.tail + 4 * self.rows + further).as_unsigned() % self.rows

@@ -138,12 +138,14 @@ def walks(config, component=MaskFetcher):
     return Jumps(component(config, Decompressor.rows(config)))
 
 
-SMALL = Config.of(4, 8, 8)
+SMALL, ONE_BEAT = Config.of(4, 8, 8), Config.of(8, 8, 8)
 
 
 @pytest.mark.slow
-@pytest.mark.proof(MaskFetcher, "4x8 with blocks of 8, 16x16", induction=1)
-@pytest.mark.parametrize("config", [SMALL, Config.of(16, 16)], ids=lambda config: config.name)
+@pytest.mark.proof(MaskFetcher, "4x8 and 8x8 with blocks of 8, 16x16", induction=1)
+@pytest.mark.parametrize(
+    "config", [SMALL, ONE_BEAT, Config.of(16, 16)], ids=lambda config: config.name
+)
 def test_each_block_has_the_mask_that_a_jump_leads_to(formal, config):
     formal(walks(config))
 
