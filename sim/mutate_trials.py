@@ -125,17 +125,26 @@ def _single(unit, config, rng):
 
 def _full(unit, config):
     """A packet whose last beat begins a block in a row's last lane: no other completes so many rows
-    at a time. In some course they fill the ring while the block behind them is not whole."""
+    at a time. In some courses they fill the ring behind a row that waits, and before a block that
+    is not whole."""
     fmt, lanes = config.format, config.lanes
     words = np.ones(fmt.block_words + lanes, fmt.dtype)
-    most = words.copy()
-    most[: (fmt.mask_words + fmt.block_words + 1) % lanes] = 0
-    packets = stimulus.fed(unit, [most, words, words[:1]] * 40, config)
-    for source in (7, 13):
-        for sink in (9, 12):
-            stall = {"source": f"bursts:{source},2", "sink": f"bursts:{sink},1"}
-            name = f"full rows, source for {source} and sink for {sink} cycles"
-            yield Trial(name, Scenario(packets, stall), is_timed=True)
+    packets = []
+    # The last word of the block before is in the last lane but one.
+    for count in range((-2 - fmt.mask_words) % lanes + 1, fmt.block_words + 1, lanes):
+        most = words.copy()
+        most[count : fmt.block_words] = 0
+        for behind in ([], [words], [words[:1]], [words, words[:1]]):
+            packets += [most, *behind]
+    packets = stimulus.fed(unit, packets * 6, config)
+    for source, sink in (
+        ("bursts:7,2", "alternating"),
+        ("bursts:7,2", "bursts:9,1"),
+        ("bernoulli:0.2", "bernoulli:0.3"),
+        ("never", "bernoulli:0.6"),
+    ):
+        scenario = Scenario(packets, {"source": source, "sink": sink})
+        yield Trial(f"full rows, source {source}, sink {sink}", scenario, is_timed=True)
 
 
 def _resets(packets, rng):
