@@ -16,6 +16,7 @@ from cdma.sim import model_job
 from cdma.sim.model_unit import ModelUnit, Played
 from cdma.sim.mutate_trials import first_trials, trials
 from cdma.sim.simulate import unit_verilog
+from cdma.sim.tools import SimulationError
 from cdma.sim.units import BENCHES
 
 #: The size that mutants are made of, and the documents' size.
@@ -32,16 +33,26 @@ def measure(unit: str, config: Config) -> dict[str, int]:
 
     Raises
     ------
-    UserError, SimulationError
+    UserError
         As :class:`cdma.sim.model_unit.ModelUnit`.
+    SimulationError
+        When the unit does something wrong in one of them.
     """
     model = ModelUnit(unit, config, unit_verilog(unit, config))
     bench = BENCHES[unit](config)
-    return {
-        trial.name: cycles_of(model.play(**model_job.arguments(bench.stimulus(trial.scenario))))
-        for trial in itertools.chain(first_trials(unit, config), trials(unit, config))
-        if trial.is_timed
-    }
+    record = {}
+    for trial in itertools.chain(first_trials(unit, config), trials(unit, config)):
+        if trial.is_timed:
+            stimulus = bench.stimulus(trial.scenario)
+            played = model.play(**model_job.arguments(stimulus))
+            problem = (
+                played.failure
+                or bench.result(trial.scenario, model_job.report(stimulus, played)).problem
+            )
+            if problem:
+                raise SimulationError(f"{trial.name}: {problem}")
+            record[trial.name] = cycles_of(played)
+    return record
 
 
 if __name__ == "__main__":
