@@ -107,6 +107,7 @@ def test_score_leaves_out_what_is_no_fault(mutated):
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
     monkeypatch.setattr(mutate_trials, "LATE_BATCHES", 16)
+    monkeypatch.setattr(mutate, "PROOF_SECONDS", 10)
     told = []
     arguments = (unit, Config.of(4, 8, 16), 100)
     outcome = mutate.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
