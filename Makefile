@@ -46,8 +46,10 @@ coverage: $(READY)  ## functional coverage of the regression's stimulus, lines, 
 	$(BIN)/cdma coverage --save docs/measurements/coverage.json
 	$(BIN)/python docs/draw
 
-mutate: $(READY)  ## a thousand faults in each unit, and whether the stimulus finds them: long
-	$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json
+mutate: $(READY)  ## a thousand faults in each unit, and whether stimulus and proofs find them: long
+	-$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json
+	$(BIN)/python -m pytest tests/formal/test_mutants.py --save-mutants docs/measurements/mutation_proofs.json
+	$(BIN)/python docs/draw
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)

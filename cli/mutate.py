@@ -136,13 +136,13 @@ def _place(survivor):
     return file, int(line or 0), survivor["number"]
 
 
-def summary(records: list[dict], style: str = "text") -> str:
+def summary(records: list[dict]) -> str:
     """Lay out what became of each unit's mutants."""
     rows = [{**record, "score": f"{record['score']:.1%}"} for record in records]
-    return format_table(rows, SUMMARY, style)
+    return format_table(rows, SUMMARY)
 
 
-def survivors(records: list[dict], style: str = "text") -> str:
+def survivors(records: list[dict]) -> str:
     """Lay out the mutants that are open, by line of the sources; nothing when there are none."""
     rows = [
         {"unit": record["unit"], **survivor}
@@ -150,4 +150,4 @@ def survivors(records: list[dict], style: str = "text") -> str:
         for survivor in record["survivors"]
         if survivor["verdict"] == "open"
     ]
-    return format_table(rows, SURVIVORS, style) if rows else ""
+    return format_table(rows, SURVIVORS) if rows else ""

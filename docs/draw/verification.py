@@ -7,6 +7,17 @@ from cdma.cli import mutate
 from cdma.cli.tables import format_table
 from cdma.sim.coverage_code import KINDS
 
+MUTANTS = {
+    "unit": "unit",
+    "config": "config",
+    "mutants": "mutants",
+    "killed": "killed by a trial",
+    "refuted": "noticed by a proof",
+    "equivalent": "equivalent",
+    "open": "open",
+    "score": "of the faults",
+}
+
 
 def fill(text: str) -> str:
     """The document with its tables as they were measured."""
@@ -32,12 +43,44 @@ def _shown(record: dict) -> str:
     return f"{told}, {record['explained']:,} explained" if record["explained"] else told
 
 
+def judged() -> list[dict]:
+    """What became of the mutants of each unit: by trials, and of what these left by proofs."""
+    records = tables.read("mutation")
+    put = {(each["unit"], each["number"]): each for each in tables.read("mutation_proofs")}
+    for record in records:
+        record["refuted"] = 0
+        for survivor in record["survivors"]:
+            if survivor["verdict"] != "open":
+                continue
+            found = put[record["unit"], survivor["number"]]
+            assert found["mutant"] == survivor["mutant"]
+            if found["outcome"] == "refuted":
+                record["refuted"] += 1
+                survivor["verdict"] = "refuted"
+                survivor["known"] = f"breaks {found['proof']} in cycle {found['cycle']}"
+            elif found["outcome"] == "proven":
+                survivor["known"] = f"{found['proof']} holds"
+            else:
+                survivor["known"] = "nothing"
+        record["open"] -= record["refuted"]
+        faults = record["mutants"] - record["equivalent"]
+        record["score"] = (record["killed"] + record["refuted"]) / faults
+    return records
+
+
 def _mutants() -> str:
-    return mutate.summary(tables.read("mutation"), "markdown")
+    rows = [{**record, "score": f"{record['score']:.1%}"} for record in judged()]
+    return format_table(rows, MUTANTS, "markdown")
 
 
 def _survivors() -> str:
-    return mutate.survivors(tables.read("mutation"), "markdown") or "None."
+    rows = [
+        {"unit": record["unit"], **survivor}
+        for record in judged()
+        for survivor in record["survivors"]
+        if survivor["verdict"] != "equivalent"
+    ]
+    return format_table(rows, mutate.SURVIVORS, "markdown") if rows else "None."
 
 
 def _proofs() -> str:

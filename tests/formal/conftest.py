@@ -1,7 +1,7 @@
 """The ``formal`` fixture: proofs about the hardware, and what must not be proven.
 
 ``--save-proofs FILE`` writes what was proven, a record for each test, and shows it;
-``--save-refuted FILE`` see ``test_mutants.py``.
+``--save-mutants FILE`` see ``test_mutants.py``.
 """
 
 import importlib.util
@@ -113,7 +113,7 @@ def mutated():
 
 def pytest_addoption(parser):
     parser.addoption("--save-proofs", type=Path, help="JSON file to write: what was proven")
-    parser.addoption("--save-refuted", type=Path, help="JSON file to write: mutants refuted")
+    parser.addoption("--save-mutants", type=Path, help="JSON file to write: mutants in proofs")
 
 
 def pytest_configure(config):
