@@ -167,9 +167,12 @@ class Assembles(Elaboratable):
                 == Cat(~is_held | self._fits(k, held.end) for k in range(1, depth + 1))
             ),
             Assert((level != depth) | (self.behind == 0)),
-            # A mask that has landed takes its place of the row.
+            # A mask that has landed takes its place of the row: so few of them a row counts.
             Assert(self.uncounted * fmt.mask_words <= fmt.block_words * self.behind),
         ]
+        most = fmt.block_words * (lanes - 1 + fmt.mask_words)
+        for k, row in enumerate(self.rows):
+            m.d.comb += Assert((level <= k) | (row.kept * fmt.mask_words <= most))
         kept = inside("kept", len(self.uncounted))
         m.d.comb += Assert(kept == self.uncounted + Mux(is_held, self.kept, 0))
         with m.If(is_held):
