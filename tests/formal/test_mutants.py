@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from amaranth.hdl import Assume
 
 from cdma.cli.options import config_named
 from cdma.files import write_text
 from cdma.hdl.assembler import Assembler
-from cdma.hdl.beat import CompressorStatus, DecompressorStatus
+from cdma.hdl.beat import COUNT_BITS, CompressorStatus, DecompressorStatus
 from cdma.hdl.block_beats import BlockBeats
 from cdma.hdl.compressor import Compressor
+from cdma.hdl.counter import Counter
 from cdma.hdl.decompressor import Decompressor
 from cdma.hdl.output import PacketOutput
 from cdma.hdl.placer import Placer
@@ -47,6 +49,23 @@ def ring(proofs, config):
     return proofs.Holds(StreamRing(config, Decompressor.rows(config)))
 
 
+def words_in(proofs, config):
+    """The compressor's counter of whole blocks: no step is longer than the assembler's proof says
+    of a row."""
+    fmt = config.format
+    low = (fmt.block_words & -fmt.block_words).bit_length() - 1
+    most = fmt.block_words * (config.lanes - 1 + fmt.mask_words) // fmt.mask_words
+
+    class Steps(proofs.Sums):
+        def elaborate(self, platform):
+            m = super().elaborate(platform)
+            m.d.comb += Assume(self.dut.step <= most >> low)
+            return m
+
+    kept = len(Assembler(config).o.payload.kept)
+    return Steps(Counter(COUNT_BITS - low, kept - low))
+
+
 #: By the component's place in its unit; what is in no other is in the unit.
 BENCHES = {
     "compressor": {
@@ -55,6 +74,7 @@ BENCHES = {
         "core.output": Bench(
             "test_output", lambda p, c: p.Reports(PacketOutput(c, CompressorStatus())), 8, 1
         ),
+        "core.words_in": Bench("test_counter", words_in, 4, 1),
         "core": Bench("test_compressor", lambda p, c: p.Packets(Compressor(c)), 13),
     },
     "decompressor": {
