@@ -16,7 +16,7 @@ from amaranth.hdl import Assume
 
 from cdma.cli.options import config_named
 from cdma.files import write_text
-from cdma.hdl.assembler import Assembler
+from cdma.hdl.assembler import AssembledRow, Assembler
 from cdma.hdl.beat import COUNT_BITS, CompressorStatus, DecompressorStatus
 from cdma.hdl.block_beats import BlockBeats
 from cdma.hdl.compressor import Compressor
@@ -62,7 +62,7 @@ def words_in(proofs, config):
             m.d.comb += Assume(self.dut.step <= most >> low)
             return m
 
-    kept = len(Assembler(config).o.payload.kept)
+    kept = AssembledRow(config)["kept"].width
     return Steps(Counter(COUNT_BITS - low, kept - low))
 
 
