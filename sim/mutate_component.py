@@ -7,22 +7,8 @@ the same one of those that have all this in common.
 """
 
 import re
-from dataclasses import dataclass
 
-from cdma.synth.mutants import Drawn, Mutant, module_of
-
-_CELL = re.compile(
-    r"^((?:  attribute .*\n)*)  cell \$(\w+) (\S+)\n((?:    .*\n)*)  end$", re.MULTILINE
-)
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """``alike`` is the same for cells that one cannot tell apart but by their order."""
-
-    name: str
-    module: str
-    alike: tuple
+from cdma.synth.mutants import Drawn, Mutant, cells, module_of
 
 
 class Component:
@@ -41,7 +27,6 @@ class Component:
     """
 
     def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
-        self.path = path
         self._in_unit = _cells(drawn.rtlil, path)
         self._alone = _cells(flat, dut)
 
@@ -49,28 +34,24 @@ class Component:
         """What puts the unit's mutant into the design, as :func:`cdma.sim.formal.prove` wants it;
         ``None`` where the design has not the same cells, as its surroundings made them simpler."""
         name = re.search(r"-cell (\S+)", mutant.command)[1]
-        (cell,) = (cell for cell in self._in_unit if cell.name == name)
-        here, there = (
-            [each for each in cells if (each.module, each.alike) == (cell.module, cell.alike)]
-            for cells in (self._in_unit, self._alone)
-        )
+        (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
+        here, there = self._in_unit[alike], self._alone.get(alike, [])
         if len(here) != len(there):
             return None
-        found = there[here.index(cell)].name
+        found = there[here.index(name)]
         command = re.sub(r"-module \S+", "-module top", mutant.command)
         return "mutate " + command.replace(f"-cell {name} ", f"-cell {found} ")
 
 
 def _cells(text, path):
-    """Those of a component and of what is in it, their modules from there on."""
-    cells = []
-    for attributes, kind, name, body in _CELL.findall(text):
-        name = name.removeprefix("\\")
-        module = module_of(name)
+    """Names of those of a component and of what is in it, by all that tells them apart but their
+    order: the module from there on, kind, place and parameters."""
+    names = {}
+    for cell in cells(text):
+        module = module_of(cell.name)
         if module == path or module.startswith(f"{path}."):
-            place = re.search(r'attribute \\src "([^"]*)"', attributes)
-            parameters = re.findall(r"parameter (?:signed )?(\S+) (\S+)", body)
-            parameters = [each for each in parameters if each[0] != "\\MEMID"]  # names its place
-            alike = (kind, place and place[1], tuple(sorted(parameters)))
-            cells.append(_Cell(name, module[len(path) :], alike))
-    return cells
+            # A memory's parameter that names it says where it is.
+            parameters = [each for each in cell.parameters if each[0] != "\\MEMID"]
+            alike = (module[len(path) :], cell.kind, cell.src, tuple(parameters))
+            names.setdefault(alike, []).append(cell.name)
+    return names

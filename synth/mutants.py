@@ -28,6 +28,9 @@ MODES = {
     "cnot1": "inverted where bit {other} is 1",
 }
 
+_CELL = re.compile(
+    r"^((?:  attribute .*\n)*)  cell \$(\w+) (\S+)\n((?:    .*\n)*)  end$", re.MULTILINE
+)
 _DRAW = """
 read_rtlil design.il
 proc -norom
@@ -47,6 +50,16 @@ read_rtlil flat.il
 write_rtlil mutated.il
 write_verilog -norename -noattr mutated.v
 """
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a netlist, with its kind such as ``mux`` and where it was written."""
+
+    name: str
+    kind: str
+    src: str
+    parameters: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -135,8 +148,8 @@ def draw(unit: str, config: Config, count: int, seed: int, scratch: Path) -> Dra
     lines = [line for line in made["list.txt"].splitlines() if "CLK -" not in line][:count]
     if len(lines) < count:
         raise UserError(f"the {unit} has {len(lines)} mutants, expected at least {count}")
-    cells = _cells(made["flat.il"])
-    mutants = [_read(number, line, cells) for number, line in enumerate(lines, 1)]
+    by_name = {cell.name: cell for cell in cells(made["flat.il"])}
+    mutants = [_read(number, line, by_name) for number, line in enumerate(lines, 1)]
     return Drawn(unit, made["flat.il"], mutants)
 
 
@@ -162,6 +175,17 @@ def weave(drawn: Drawn, mutants: list[Mutant], scratch: Path) -> Mutated:
     return Mutated(made["mutated.v"], made["mutated.il"], mutants)
 
 
+def cells(text: str) -> list[Cell]:
+    """The cells of a netlist, in their order."""
+    found = []
+    for attributes, kind, name, body in _CELL.findall(text):
+        src = re.search(r'attribute \\src "([^"]*)"', attributes)
+        parameters = re.findall(r"parameter (?:signed )?(\S+) (\S+)", body)
+        cell = Cell(name.removeprefix("\\"), kind, src[1] if src else "", tuple(sorted(parameters)))
+        found.append(cell)
+    return found
+
+
 def module_of(cell: str) -> str:
     """Where a cell of a flat netlist is, by its name: ``core.fetcher``."""
     path = re.sub(r"^\$flatten|\\|\.?\$\d+$|\.$", "", cell).replace("..", ".")
@@ -182,33 +206,24 @@ def with_places(text: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def _cells(text: str) -> dict[str, tuple[str, str]]:
-    """By name: kind, and line of the sources."""
-    pattern = r'^(?:  attribute \\src "([^"]*)"\n(?:  attribute .*\n)*)?  cell \$(\w+) (\S+)$'
-    return {
-        name.lstrip("\\"): (kind, _line(src or ""))
-        for src, kind, name in re.findall(pattern, text, re.MULTILINE)
-    }
-
-
 def _line(src: str) -> str:
     """First place in this package's hardware, from the package's folder on."""
     places = re.findall(r"\bhdl/\w+\.py:\d+", src)
     return places[0] if places else "hdl"
 
 
-def _read(number: int, line: str, cells: dict) -> Mutant:
+def _read(number: int, line: str, by_name: dict[str, Cell]) -> Mutant:
     found = dict(re.findall(r" -(\w+) (\S+)", line))
-    kind, place = cells[found["cell"]]
+    cell = by_name[found["cell"]]
     other = found.get("ctrlbit")
     return Mutant(
         number,
         found["mode"],
-        kind,
-        module_of(found["cell"]),
+        cell.kind,
+        module_of(cell.name),
         found["port"],
         int(found["portbit"]),
         None if other is None else int(other),
-        place,
+        _line(cell.src),
         command=re.sub(r"^mutate | -(src|wire|wirebit) .*", "", line),
     )
