@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.beat import thermometer
 from cdma.hdl.butterfly import routes
 from cdma.hdl.config import Config
-from cdma.hdl.fetch import Block
+from cdma.hdl.fetch import Block, MaskFetcher
 from cdma.hdl.prefix import PrefixSum, add
 from cdma.hdl.queue import Queue
 from cdma.hdl.reader import BeatTags, Counted
@@ -52,7 +52,8 @@ class BlockBeats(wiring.Component):
         m = Module()
         lanes = self.config.lanes
         m.submodules.prefix = prefix = PrefixSum(lanes)
-        m.submodules.queue = queue = Queue(Counted(self.config), 2)
+        is_short = not MaskFetcher.is_counted(self.config)
+        m.submodules.queue = queue = Queue(Counted(self.config), 3 if is_short else 2)
         wiring.connect(m, queue.o, wiring.flipped(self.o))
 
         # A beat at a time.
@@ -82,6 +83,8 @@ class BlockBeats(wiring.Component):
             ]
         with m.Elif(step):
             m.d.comb += next_final.eq(block.beats == 1)
+            if is_short:
+                m.d.comb += next_valid.eq(~is_final)  # there may be room and no telling before
             m.d.sync += [
                 block.mask.eq(block.mask >> lanes),
                 block.beats.eq(block.beats - 1),
@@ -131,8 +134,9 @@ class BlockBeats(wiring.Component):
         m.d.sync += are_valid.eq(next_are_valid)
         m.d.comb += step.eq(steps[0])
 
-        # Whether a block can be taken in is known a cycle before.
-        next_step = (self.o.valid & self.o.ready) | ~queue.fills
+        # Whether a block can be taken in is known a cycle before. Where blocks are short, the queue
+        # has an entry more, so that it need not be known whether the reader takes one.
+        next_step = ~queue.fills if is_short else (self.o.valid & self.o.ready) | ~queue.fills
         for next_is_valid in reversed(next_are_valid):
             next_step = ~next_is_valid | next_step
         m.d.comb += self.next_ready.eq(~next_valid | (next_final & next_step))

@@ -1,13 +1,13 @@
 """Fetching the masks of a stream, the decompressor's critical loop."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.beat import DecompressorCommand
 from cdma.hdl.config import Config
 from cdma.hdl.jump import JumpTable
-from cdma.hdl.prefix import tree
+from cdma.hdl.prefix import add, tree
 from cdma.hdl.queue import Queue
 from cdma.hdl.remaining import Remaining
 from cdma.hdl.ring import RowInfo, add_row
@@ -49,7 +49,8 @@ class MaskFetcher(wiring.Component):
     The loop that limits a decompressor is "where does the next mask stand": it is known once the
     ones of this one are counted. A block's beats take ``block_words / lanes`` cycles. Where that is
     four or more, the ones are counted in three steps; where it is less, each word of the stream was
-    counted as it came in (:class:`~cdma.hdl.jump.JumpTable`), as if it were the end of a mask.
+    counted as it came in (:class:`~cdma.hdl.jump.JumpTable`), as if it were the end of a mask, and
+    the place is looked up, to go there a cycle later, or at once where a block is a beat.
 
     Throughput a block each ``max(block_words / lanes, 1)`` cycles, or a packet a cycle when they
     are shorter than a beat; where a mask is longer than a beat, it is read a beat a cycle.
@@ -112,7 +113,6 @@ class MaskFetcher(wiring.Component):
         reach = max(self.config.block_beats + reads + 1, self.rows)
         number = (2 * reach).bit_length()
         lane = Signal(lane_bits, init=first_words - 1)  # of the last word to read
-        at = Signal(lanes, init=1 << first_words - 1)  # the same, one-hot
         index = Signal(range(self.rows))  # of its row in the ring
         next_index = Signal.like(index)
         ahead = Signal(signed(number))  # rows of the packet that are there, from that one on
@@ -144,29 +144,35 @@ class MaskFetcher(wiring.Component):
         block = Signal(Block(self.config))
         offered = self.o.payload
         if self.is_counted(self.config):
+            at = Signal(lanes, init=1 << first_words - 1)  # the lane, one-hot
             read_at, read_index = at, copies(m, next_index, "index")
             m.d.comb += [self.o.valid.eq(done), free.eq(self.o.ready), offered.eq(block)]
             m.d.comb += next_free.eq(self.next_ready)
         else:
             # The way on does not depend on the mask: that is read in a cycle of its own.
-            read_at = Signal.like(at)
+            read_at = Signal(lanes)  # the lane, one-hot
             held = Signal.like(block, reset_less=True)
             next_valid = Mux(free, done, self.o.valid)
             m.d.comb += [free.eq(~self.o.valid | self.o.ready), offered.eq(held)]
             m.d.comb += next_free.eq(~next_valid | self.next_ready)
             m.d.sync += self.o.valid.eq(next_valid)
             with m.If(free):
-                m.d.sync += [held.eq(block), read_at.eq(at)]
+                m.d.sync += [held.eq(block), read_at.eq(Cat(lane == bank for bank in range(lanes)))]
             read_index = copies(m, index, "read_index", enable=free)
         for bank, row in enumerate(self.bank_rows):
             held_index = read_index[bank * len(read_index) // lanes]
             # Words of the row before are wanted of the last banks only, when the mask wraps.
-            if first_words + bank > lanes:
-                wraps = read_at[: first_words + bank - lanes].any()
+            below = first_words + bank - lanes
+            if below <= 0:
+                m.d.comb += row.eq(held_index)
+            elif self.is_counted(self.config):
+                wraps = read_at[:below].any()
                 before = add_row(m, held_index, self.rows - 1, self.rows)
                 m.d.comb += row.eq(Mux(wraps, before, held_index))
             else:
-                m.d.comb += row.eq(held_index)
+                before = add_row(m, index, self.rows - 1, self.rows)
+                with m.If(free):
+                    m.d.sync += row.eq(Mux(lane < below, before, index))
         window = [
             _chosen(m, read_at, [self.bank_words[(at - k) % lanes] for at in range(lanes)])
             for k in reversed(range(first_words))
@@ -222,26 +228,28 @@ class MaskFetcher(wiring.Component):
             half = len(groups) // 2
             total = tree(m, groups[:half]) + tree(m, groups[half:]) if half else groups[0]
             place = registered(m, total, "place")
-            m.d.comb += [
-                counts.eq(next_stages.any()),
-                moves.eq(stages[-1]),
-                Cat(next_lane, rows_on).eq(place),
-            ]
-            if reads > 1:
-                with m.If(fetch & complete & ~is_last_read):
-                    m.d.comb += [moves.eq(1), Cat(next_lane, rows_on).eq(lane + final_words)]
+            m.d.comb += [counts.eq(next_stages.any()), moves.eq(stages[-1])]
         else:
             m.submodules.jumps = jumps = JumpTable(self.config, self.rows)
+            place = Cat(jumps.to_lane, jumps.rows_on)
             m.d.comb += [
                 jumps.accept.eq(self.accept),
                 jumps.tail.eq(self.tail),
                 jumps.words.eq(self.beat_words),
                 jumps.row.eq(index),
                 jumps.lane.eq(lane),
-                moves.eq(fetch & complete),
-                next_lane.eq(jumps.to_lane),
-                rows_on.eq(jumps.rows_on),
             ]
+            if self.config.block_beats > 1:
+                # There is time to go there a cycle later.
+                place = registered(m, place, "place")
+                m.d.comb += counts.eq(done & ~last & complete)
+                m.d.sync += moves.eq(counts)
+            else:
+                m.d.comb += moves.eq(fetch & complete)
+        m.d.comb += Cat(next_lane, rows_on).eq(place)
+        if reads > 1:
+            with m.If(fetch & complete & ~is_last_read):
+                m.d.comb += [moves.eq(1), Cat(next_lane, rows_on).eq(lane + final_words)]
 
         # From packet to packet.
         m.d.comb += [
@@ -266,11 +274,13 @@ class MaskFetcher(wiring.Component):
         def candidate(name, value):
             rows = Signal.like(ahead, name=f"ahead_{name}")
             m.d.comb += rows.eq(value)
-            return Cat(rows, rows > 0)
+            if self.is_counted(self.config):
+                return Cat(rows, rows > 0)
+            return Cat(rows, ~rows[-1] & rows.any())  # a comparison would be a chain of carries
 
-        def with_arrival(name, value):
+        def with_arrival(name, value, value_1):
             # Whether a row arrives comes late and only selects.
-            return Mux(arrives, candidate(f"{name}_1", value + 1), candidate(name, value))
+            return Mux(arrives, candidate(f"{name}_1", value_1), candidate(name, value))
 
         following = Mux(
             ends.o.valid,
@@ -282,29 +292,36 @@ class MaskFetcher(wiring.Component):
             ),
         )
         if self.is_counted(self.config):
-            at_next_mask = with_arrival("next_mask", ahead - rows_on)
+            at_next_mask = with_arrival("next_mask", ahead - rows_on, ahead - rows_on + 1)
+            same = Mux(moves, at_next_mask, with_arrival("still", ahead, ahead + 1))
+            m.d.sync += Cat(ahead, is_there).eq(Mux(switch, following, same))
+            m.d.comb += next_index.eq(index)
         else:
-            # How far it is to the next mask comes late too.
-            steps = range(jumps.most + 1)
-            arrivals = [with_arrival(f"next_mask{step}", ahead - step) for step in steps]
-            at_next_mask = select(m, rows_on, arrivals, "at_next_mask")
-            further = [add_row(m, index, step, self.rows) for step in steps]
-            next_row = select(m, rows_on, further, "next_row")
-        same = Mux(moves, at_next_mask, with_arrival("still", ahead))
-        m.d.sync += Cat(ahead, is_there).eq(Mux(switch, following, same))
-        m.d.comb += next_index.eq(index)
+            # How far it is to the next mask comes last: it only selects.
+            def further(step):
+                return add(m, ahead, Const(step % (1 << number), number))
+
+            still = with_arrival("still", ahead, further(1))
+            states = []
+            for step in range(jumps.most + 1):
+                at_next_mask = with_arrival(f"next_mask{step}", further(-step), further(1 - step))
+                same = Mux(moves, at_next_mask, still)
+                row = Mux(moves, add_row(m, index, step, self.rows), index)
+                states.append(Cat(Mux(switch, following, same), Mux(switch, end.next_index, row)))
+            state = select(m, rows_on, states, "next_state")
+            m.d.sync += Cat(ahead, is_there).eq(state)
+            m.d.comb += next_index.eq(state[len(ahead) + 1 :])
         m.d.sync += index.eq(next_index)
         with m.If(switch):
-            m.d.sync += [lane.eq(first_words - 1), at.eq(1 << first_words - 1)]
-            m.d.comb += next_index.eq(end.next_index)
-        with m.Else(), m.If(moves):
-            m.d.sync += [
-                lane.eq(next_lane),
-                at.eq(Cat(next_lane == bank for bank in range(lanes))),
-            ]
+            m.d.sync += lane.eq(first_words - 1)
             if self.is_counted(self.config):
-                next_row = add_row(m, index, rows_on, self.rows)
-            m.d.comb += next_index.eq(next_row)
+                m.d.sync += at.eq(1 << first_words - 1)
+                m.d.comb += next_index.eq(end.next_index)
+        with m.Else(), m.If(moves):
+            m.d.sync += lane.eq(next_lane)
+            if self.is_counted(self.config):
+                m.d.sync += at.eq(Cat(next_lane == bank for bank in range(lanes)))
+                m.d.comb += next_index.eq(add_row(m, index, rows_on, self.rows))
         return m
 
     def _arrival(self, m):

@@ -1,12 +1,12 @@
 """Where the next mask stands, for each word that may end one."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.config import Config
-from cdma.hdl.prefix import popcount, tree
+from cdma.hdl.prefix import add, popcount, tree
 
 
 class JumpTable(wiring.Component):
@@ -72,9 +72,9 @@ class JumpTable(wiring.Component):
         jumps = []
         for lane in range(lanes):
             words = line[lanes + lane - fmt.mask_words + 1 : lanes + lane + 1]
-            ones = tree(m, [group for word in words for group in word])
+            first, *others = (group for word in words for group in word)
             jump = Signal(len(self.to_lane) + len(self.rows_on), name=f"jump{lane}")
-            m.d.comb += jump.eq(ones + (lane + fmt.mask_words))
+            m.d.comb += jump.eq(tree(m, [add(m, first, Const(lane + fmt.mask_words)), *others]))
             jumps.append(jump)
 
         m.submodules.memory = memory = Memory(

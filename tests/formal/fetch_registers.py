@@ -73,7 +73,6 @@ class Registers(Walks):
         with m.If(~stand.awaits):
             m.d.comb += [
                 Assert(self.inside(m, "lane", lane_bits) == at[:lane_bits]),
-                Assert(self.inside(m, "at", lanes) == 1 << at[:lane_bits]),
                 Assert(self.inside(m, "index", range(rows)) == self.index_of(m, at_row)),
                 Assert(held_ahead == ahead[:number].as_signed()),
                 Assert(self.inside(m, "is_there", 1) == (held_ahead > 0)),

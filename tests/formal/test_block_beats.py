@@ -10,7 +10,7 @@ from cdma.hdl.beat import thermometer
 from cdma.hdl.block_beats import BlockBeats
 from cdma.hdl.butterfly import routes
 from cdma.hdl.config import Config
-from cdma.hdl.fetch import Block
+from cdma.hdl.fetch import Block, MaskFetcher
 from cdma.hdl.prefix import PrefixSum, popcount
 from cdma.hdl.queue import Queue
 from cdma.hdl.reader import BeatTags, Counted
@@ -55,12 +55,13 @@ class Cuts(Elaboratable):
         next_ready = Signal(init=1)
         m.d.sync += next_ready.eq(dut.next_ready)
         m.d.comb += [
-            Assert(dut.i.ready == (~valid | (goes & is_final))),
+            Assert(~dut.i.ready | ~valid | (goes & is_final)),
             Assert(dut.i.ready == next_ready),
         ]
 
         # The line.
-        m.submodules.waiting = waiting = Queue(Counted(config), 2)
+        depth = 2 if MaskFetcher.is_counted(config) else 3
+        m.submodules.waiting = waiting = Queue(Counted(config), depth)
         line = [(valid, self._cut(m))]
         for stage in range(1 + PrefixSum.latency(self.lanes)):
             beat = Signal.like(line[0][1], name=f"beat{stage}")
@@ -71,6 +72,11 @@ class Cuts(Elaboratable):
             with m.If(moves):
                 m.d.sync += [is_valid.eq(was_valid), beat.eq(before)]
         m.d.comb += goes.eq(moves)
+        # A block comes in as soon as there is room, or at the least two beats wait.
+        is_full = moves & 0
+        if not MaskFetcher.is_counted(config):
+            is_full = Cat(is_valid for is_valid, _ in line).all() & waiting.valid[1]
+        m.d.comb += Assert(dut.i.ready | (valid & ~(goes & is_final)) | is_full)
         self.lane = Signal(range(self.lanes))  # behind the words before
         placed = waiting.i.payload
         m.d.comb += [
@@ -164,8 +170,8 @@ class Cuts(Elaboratable):
             Assert(inside("$signal", 1) == self.valid),
             Assert(inside("queue.i__valid", 1) == line[-1][0]),
             Assert(inside("lane", len(self.lane)) == self.lane),
-            Assert(inside("queue.valid", 2) == waiting.valid),
-            Assert(waiting.valid != 2),
+            Assert(inside("queue.valid", len(waiting.valid)) == waiting.valid),
+            Assert((waiting.valid & (waiting.valid + 1)) == 0),
         ]
         for stage, (valid, beat) in enumerate(line[1:]):
             with m.If(valid):
@@ -179,25 +185,32 @@ class Cuts(Elaboratable):
                 m.d.comb += Assert(held == entry.as_value())
 
 
-@pytest.mark.proof(BlockBeats, "8x32, 16x16", induction=1)
+@pytest.mark.proof(BlockBeats, "8x32, 16x16, 4x8 and 8x8 with blocks of 8", induction=1)
 @pytest.mark.parametrize(
     "config",
-    [Config.of(8, 32), pytest.param(Config.of(16, 16), marks=pytest.mark.slow)],
+    [
+        Config.of(8, 32),
+        Config.of(4, 8, 8),
+        Config.of(8, 8, 8),
+        pytest.param(Config.of(16, 16), marks=pytest.mark.slow),
+    ],
     ids=lambda config: config.name,
 )
 def test_a_block_gives_its_beats_counted_and_placed(formal, config):
     formal(Cuts(BlockBeats(config)))
 
 
-@pytest.mark.proof(BlockBeats, "2x8 with blocks of 8", bounded=8)
+@pytest.mark.proof(BlockBeats, "2x8 and 4x8 with blocks of 8", bounded=8)
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("lanes", "old", "new"),
     [
-        ("lane.eq(Mux(beat.tags.last, 0, ", "lane.eq(Mux(0, 0, "),
-        ("(part & ~keep).any() | ", ""),
-        ("has_mask.eq(0)", "has_mask.eq(1)"),
-        ("next_final & next_step", "next_final"),
+        (2, "lane.eq(Mux(beat.tags.last, 0, ", "lane.eq(Mux(0, 0, "),
+        (2, "(part & ~keep).any() | ", ""),
+        (2, "has_mask.eq(0)", "has_mask.eq(1)"),
+        (2, "next_final & next_step", "next_final"),
+        (4, "next_valid.eq(~is_final)", "next_valid.eq(1)"),
+        (4, "~queue.fills if is_short", "~queue.fills | 1 if is_short"),
     ],
 )
-def test_a_broken_cutter_is_refuted(formal, mutated, old, new):
-    formal.refutes(Cuts(mutated(BlockBeats, old, new)(Config.of(2, 8, 8))))
+def test_a_broken_cutter_is_refuted(formal, mutated, lanes, old, new):
+    formal.refutes(Cuts(mutated(BlockBeats, old, new)(Config.of(lanes, 8, 8))))

@@ -45,6 +45,9 @@ class Counts(Registers):
         ]
         self.hold(m, Stand(self.active, awaits, self.rest, self.place, self.end), at)
         index = self.inside(m, "index", range(self.rows))
+        with m.If(~awaits):
+            one_hot = self.inside(m, "at", self.lanes)
+            m.d.comb += Assert(one_hot == 1 << at[: self.lane_bits])
         with m.If(has_run):
             m.d.comb += [
                 Assert(self.inside(m, f"index_{k}", range(self.rows)) == index) for k in "abc"

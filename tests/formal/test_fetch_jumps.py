@@ -1,10 +1,10 @@
 """The mask fetcher where blocks are short: the table's jumps lead from mask to mask."""
 
 import pytest
-from amaranth.hdl import Array, Assert, Cat, Cover, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Cat, Const, Cover, Mux, Signal, Value
 from amaranth.lib import data
 from fetch_registers import Registers, Stand
-from fetch_walks import End
+from fetch_walks import ROW_BITS, End
 
 from cdma.hdl.beat import COUNT_BITS
 from cdma.hdl.config import Config
@@ -15,7 +15,8 @@ from cdma.hdl.prefix import popcount, tree
 
 class Jumps(Registers):
     """The way on is looked up: the fetcher is a block further than what it offers, if need be in
-    the packet behind. The table is inside, tied to the words of the rows that are there."""
+    the packet behind; where a block has two beats, a cycle after it came to offer it. The table is
+    inside, tied to the words of the rows that are there."""
 
     def _rows(self, m):
         """Beside each word its ones are noted, byte by byte: then they need not be counted again
@@ -49,13 +50,16 @@ class Jumps(Registers):
         fmt, dut, rows, lanes = self.config.format, self.dut, self.rows, self.lanes
         end, is_ahead, is_last = self.end, dut.o.valid, self.rest <= fmt.block_words
         awaiting = self.inside(m, "awaiting_end", 1)
+        # In the cycle in which the next mask's place is looked up it stays.
+        stays = self.inside(m, "moves", 1) if self.config.block_beats > 1 else Const(0, 1)
         is_past = Signal()  # in the packet behind
         place, rest = self.word("next_place"), Signal(COUNT_BITS)
         m.d.comb += is_past.eq(is_ahead & is_last & ~awaiting)
         with m.If(is_past):
             m.d.comb += [place.eq(end.row << self.lane_bits), rest.eq(self.next_rest)]
         with m.Else():
-            m.d.comb += place.eq(Mux(is_ahead & self.is_whole, self.behind, self.place))
+            goes_on = is_ahead & self.is_whole & ~stays
+            m.d.comb += place.eq(Mux(goes_on, self.behind, self.place))
             m.d.comb += rest.eq(self.rest - Mux(is_ahead, fmt.block_words, 0))
         stand = Stand(
             Mux(is_past, self.waits, self.active),
@@ -64,8 +68,9 @@ class Jumps(Registers):
             place,
             End(*(Mux(is_past, b, a) for a, b in zip(end, self.following, strict=True))),
         )
-        may_fetch = stand.active & ~stand.awaits
+        may_fetch = stand.active & ~stand.awaits & ~stays
         m.d.comb += [
+            Assert(~stays | (is_ahead & self.active & self.is_whole & ~is_last & (self.rest != 0))),
             Assert(~(is_ahead & awaiting) | is_last),
             Assert(~(is_ahead & awaiting & end.is_known) | (self.rows_in == end.row)),
             Assert(~is_past | end.is_known),
@@ -78,6 +83,11 @@ class Jumps(Registers):
         at = self.word("at")
         m.d.comb += at.eq(place + fmt.mask_words - 1)
         self.hold(m, stand, at)
+        if self.config.block_beats > 1:
+            with m.If(stays):
+                jump = self.inside(m, "place", jump_bits(self.config))
+                ones_on = at[: self.lane_bits] + fmt.mask_words + self.ones(m, self.mask)
+                m.d.comb += Assert(jump == ones_on)
 
         # The mask of the block that is offered is read until it is taken.
         read_at = self.word("read_at")
@@ -89,6 +99,10 @@ class Jumps(Registers):
                 Assert(self.inside(m, f"read_index_{k}", range(rows)) == self.index_of(m, row))
                 for k in "abc"
             ]
+            before = self.index_of(m, (row - 1)[:ROW_BITS])
+            for below in range(1, fmt.mask_words):
+                wrapped = self.dut.bank_rows[lanes - fmt.mask_words + below]
+                m.d.comb += Assert(wrapped == Mux(lane < below, before, self.index_of(m, row)))
         if fmt.mask_words > 1:
             m.d.comb += Cover(is_ahead & self.is_whole & (lane == 0))  # of two rows
         self._hold_arrival(m)
@@ -122,16 +136,22 @@ class Jumps(Registers):
             m.d.comb += Assert(self.inside(m, "jumps.before", len(noted[0])) == before)
         for row in self.noted:
             m.d.comb += Assert(Cat(byte <= 8 for word in row for byte in word).all())
-        jump_bits = (lanes - 1 + fmt.mask_words + fmt.block_words).bit_length()
+        bits = jump_bits(self.config)
         for row in range(rows):
             age = Signal(range(rows), name=f"age{row}")  # rows that came in behind it
             m.d.comb += age.eq((tail + 2 * rows - 1 - row) % rows)
-            found = self.inside(m, f"jumps.memory[{row}]", lanes * jump_bits)
+            found = self.inside(m, f"jumps.memory[{row}]", lanes * bits)
             for lane, ones in enumerate(self.ones_up_to[row]):
                 is_split = lane < fmt.mask_words - 1  # the mask begins in the row before
                 with m.If(age + is_split < self.held):
-                    jump = found[lane * jump_bits :][:jump_bits]
+                    jump = found[lane * bits :][:bits]
                     m.d.comb += Assert(jump == lane + fmt.mask_words + ones)
+
+
+def jump_bits(config):
+    """Bits of an entry of the table."""
+    fmt = config.format
+    return (config.lanes - 1 + fmt.mask_words + fmt.block_words).bit_length()
 
 
 def walks(config, component=MaskFetcher):
@@ -155,7 +175,8 @@ def test_each_block_has_the_mask_that_a_jump_leads_to(formal, config):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("next_lane.eq(jumps.to_lane)", "next_lane.eq(lane)"),
+        ("place = Cat(jumps.to_lane, ", "place = Cat(lane, "),
+        ("counts.eq(done & ~last & complete)", "counts.eq(0)"),
         ('"read_index", enable=free', '"read_index"'),
         ('registered(m, self.info, "info")', "self.info"),
     ],
