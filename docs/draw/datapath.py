@@ -6,7 +6,7 @@ from svg import CREDIT, DATA, FAINT, FREE, MASK, Sheet
 #: each block is its mask and then its words.
 BUFFER_ROWS = ("d.dd..d.", ".....ddd", "dddddddd", "d......d", "..dd.d..")
 ASSEMBLER_ROWS = ("mddddddd", "dddmdd..", "........")
-RING_ROWS = ("mddddddd", "dddmdddd", "ddddmddd", "dddddddm", "dddd....")
+RING_ROWS = ("mddddddd", "dddmdddd", "ddddmddd", "dddddddm", "dddddddd", "dd......")
 
 
 def draw() -> str:
@@ -100,7 +100,8 @@ def _store(sheet, x, y, rows, name, note):
     """A box of 150 x 120 with the cells of a memory, or of registers."""
     sheet.rect(x, y, 150, 120, radius=4)
     sheet.text(x + 75, y + 18, name, weight="bold")
-    sheet.cells(x + 19, y + 28, rows)
+    size = min(14, 72 // len(rows))
+    sheet.cells(x + 75 - len(rows[0]) * size // 2, y + 28, rows, size)
     sheet.text(x + 75, y + 113, note, size=11, color=FAINT)
 
 
