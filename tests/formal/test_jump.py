@@ -93,7 +93,7 @@ def test_any_word_tells_where_the_next_mask_ends(formal, config):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("ones + (lane + fmt.mask_words)", "ones + lane"),
+        ("Const(lane + fmt.mask_words)", "Const(lane)"),
         ("with m.If(accepted):", "with m.If(1):"),
         ("lanes + lane - fmt.mask_words + 1 :", "lanes + lane - fmt.mask_words + 2 :"),
     ],
