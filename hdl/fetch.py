@@ -299,7 +299,7 @@ class MaskFetcher(wiring.Component):
         else:
             # How far it is to the next mask comes last: it only selects.
             def further(step):
-                return add(m, ahead, Const(step % (1 << number), number))
+                return add(m, ahead, Const(step, number))
 
             still = with_arrival("still", ahead, further(1))
             states = []
