@@ -1,20 +1,19 @@
 """From blocks to beats."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.beat import thermometer
-from cdma.hdl.butterfly import routes
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import Block, MaskFetcher
-from cdma.hdl.prefix import PrefixSum, add
+from cdma.hdl.prefix import PrefixSum
 from cdma.hdl.queue import Queue
 from cdma.hdl.reader import BeatTags, Counted
 
 
 class BlockBeats(wiring.Component):
-    """The beats of each block, one after the other, with their words counted and placed.
+    """The beats of each block, one after the other, with their words counted.
 
     Throughput one beat a cycle, also from block to block; latency :meth:`latency` cycles.
     ``i.ready`` and ``o`` come from registers.
@@ -45,8 +44,8 @@ class BlockBeats(wiring.Component):
 
     @staticmethod
     def latency(config: Config) -> int:
-        """Cycles from a block to its first beat: taking it in, the counts, the place."""
-        return 3 + PrefixSum.latency(config.lanes)
+        """Cycles from a block to its first beat: taking it in, the counts."""
+        return 2 + PrefixSum.latency(config.lanes)
 
     def elaborate(self, platform):
         m = Module()
@@ -103,6 +102,7 @@ class BlockBeats(wiring.Component):
             beat.mask.eq(kept),
             tags.words.eq(block.words),
             tags.first.eq(has_mask),
+            tags.final.eq(is_final),
             tags.last.eq(block.last & is_final),
             tags.truncated.eq(block.truncated),
             tags.past_end.eq(
@@ -113,24 +113,20 @@ class BlockBeats(wiring.Component):
             ),
         ]
         # Each register takes over what is before it when it is empty or emptied.
-        stages = 1 + prefix.latency(lanes)
+        stages = prefix.latency(lanes)
         are_valid, next_are_valid = Signal(stages), Signal(stages)
-        steps = Signal(stages)
+        steps = Signal(stages + 1)
         before = Cat(valid, are_valid)
+        m.d.comb += steps[-1].eq(queue.i.ready)
         for stage in range(stages):
-            is_free = steps[stage + 1] if stage + 1 < stages else queue.i.ready
             m.d.comb += [
-                steps[stage].eq(~are_valid[stage] | is_free),
+                steps[stage].eq(~are_valid[stage] | steps[stage + 1]),
                 next_are_valid[stage].eq(Mux(steps[stage], before[stage], are_valid[stage])),
             ]
             held = Signal.like(beat, name=f"beat{stage}", reset_less=True)
             with m.If(steps[stage]):
                 m.d.sync += held.eq(beat)
             beat = held
-        ranks = Signal.like(prefix.ranks, reset_less=True)
-        total = Signal.like(prefix.total, reset_less=True)
-        with m.If(steps[-1]):
-            m.d.sync += [ranks.eq(prefix.ranks), total.eq(prefix.total)]
         m.d.sync += are_valid.eq(next_are_valid)
         m.d.comb += step.eq(steps[0])
 
@@ -142,28 +138,13 @@ class BlockBeats(wiring.Component):
         m.d.comb += self.next_ready.eq(~next_valid | (next_final & next_step))
         m.d.sync += ready.eq(self.next_ready)
 
-        # Where its words stand, if all went well: behind those before it and their block's mask.
-        mask_words = self.config.format.mask_words
-        lane_bits = lanes.bit_length() - 1
-        placed = queue.i.payload
-        lane = Signal(lane_bits)  # behind the words before it
-        start = Signal(range(lanes + mask_words))
+        counted = queue.i.payload
         m.d.comb += [
-            start.eq(Mux(beat.tags.first, add(m, lane, Const(mask_words)), lane)),
-            queue.i.valid.eq(are_valid[-1]),
-            placed.mask.eq(beat.mask),
-            placed.routes.eq(routes(m, ranks, start[:lane_bits])),
-            placed.behind.eq(add(m, start, total)),
-            placed.total.eq(total),
-            placed.needs[0].eq(total == 0),
-            placed.tags.eq(beat.tags),
+            queue.i.valid.eq(before[-1]),
+            counted.mask.eq(beat.mask),
+            counted.ranks.eq(prefix.ranks),
+            counted.total.eq(prefix.total),
+            counted.is_empty.eq(~beat.mask.any()),
+            counted.tags.eq(beat.tags),
         ]
-        for bank, row in enumerate(placed.rows):
-            # Words from the lane on stand in one row, those below it in the next.
-            m.d.comb += row.eq((start >> lane_bits) + (start[:lane_bits] > bank))
-        for row, needs in enumerate(placed.needs[1:]):
-            ends_here = (placed.behind > row * lanes) & (placed.behind <= (row + 1) * lanes)
-            m.d.comb += needs.eq((total != 0) & ends_here)
-        with m.If(queue.i.valid & queue.i.ready):
-            m.d.sync += lane.eq(Mux(beat.tags.last, 0, placed.behind[:lane_bits]))
         return m

@@ -10,7 +10,7 @@ from cdma.hdl.butterfly import Expander
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import MaskFetcher
 from cdma.hdl.output import PacketOutput
-from cdma.hdl.reader import PayloadReader, Read
+from cdma.hdl.reader import PayloadReader
 from cdma.hdl.report import Report
 from cdma.hdl.ring import StreamRing
 
@@ -23,8 +23,8 @@ class Decompressor(wiring.Component):
     (:class:`PayloadReader`) and sends them through the expander.
 
     Throughput one beat a cycle on the side that has more of them, for any data, as the
-    :class:`~cdma.hdl.compressor.Compressor` has it. Latency see :meth:`latency`. The output beat
-    and ``i.ready`` come from registers.
+    :class:`~cdma.hdl.compressor.Compressor` has it. Latency see :meth:`latency`. ``i.ready`` comes
+    from a register, the output beat from registers through the expander's last switches.
 
     On an error the output packet still has the commanded number of words (a word that did not
     arrive is zero), the input is drained to ``last``, the status names the first error, and the
@@ -58,16 +58,17 @@ class Decompressor(wiring.Component):
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         words are in that beat; and the most by which a packet takes longer than its beats."""
-        # The ring, the mask's reads, its beats, reading, the expander, the output register.
+        # The ring, the mask's reads, its beats, reading and the expander.
         arrival = 1 if MaskFetcher.is_counted(config) else 3
         beats = BlockBeats.latency(config)
-        return arrival + MaskFetcher.reads(config) + beats + Expander.latency(config.lanes) + 1
+        return arrival + MaskFetcher.reads(config) + beats + Expander.latency(config.lanes)
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the ring: what comes in while a mask is fetched and counted, and a mask more."""
-        waits = Decompressor.latency(config) - Expander.latency(config.lanes) - 1
-        return waits + -(-2 * config.format.mask_words // config.lanes)
+        """Rows of the ring: what comes in while a mask is fetched and counted, and the mask's own,
+        wherever it begins."""
+        waits = Decompressor.latency(config) - Expander.latency(config.lanes)
+        return waits + (config.format.mask_words + 2 * config.lanes - 2) // config.lanes
 
     def elaborate(self, platform):
         m = Module()
@@ -124,23 +125,20 @@ class Decompressor(wiring.Component):
             with m.If(enable):
                 m.d.sync += [next_valid.eq(valid), next_read.eq(read)]
             valid, read = next_valid, next_read
-        out = Signal(Read(config), reset_less=True)
-        with m.If(~output.i.valid | output.i.ready):
-            m.d.sync += [
-                output.i.valid.eq(valid & ~reader.drains),
-                output.i.payload.words.eq(expander.words),
-                output.i.payload.keep.eq(
-                    thermometer(read.tags.words, lanes) | (~read.tags.last).replicate(lanes)
-                ),
-                output.i.payload.last.eq(read.tags.last),
-                out.eq(read),
-            ]
-        m.d.comb += enable.eq((~valid | ~output.i.valid | output.i.ready) & ~reader.drains)
+        m.d.comb += [
+            output.i.valid.eq(valid & ~reader.drains),
+            output.i.payload.words.eq(expander.words),
+            output.i.payload.keep.eq(
+                thermometer(read.tags.words, lanes) | (~read.tags.last).replicate(lanes)
+            ),
+            output.i.payload.last.eq(read.tags.last),
+            enable.eq((~valid | output.i.ready) & ~reader.drains),
+        ]
 
         m.submodules.report = report = Report(config)
         m.d.comb += [
             report.enable.eq(leaves),
-            report.read.eq(out),
+            report.read.eq(read),
             output.i_status.eq(report.status),
         ]
         return m

@@ -1,12 +1,12 @@
 """Reading the words of each output beat from the ring."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.butterfly import Routes
+from cdma.hdl.butterfly import Routes, routes
 from cdma.hdl.config import Config
-from cdma.hdl.prefix import tree
+from cdma.hdl.prefix import add, tree
 from cdma.hdl.ring import RowInfo
 from cdma.hdl.signals import select
 
@@ -18,6 +18,7 @@ class BeatTags(data.StructLayout):
     -------
     words : words that leave with it, looked at when ``last``
     first : a mask stands before its words
+    final : its block ends with it
     last : the packet ends with it
     truncated : the stream ended before the mask's end
     past_end : the mask has bits past the end of the data
@@ -28,6 +29,7 @@ class BeatTags(data.StructLayout):
             {
                 "words": config.lanes.bit_length(),
                 "first": 1,
+                "final": 1,
                 "last": 1,
                 "truncated": 1,
                 "past_end": 1,
@@ -36,30 +38,25 @@ class BeatTags(data.StructLayout):
 
 
 class Counted(data.StructLayout):
-    """A beat whose words are to be read, and where they stand if the stream is as it should be:
-    counted from the start of the row in which the words before them end.
+    """A beat whose words are to be read, and their number.
 
     Members
     -------
     mask : its non-zero words
-    routes : how they get to their lanes, :class:`~cdma.hdl.butterfly.Routes`
-    rows : for each bank, in which row its word stands
-    behind : place behind the last
+    ranks : how many of them stand below each lane
     total : how many there are
-    needs : one-hot, what must be there: nothing, or all up to the first row, the second, ...
+    is_empty : there are none
     tags : :class:`BeatTags`
     """
 
     def __init__(self, config: Config):
-        lanes, mask_words = config.lanes, config.format.mask_words
+        lanes = config.lanes
         super().__init__(
             {
                 "mask": lanes,
-                "routes": Routes(lanes),
-                "rows": data.ArrayLayout(range(rows_of_beat(config)), lanes),
-                "behind": range(2 * lanes + mask_words),
+                "ranks": data.ArrayLayout((lanes - 1).bit_length(), lanes),
                 "total": lanes.bit_length(),
-                "needs": 1 + rows_of_beat(config),
+                "is_empty": 1,
                 "tags": BeatTags(config),
             }
         )
@@ -99,6 +96,9 @@ def rows_of_beat(config: Config) -> int:
 
 class PayloadReader(wiring.Component):
     """Read the words of a beat from the ring when they are there, or when they will never be.
+
+    How far a beat's words reach is known a cycle after it comes. Until then it goes when all rows
+    are there that they could be in, which costs nothing while the stream comes a row a cycle.
 
     Rows are freed as the reader passes them; a packet's last beat frees all that the packet still
     has, which may not have come in yet: until it has, nothing else is read and ``enable`` must not
@@ -158,103 +158,118 @@ class PayloadReader(wiring.Component):
 
         beat = self.i.payload
         at = Signal(self.rows, init=1)  # the row in which the words before end, one-hot
+        indices = Signal(data.ArrayLayout(range(self.rows), reach), init=range(reach))  # from it on
+        # Where the beat's words stand if all went well, behind those before and their block's mask:
+        # a row counted from that one, and a lane; and in which row each bank has its word.
+        start = Signal(_Start(config), init=_start(mask_words, lanes))
+        begins = Signal(init=1)  # with a block
         is_past = Signal()  # the packet has no more rows; ``at`` is the next's first
-        ahead = [Signal(_Seen(config), name=f"ahead{k}") for k in range(reach)]  # from there on
-        indices = Signal(data.ArrayLayout(range(self.rows), reach), init=range(reach))  # of these
-        draining = self.drains
-
-        # Which of these rows are there and the packet's, and up to which of them one may read.
+        # What of the packet is there from that row on, and up to which row one may read.
         seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(reach)]
         may_read = Signal(reach)
-        is_over = is_past
-        for k, (row, known) in enumerate(zip(seen, ahead, strict=True)):
-            m.d.comb += [
-                row.eq(known),
-                row.is_there.eq(known.is_there & ~is_over),
-                may_read[k].eq(known.is_there | is_over),
-            ]
-            is_over = is_over | (known.is_there & known.info.last)
+        draining = self.drains
 
         # Go when the words are there or will never be.
+        is_void = begins & ~beat.tags.first  # a packet without words, and without a mask
+        first_row = Signal.like(start.row)
+        place, carry = Signal(lane_bits), Signal()  # behind the words, and whether in the next row
+        behind = Signal(range(2 * lanes + mask_words))
         m.d.comb += [
-            self.launch.eq(self.enable & self.i.valid & (beat.needs & Cat(1, may_read)).any()),
+            first_row.eq(Mux(is_void, 0, start.row)),
+            Cat(place, carry).eq(add(m, start.lane, beat.total)),
+            behind.eq(Mux(is_void, 0, Cat(place, first_row + carry))),
+        ]
+        needs, known_needs = Signal(reach - 1), Signal(reach - 1)
+        for row in range(reach - 1):
+            m.d.comb += needs[row].eq((behind > row * lanes) & (behind <= (row + 1) * lanes))
+        m.d.sync += known_needs.eq(needs & (self.i.valid & ~self.launch).replicate(reach - 1))
+        # Of two rows the second is always one of those; of more, the start tells which is the last.
+        farthest = may_read[-1] if reach == 2 else may_read.bit_select(start.row0, 1)
+        may_go = beat.is_empty | farthest | (known_needs & may_read[:-1]).any()
+        m.d.comb += [
+            self.launch.eq(self.enable & self.i.valid & may_go),
             self.i.ready.eq(self.launch),
             self.mask.eq(beat.mask),
-            self.routes.eq(beat.routes),
+            self.routes.eq(routes(m, beat.ranks, start.lane)),
         ]
         for bank in range(lanes):
-            k = beat.rows[bank]
             has_word = Cat(row.is_there & (row.info.count > bank) for row in seen)
-            is_row = Cat(k == row for row in range(reach))
+            row = start[f"row{bank}"]
             m.d.comb += [
-                self.bank_rows[bank].eq(select(m, k, list(indices), f"row{bank}")),
-                self.has_word[bank].eq((has_word & is_row).any()),
+                self.bank_rows[bank].eq(select(m, row, list(indices), f"row{bank}")),
+                self.has_word[bank].eq(select(m, row, list(has_word))),
             ]
 
-        # Go on behind the words, and behind the packet when it ends. Whether the beat goes comes
-        # late and only selects.
+        # Go on behind the words, and behind the packet when it ends. Whether the beat goes, and
+        # whether its words end a row on, comes late and only selects.
         window = self._window(m, at, 2 * reach)
         ends_here = [row.is_there & row.info.last for row in seen]
-        passes, meets_last = Signal(range(reach + 1)), Signal()
-        m.d.comb += passes.eq(beat.behind >> lane_bits)
         to_end = Signal(range(reach + 1))
         for k in reversed(range(reach)):
             with m.If(ends_here[k]):
                 m.d.comb += to_end.eq(k + 1)
-                with m.If((beat.behind >> lane_bits) > k):
-                    m.d.comb += [passes.eq(k + 1), meets_last.eq(1)]
+        is_end_seen = Cat(ends_here).any()
 
-        goes, stays = Signal(_Step(reach), name="goes"), Signal(_Step(reach), name="stays")
-        with m.If(is_past):
-            m.d.comb += goes.is_past.eq(~beat.tags.last)
-        with m.Elif(~beat.tags.last):
-            m.d.comb += [goes.passes.eq(passes), goes.is_past.eq(meets_last)]
-        with m.Elif(Cat(ends_here).any()):
-            m.d.comb += goes.passes.eq(to_end)
-        with m.Else():
-            m.d.comb += [goes.passes.eq(passes), goes.drains.eq(1)]
+        stays = Signal(_Step(reach), name="stays")
         m.d.comb += stays.is_past.eq(is_past)
         with m.If(draining):
             m.d.comb += [stays.passes.eq(seen[0].is_there), stays.drains.eq(~ends_here[0])]
+        steps = [stays]
+        for carried in range(2):
+            goes = Signal(_Step(reach), name=f"goes{carried}")
+            steps.append(goes)
+            passes = Signal(range(reach + 1), name=f"passes{carried}")
+            m.d.comb += passes.eq(first_row + carried)
+            with m.If(is_past):
+                m.d.comb += goes.is_past.eq(~beat.tags.last)
+            with m.Elif(is_end_seen & (beat.tags.last | (passes >= to_end))):
+                m.d.comb += [goes.passes.eq(to_end), goes.is_past.eq(~beat.tags.last)]
+            with m.Else():
+                m.d.comb += [goes.passes.eq(passes), goes.drains.eq(beat.tags.last)]
 
-        outcomes = [self._outcome(m, at, window, reach, step) for step in (stays, goes)]
-        state = Signal.like(outcomes[0])
-        m.d.comb += state.eq(Mux(self.launch, outcomes[1], outcomes[0]))
+        following = Signal(range(lanes + mask_words))
+        next_start = Signal.like(start)
+        skipped = Mux(beat.tags.final, Const(mask_words), 0)
+        m.d.comb += following.eq(add(m, Mux(beat.tags.last, 0, place), skipped))
+        for name, value in _start(following, lanes).items():
+            m.d.comb += next_start[name].eq(value)
+        with m.If(self.launch):
+            m.d.sync += [start.eq(next_start), begins.eq(beat.tags.final)]
+        stay, *go = [self._outcome(m, at, window, reach, step) for step in steps]
+        state = Signal.like(stay)
+        m.d.comb += state.eq(Mux(self.launch, Mux(carry, go[1], go[0]), stay))
         m.d.sync += [
             is_past.eq(state.step.is_past),
             draining.eq(state.step.drains),
             at.eq(state.at),
             indices.eq(state.indices),
+            may_read.eq(state.may_read),
         ]
-        m.d.sync += [row.eq(value) for row, value in zip(ahead, state.ahead, strict=True)]
+        m.d.sync += [row.eq(value) for row, value in zip(seen, state.seen, strict=True)]
         m.d.comb += [
             self.free.eq(state.free),
             self.passes[0].eq(stays.passes),
-            self.passes[1].eq(goes.passes),
+            self.passes[1].eq(Mux(carry, steps[2].passes, steps[1].passes)),
         ]
 
-        # What there is to report of the beat is found a cycle later.
-        launched = Signal.like(beat, reset_less=True)
-        counts = [Signal.like(row.info.count, name=f"count{k}") for k, row in enumerate(seen)]
-        is_ragged = Signal(reset_less=True)
+        # What there is to report of it.
+        counts = [Mux(row.is_there, row.info.count, 0) for row in seen]
+        is_ragged = Cat(row.is_there & row.info.ragged for row in seen).any()
+        read = Signal.like(self.o, reset_less=True)
         drained = Signal()  # a row with something in it
         with m.If(self.enable):
-            m.d.sync += [launched.eq(beat), drained.eq(0)]
             m.d.sync += [
-                count.eq(Mux(row.is_there, row.info.count, 0))
-                for count, row in zip(counts, seen, strict=True)
+                read.used.eq(beat.total + Mux(beat.tags.first, mask_words, 0)),
+                read.has_words.eq(~beat.is_empty),
+                read.behind.eq(behind),
+                read.there.eq(tree(m, counts)),
+                read.has_more.eq(is_ragged),
+                read.tags.eq(beat.tags),
+                drained.eq(0),
             ]
-            m.d.sync += is_ragged.eq(Cat(row.is_there & row.info.ragged for row in seen).any())
         with m.If(draining & seen[0].is_there & ((seen[0].info.count != 0) | seen[0].info.ragged)):
             m.d.sync += drained.eq(1)
-        m.d.comb += [
-            self.o.used.eq(launched.total + Mux(launched.tags.first, mask_words, 0)),
-            self.o.has_words.eq(launched.total != 0),
-            self.o.behind.eq(launched.behind),
-            self.o.there.eq(tree(m, counts)),
-            self.o.has_more.eq(is_ragged | drained),
-            self.o.tags.eq(launched.tags),
-        ]
+        m.d.comb += [self.o.eq(read), self.o.has_more.eq(read.has_more | drained)]
         return m
 
     def _outcome(self, m, at, window, reach, step):
@@ -266,7 +281,8 @@ class PayloadReader(wiring.Component):
                     "step": step.shape(),
                     "at": self.rows,
                     "free": self.rows,
-                    "ahead": data.ArrayLayout(_Seen(self.config), reach),
+                    "seen": data.ArrayLayout(_Seen(self.config), reach),
+                    "may_read": reach,
                     "indices": data.ArrayLayout(range(self.rows), reach),
                 }
             )
@@ -283,8 +299,15 @@ class PayloadReader(wiring.Component):
                 )
             ),
         ]
-        for k, row in enumerate(result.ahead):
-            m.d.comb += row.eq(select(m, passes, window[k : k + reach + 1], f"next_ahead{k}"))
+        is_over = step.is_past
+        for k, row in enumerate(result.seen):
+            known = select(m, passes, window[k : k + reach + 1], f"ahead{k}")
+            m.d.comb += [
+                row.eq(known),
+                row.is_there.eq(known.is_there & ~is_over),
+                result.may_read[k].eq(known.is_there | is_over),
+            ]
+            is_over = is_over | (known.is_there & known.info.last)
         rows = [_index(at.rotate_left(k)) for k in range(2 * reach)]
         for k, index in enumerate(result.indices):
             m.d.comb += index.eq(select(m, passes, rows[k : k + reach + 1], f"next_index{k}"))
@@ -314,6 +337,23 @@ class _Seen(data.StructLayout):
 
     def __init__(self, config: Config):
         super().__init__({"is_there": 1, "info": RowInfo(config)})
+
+
+class _Start(data.StructLayout):
+    """Where a beat's words begin: a row, and a lane in it; and for each bank, in which row its word
+    stands: those from that lane on in that row, those below in the next."""
+
+    def __init__(self, config: Config):
+        rows = range(rows_of_beat(config))
+        banks = {f"row{bank}": rows for bank in range(config.lanes)}
+        super().__init__({"lane": range(config.lanes), "row": rows, **banks})
+
+
+def _start(place, lanes):
+    """Fields of :class:`_Start`, from a number of words or a value of it."""
+    row, lane = place // lanes, place % lanes
+    banks = {f"row{bank}": row + (lane > bank) for bank in range(lanes)}
+    return {"lane": lane, "row": row, **banks}
 
 
 class _Step(data.StructLayout):

@@ -1,4 +1,4 @@
-"""From blocks to beats: each block's beats, in order, with their words counted and placed."""
+"""From blocks to beats: each block's beats, in order, with their words counted."""
 
 from itertools import pairwise
 
@@ -8,7 +8,6 @@ from amaranth.lib import data
 
 from cdma.hdl.beat import thermometer
 from cdma.hdl.block_beats import BlockBeats
-from cdma.hdl.butterfly import routes
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import Block, MaskFetcher
 from cdma.hdl.prefix import PrefixSum, popcount
@@ -21,8 +20,8 @@ from cdma.sim.stream_rules import offer, take
 class Cuts(Elaboratable):
     """What leaves is what follows from the blocks that came in, beat by beat.
 
-    Where the words of a beat stand is counted from those before it in the packet. Beats stand
-    behind each other in a line of registers, of which each is filled as soon as it can be.
+    Beats stand behind each other in a line of registers, of which each is filled as soon as it can
+    be.
     """
 
     def __init__(self, dut):
@@ -63,7 +62,7 @@ class Cuts(Elaboratable):
         is_counted = MaskFetcher.is_counted(config)
         m.submodules.waiting = waiting = Queue(Counted(config), 2 if is_counted else 3)
         line = [(valid, self._cut(m))]
-        for stage in range(1 + PrefixSum.latency(self.lanes)):
+        for stage in range(PrefixSum.latency(self.lanes)):
             beat = Signal.like(line[0][1], name=f"beat{stage}")
             line.append((Signal(name=f"valid{stage}"), beat))
         moves = waiting.i.ready
@@ -78,16 +77,12 @@ class Cuts(Elaboratable):
         if not is_counted:
             may_wait = Cat(is_valid for is_valid, _ in line).all() & waiting.valid[1]
         m.d.comb += Assert(dut.i.ready | (valid & ~(goes & is_final)) | may_wait)
-        self.lane = Signal(range(self.lanes))  # behind the words before
-        placed = waiting.i.payload
         m.d.comb += [
             waiting.i.valid.eq(line[-1][0]),
             waiting.o.ready.eq(dut.o.ready),
             Assert(dut.o.valid == waiting.o.valid),
         ]
-        self._place(m, line[-1][1], placed)
-        with m.If(waiting.i.valid & waiting.i.ready):
-            m.d.sync += self.lane.eq(Mux(placed.tags.last, 0, placed.behind % self.lanes))
+        self._count(m, line[-1][1], waiting.i.payload)
         with m.If(dut.o.valid):
             tags = dut.o.payload.tags
             m.d.comb += [
@@ -111,6 +106,7 @@ class Cuts(Elaboratable):
         m.d.comb += [
             beat.mask.eq(part & self.within & (~block.truncated).replicate(lanes)),
             beat.tags.first.eq((number == 0) & ~block.void),
+            beat.tags.final.eq(number == block.beats),
             beat.tags.last.eq(ends),
             beat.tags.words.eq(block.words),
             beat.tags.truncated.eq(block.truncated),
@@ -118,32 +114,15 @@ class Cuts(Elaboratable):
         ]
         return beat
 
-    def _place(self, m, beat, placed):
-        """Count a beat, behind those before."""
-        lanes, mask_words = self.lanes, self.config.format.mask_words
-        start = Signal(range(lanes + mask_words))
-        below = [popcount(m, beat.mask[:k]) if k else 0 for k in range(lanes)]
-        ranks = [Signal(range(lanes), name=f"rank{k}") for k in range(lanes)]
-        m.d.comb += [rank.eq(count) for rank, count in zip(ranks, below, strict=True)]
-        last_row = (placed.behind - 1) // lanes  # that its words reach
+    def _count(self, m, beat, counted):
+        """Count a beat's words."""
+        for k, rank in enumerate(counted.ranks):
+            m.d.comb += rank.eq(popcount(m, beat.mask[:k]) if k else 0)
         m.d.comb += [
-            start.eq(self.lane + Mux(beat.tags.first, mask_words, 0)),
-            placed.mask.eq(beat.mask),
-            placed.total.eq(popcount(m, beat.mask)),
-            placed.behind.eq(start + placed.total),
-            placed.routes.eq(routes(m, ranks, start % lanes)),
-            # The first place from the start on that is the bank's.
-            *(row.eq((start + lanes - 1 - bank) // lanes) for bank, row in enumerate(placed.rows)),
-            placed.needs.eq(
-                Cat(
-                    placed.total == 0,
-                    *(
-                        (placed.total != 0) & (last_row == row)
-                        for row in range(len(placed.needs) - 1)
-                    ),
-                )
-            ),
-            placed.tags.eq(beat.tags),
+            counted.mask.eq(beat.mask),
+            counted.total.eq(popcount(m, beat.mask)),
+            counted.is_empty.eq(counted.total == 0),
+            counted.tags.eq(beat.tags),
         ]
 
     def _inside(self, m, line, waiting):
@@ -170,16 +149,15 @@ class Cuts(Elaboratable):
         m.d.comb += [
             Assert(inside("$signal", 1) == self.valid),
             Assert(inside("queue.i__valid", 1) == line[-1][0]),
-            Assert(inside("lane", len(self.lane)) == self.lane),
             Assert(inside("queue.valid", len(waiting.valid)) == waiting.valid),
             Assert((waiting.valid & (waiting.valid + 1)) == 0),
         ]
         for stage, (valid, beat) in enumerate(line[1:]):
             with m.If(valid):
                 m.d.comb += Assert(inside(f"beat{stage}", len(beat.as_value())) == beat.as_value())
-        placed = waiting.i.payload.as_value()
+        counted = waiting.i.payload.as_value()
         with m.If(line[-1][0]):
-            m.d.comb += Assert(inside("queue.i__payload", len(placed)) == placed)
+            m.d.comb += Assert(inside("queue.i__payload", len(counted)) == counted)
         for k, entry in enumerate(waiting.entries):
             with m.If(waiting.valid[k]):
                 held = inside(f"queue.entry{k}", len(entry.as_value()))
@@ -197,7 +175,7 @@ class Cuts(Elaboratable):
     ],
     ids=lambda config: config.name,
 )
-def test_a_block_gives_its_beats_counted_and_placed(formal, config):
+def test_a_block_gives_its_beats_counted(formal, config):
     formal(Cuts(BlockBeats(config)))
 
 
@@ -205,7 +183,7 @@ def test_a_block_gives_its_beats_counted_and_placed(formal, config):
 @pytest.mark.parametrize(
     ("lanes", "old", "new"),
     [
-        (2, "lane.eq(Mux(beat.tags.last, 0, ", "lane.eq(Mux(0, 0, "),
+        (2, "tags.final.eq(is_final)", "tags.final.eq(block.last)"),
         (2, "(part & ~keep).any() | ", ""),
         (2, "has_mask.eq(0)", "has_mask.eq(1)"),
         (2, "next_final & next_step", "next_final"),
