@@ -6,7 +6,7 @@ from svg import CREDIT, DATA, FAINT, FREE, MASK, Sheet
 #: each block is its mask and then its words.
 BUFFER_ROWS = ("d.dd..d.", ".....ddd", "dddddddd", "d......d", "..dd.d..")
 ASSEMBLER_ROWS = ("mddddddd", "dddmdd..", "........")
-RING_ROWS = ("mddddddd", "dddmdddd", "ddddmddd", "dddddddm", "dddddddd", "dd......")
+RING_ROWS = ("mddddddd", "dddmdddd", "ddddmddd", "dddddddm", "dd......")
 
 
 def draw() -> str:
@@ -74,9 +74,9 @@ def _decompressor(sheet, top):
     sheet.text(262, top + 22, "s_axis_cmd", size=12, anchor="end")
     sheet.arrow((480, middle), (530, middle))
     sheet.text(505, middle - 8, "blocks", size=11, color=FAINT)
-    sheet.box(530, middle - 30, 130, 60, "Block beats", "prefix sum, place")
+    sheet.box(530, middle - 30, 130, 60, "Block beats", "prefix sum")
     sheet.arrow((660, middle), (700, middle))
-    sheet.box(700, middle - 30, 120, 60, "Reader", "words there,", "or never")
+    sheet.box(700, middle - 30, 120, 60, "Reader", "place; words there,", "or never")
 
     sheet.line((740, middle + 30), (740, low - 58), (220, low - 58))
     sheet.arrow((220, low - 58), (220, top + 172))
@@ -87,7 +87,7 @@ def _decompressor(sheet, top):
     sheet.text(340, low - 8, "words, one from each bank; zero if none came", 11, color=FAINT)
     sheet.box(520, low - 30, 150, 60, "Expander", "the butterfly reversed")
     sheet.arrow((670, low), (876, low))
-    sheet.box(876, low - 30, 110, 60, "Output", "register,", "tkeep, tlast")
+    sheet.box(876, low - 30, 110, 60, "Output", "tkeep, tlast")
     _port_out(sheet, 986, low, 1056, "m_axis")
     sheet.arrow((790, low), (790, middle + 30), color=CREDIT, dash="4 3")
     sheet.text(798, low - 50, "moves on", size=11, anchor="start", color=CREDIT)

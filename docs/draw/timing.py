@@ -34,7 +34,7 @@ def draw_decompressor() -> str:
             "s_axis_cmd": (unit.i_command, [{"words": len(WORDS)}]),
             "s_axis": (unit.i, _beats(stream)),
         },
-        {"m_axis": (unit.o, {9, 10}), "m_axis_sts": (unit.o_status, set())},
+        {"m_axis": (unit.o, {7, 8}), "m_axis_sts": (unit.o_status, set())},
         17,
     )
     return _draw(trace, f"Decompressor, {len(WORDS)} words, sink stalls")
