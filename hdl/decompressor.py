@@ -10,7 +10,7 @@ from cdma.hdl.butterfly import Expander
 from cdma.hdl.config import Config
 from cdma.hdl.fetch import MaskFetcher
 from cdma.hdl.output import PacketOutput
-from cdma.hdl.reader import PayloadReader
+from cdma.hdl.reader import PayloadReader, rows_of_beat
 from cdma.hdl.report import Report
 from cdma.hdl.ring import StreamRing
 
@@ -65,10 +65,10 @@ class Decompressor(wiring.Component):
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the ring: what comes in while a mask is fetched and counted, and the mask's own,
-        wherever it begins."""
+        """Rows of the ring: what comes in while a mask is fetched and counted, and all but one of
+        those that a beat and its mask may touch."""
         waits = Decompressor.latency(config) - Expander.latency(config.lanes)
-        return waits + (config.format.mask_words + 2 * config.lanes - 2) // config.lanes
+        return waits + rows_of_beat(config) - 1
 
     def elaborate(self, platform):
         m = Module()

@@ -61,8 +61,8 @@ class Reads(Elaboratable):
         last_row, last_bank = (behind - 1) >> self.lane_bits, (behind - 1) % lanes
         waited = Signal()
         m.d.sync += waited.eq(has_beat & ~dut.launch)
-        may_read = readable[-1] if reach == 2 else Array(readable)[self._row_of(0)]
-        may_read = (beat.total == 0) | may_read | (waited & Array(readable)[last_row])
+        farthest = readable[-1] if reach == 2 else Array(readable)[self._row_of(0, self.first)]
+        may_read = (beat.total == 0) | farthest | (waited & Array(readable)[last_row])
         m.d.comb += [
             Cover(dut.launch & waited & ~readable[-1] & (beat.total != 0)),
             dut.enable.eq(anything(m, 1, "enable")),
@@ -73,7 +73,7 @@ class Reads(Elaboratable):
         bank = Signal(range(lanes))
         m.d.comb += bank.eq(AnyConst(len(bank)))
         with m.If(dut.launch):
-            row = self._row_of(bank)
+            row = self._row_of(bank, self.first)
             place = row * lanes + bank
             info = Array(self.infos)[row]
             is_there = Array(self.ours)[row] & (info.count > bank)
@@ -201,9 +201,9 @@ class Reads(Elaboratable):
             ]
         return beat, dut.i.valid
 
-    def _row_of(self, bank):
-        """In which row a bank has its word: the first place of the bank behind those before."""
-        return (self.first >> self.lane_bits) + (self.first % self.lanes > bank)
+    def _row_of(self, bank, start):
+        """In which row a bank has its word: the bank's first place from the start on."""
+        return (start >> self.lane_bits) + (start % self.lanes > bank)
 
     def _report(self, m, beat, last_row, last_bank, passes):
         """What is told of a beat: whether its last word is missing; of the packet's last one,
@@ -284,13 +284,12 @@ class Reads(Elaboratable):
         # Where the beat's words begin, if there is a mask before those of a block's first.
         start = Signal(range(self.lanes + self.config.format.mask_words))
         m.d.comb += start.eq(self.lane + Mux(self.begins, self.config.format.mask_words, 0))
-        row, lane = start[self.lane_bits :], start[: self.lane_bits]
         rows = Signal(data.ArrayLayout(range(self.reach), 1 + self.lanes))
         m.d.comb += [
-            rows[0].eq(row),
-            *(rows[1 + bank].eq(row + (lane > bank)) for bank in range(self.lanes)),
+            rows[0].eq(start >> self.lane_bits),
+            *(rows[1 + bank].eq(self._row_of(bank, start)) for bank in range(self.lanes)),
         ]
-        places = Cat(lane, rows.as_value())
+        places = Cat(start[: self.lane_bits], rows.as_value())
         m.d.comb += Assert(inside("start", len(places)) == places)
 
 
