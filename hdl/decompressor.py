@@ -88,11 +88,9 @@ class Decompressor(wiring.Component):
             fetcher.beat_words.eq(self.i.payload.words),
             ring.rows_a.eq(fetcher.bank_rows),
             fetcher.bank_words.eq(ring.words_a),
-            reader.is_full.eq(ring.is_full),
-            reader.infos.eq(ring.infos),
-            ring.free.eq(reader.free),
-            ring.launch.eq(reader.launch),
-            ring.passes.eq(reader.passes),
+            reader.accept.eq(ring.accept),
+            reader.info.eq(ring.info),
+            ring.has_room.eq(reader.has_room),
             ring.rows_b.eq(reader.bank_rows),
         ]
 

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.butterfly import Routes, routes
 from cdma.hdl.config import Config
 from cdma.hdl.prefix import add, tree
-from cdma.hdl.ring import RowInfo
-from cdma.hdl.signals import select
+from cdma.hdl.ring import RowInfo, add_row
+from cdma.hdl.signals import registered, select
 
 
 class BeatTags(data.StructLayout):
@@ -116,9 +116,8 @@ class PayloadReader(wiring.Component):
     Members
     -------
     i : In stream of :class:`Counted`
-    is_full, infos : In, what :class:`~cdma.hdl.ring.StreamRing` says of its rows
-    free : Out, a bit per row: the reader passes it
-    passes : Out, array of 2: how many rows it passes in this, without and with ``launch``
+    accept, info : In, what :class:`~cdma.hdl.ring.StreamRing` says of a row that it takes in
+    has_room : Out, the ring has room for a row; from a register
     bank_rows : Out, which row each bank is to give
     enable : In, what follows takes a beat, or nothing
     launch : Out, with ``enable``: a beat is read
@@ -134,10 +133,9 @@ class PayloadReader(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(Counted(config))),
-                "is_full": In(rows),
-                "infos": In(data.ArrayLayout(RowInfo(config), rows)),
-                "free": Out(rows),
-                "passes": Out(data.ArrayLayout(range(rows + 1), 2)),
+                "accept": In(1),
+                "info": In(RowInfo(config)),
+                "has_room": Out(1, init=1),
                 "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
                 "enable": In(1),
                 "launch": Out(1),
@@ -157,26 +155,32 @@ class PayloadReader(wiring.Component):
         reach = rows_of_beat(config)
 
         beat = self.i.payload
-        at = Signal(self.rows, init=1)  # the row in which the words before end, one-hot
-        indices = Signal(data.ArrayLayout(range(self.rows), reach), init=range(reach))  # from it on
+        # Rows in the order in which they came, from the one on in which the words before end, and
+        # the indices of the first of them in the ring.
+        is_known = Signal(self.rows)
+        infos = [
+            Signal(RowInfo(config), name=f"info{k}", reset_less=True) for k in range(self.rows)
+        ]
+        indices = Signal(data.ArrayLayout(range(self.rows), reach), init=range(reach))
         # Where the beat's words stand if all went well, behind those before and their block's mask:
         # a row counted from that one, and a lane; and in which row each bank has its word.
         start = Signal(_Start(config), init=_start(mask_words, lanes))
         begins = Signal(init=1)  # with a block
-        is_past = Signal()  # the packet has no more rows; ``at`` is the next's first
-        # What of the packet is there from that row on, and up to which row one may read.
-        seen = [Signal(_Seen(config), name=f"seen{k}") for k in range(reach)]
-        may_read = Signal(reach)
+        is_past = Signal()  # the packet has no more rows; those that are known are the next's
+        is_ours = Signal(reach)  # which rows are there, and the packet's
+        may_read = Signal(reach)  # up to which row one may read
         draining = self.drains
 
         # Go when the words are there or will never be.
         is_void = begins & ~beat.tags.first  # a packet without words, and without a mask
         first_row = Signal.like(start.row)
+        carries = Signal()
         place, carry = Signal(lane_bits), Signal()  # behind the words, and whether in the next row
         behind = Signal(range(2 * lanes + mask_words))
         m.d.comb += [
             first_row.eq(Mux(is_void, 0, start.row)),
-            Cat(place, carry).eq(add(m, start.lane, beat.total)),
+            Cat(place, carries).eq(add(m, start.lane, beat.total[:-1])),
+            carry.eq(carries | beat.total[-1]),  # a beat that is full leaves the lane as it was
             behind.eq(Mux(is_void, 0, Cat(place, first_row + carry))),
         ]
         needs, known_needs = Signal(reach - 1), Signal(reach - 1)
@@ -184,7 +188,7 @@ class PayloadReader(wiring.Component):
             m.d.comb += needs[row].eq((behind > row * lanes) & (behind <= (row + 1) * lanes))
         m.d.sync += known_needs.eq(needs & (self.i.valid & ~self.launch).replicate(reach - 1))
         # Of two rows the second is always one of those; of more, the start tells which is the last.
-        farthest = may_read[-1] if reach == 2 else may_read.bit_select(start.row0, 1)
+        farthest = may_read[-1] if reach == 2 else select(m, start.row0, list(may_read))
         may_go = beat.is_empty | farthest | (known_needs & may_read[:-1]).any()
         m.d.comb += [
             self.launch.eq(self.enable & self.i.valid & may_go),
@@ -192,18 +196,19 @@ class PayloadReader(wiring.Component):
             self.mask.eq(beat.mask),
             self.routes.eq(routes(m, beat.ranks, start.lane)),
         ]
+        ours = list(zip(is_ours, infos, strict=False))
         for bank in range(lanes):
-            has_word = Cat(row.is_there & (row.info.count > bank) for row in seen)
+            has_word = [here & (info.count > bank) for here, info in ours]
             row = start[f"row{bank}"]
             m.d.comb += [
                 self.bank_rows[bank].eq(select(m, row, list(indices), f"row{bank}")),
-                self.has_word[bank].eq(select(m, row, list(has_word))),
+                self.has_word[bank].eq(select(m, row, has_word)),
             ]
 
         # Go on behind the words, and behind the packet when it ends. Whether the beat goes, and
         # whether its words end a row on, comes late and only selects.
-        window = self._window(m, at, 2 * reach)
-        ends_here = [row.is_there & row.info.last for row in seen]
+        window = self._window(m, is_known, infos)
+        ends_here = [here & info.last for here, info in ours]
         to_end = Signal(range(reach + 1))
         for k in reversed(range(reach)):
             with m.If(ends_here[k]):
@@ -213,7 +218,7 @@ class PayloadReader(wiring.Component):
         stays = Signal(_Step(reach), name="stays")
         m.d.comb += stays.is_past.eq(is_past)
         with m.If(draining):
-            m.d.comb += [stays.passes.eq(seen[0].is_there), stays.drains.eq(~ends_here[0])]
+            m.d.comb += [stays.passes.eq(is_ours[0]), stays.drains.eq(~ends_here[0])]
         steps = [stays]
         for carried in range(2):
             goes = Signal(_Step(reach), name=f"goes{carried}")
@@ -235,26 +240,23 @@ class PayloadReader(wiring.Component):
             m.d.comb += next_start[name].eq(value)
         with m.If(self.launch):
             m.d.sync += [start.eq(next_start), begins.eq(beat.tags.final)]
-        stay, *go = [self._outcome(m, at, window, reach, step) for step in steps]
+        stay, *go = [self._outcome(m, indices, window, step) for step in steps]
         state = Signal.like(stay)
         m.d.comb += state.eq(Mux(self.launch, Mux(carry, go[1], go[0]), stay))
         m.d.sync += [
             is_past.eq(state.step.is_past),
             draining.eq(state.step.drains),
-            at.eq(state.at),
             indices.eq(state.indices),
+            is_ours.eq(state.is_ours),
             may_read.eq(state.may_read),
-        ]
-        m.d.sync += [row.eq(value) for row, value in zip(seen, state.seen, strict=True)]
-        m.d.comb += [
-            self.free.eq(state.free),
-            self.passes[0].eq(stays.passes),
-            self.passes[1].eq(Mux(carry, steps[2].passes, steps[1].passes)),
+            self.has_room.eq(state.has_room),
+            is_known.eq(Cat(row.is_there for row in state.known)),
+            *(info.eq(row.info) for info, row in zip(infos, state.known, strict=True)),
         ]
 
         # What there is to report of it.
-        counts = [Mux(row.is_there, row.info.count, 0) for row in seen]
-        is_ragged = Cat(row.is_there & row.info.ragged for row in seen).any()
+        counts = [Mux(here, info.count, 0) for here, info in ours]
+        is_ragged = Cat(here & info.ragged for here, info in ours).any()
         read = Signal.like(self.o, reset_less=True)
         drained = Signal()  # a row with something in it
         with m.If(self.enable):
@@ -267,73 +269,64 @@ class PayloadReader(wiring.Component):
                 read.tags.eq(beat.tags),
                 drained.eq(0),
             ]
-        with m.If(draining & seen[0].is_there & ((seen[0].info.count != 0) | seen[0].info.ragged)):
+        with m.If(draining & is_ours[0] & ((infos[0].count != 0) | infos[0].ragged)):
             m.d.sync += drained.eq(1)
         m.d.comb += [self.o.eq(read), self.o.has_more.eq(read.has_more | drained)]
         return m
 
-    def _outcome(self, m, at, window, reach, step):
+    def _outcome(self, m, indices, window, step):
         """State after a step."""
-        passes = step.passes
+        passes, reach = step.passes, len(indices)
         result = Signal(
             data.StructLayout(
                 {
                     "step": step.shape(),
-                    "at": self.rows,
-                    "free": self.rows,
-                    "seen": data.ArrayLayout(_Seen(self.config), reach),
+                    "known": data.ArrayLayout(_Row(self.config), self.rows),
+                    "is_ours": reach,
                     "may_read": reach,
-                    "indices": data.ArrayLayout(range(self.rows), reach),
+                    "indices": indices.shape(),
+                    "has_room": 1,
                 }
             )
         )
-        m.d.comb += [
-            result.step.eq(step),
-            result.at.eq(
-                select(m, passes, [at.rotate_left(k) for k in range(reach + 1)], "next_at")
-            ),
-            result.free.eq(
-                Cat(
-                    Cat(at[(row - k) % self.rows] & (passes > k) for k in range(reach)).any()
-                    for row in range(self.rows)
-                )
-            ),
-        ]
+        m.d.comb += result.step.eq(step)
+        for k, row in enumerate(result.known):
+            m.d.comb += row.eq(select(m, passes, window[k : k + reach + 1], f"next_known{k}"))
+        # A row that comes in now is known a cycle later.
+        m.d.comb += result.has_room.eq(
+            ~result.known[-1].is_there & ~(result.known[-2].is_there & self.accept)
+        )
         is_over = step.is_past
-        for k, row in enumerate(result.seen):
-            known = select(m, passes, window[k : k + reach + 1], f"ahead{k}")
+        for k in range(reach):
+            row = result.known[k]
             m.d.comb += [
-                row.eq(known),
-                row.is_there.eq(known.is_there & ~is_over),
-                result.may_read[k].eq(known.is_there | is_over),
+                result.is_ours[k].eq(row.is_there & ~is_over),
+                result.may_read[k].eq(row.is_there | is_over),
             ]
-            is_over = is_over | (known.is_there & known.info.last)
-        rows = [_index(at.rotate_left(k)) for k in range(2 * reach)]
+            is_over = is_over | (row.is_there & row.info.last)
+        rows = [*indices, *(add_row(m, index, reach, self.rows) for index in indices)]
         for k, index in enumerate(result.indices):
             m.d.comb += index.eq(select(m, passes, rows[k : k + reach + 1], f"next_index{k}"))
         return result
 
-    def _window(self, m, at, length):
-        """What the ring says of the rows from ``at`` on."""
-        rows = [Cat(self.is_full[row], self.infos[row]) for row in range(self.rows)]
-        window = []
-        for k in range(length):
-            row = Signal(_Seen(self.config), name=f"window{k}")
-            window.append(row)
-            if k >= self.rows:
-                continue  # once around the ring; such a row is seen a cycle later
-            here = [
-                rows[(i + k) % self.rows] & at[i].replicate(len(rows[0])) for i in range(self.rows)
+    def _window(self, m, is_known, infos):
+        """The rows that are known, the one that has just come behind them, and then nothing."""
+        came = registered(m, self.accept, "came", is_reset=True)
+        came_info = registered(m, self.info, "came_info")
+        length = self.rows + rows_of_beat(self.config)
+        window = [Signal(_Row(self.config), name=f"window{k}") for k in range(length)]
+        is_next = 1
+        for row, is_there, info in zip(window, is_known, infos, strict=False):
+            m.d.comb += [
+                row.is_there.eq(is_there | (came & is_next)),
+                row.info.eq(Mux(is_there, info, came_info)),
             ]
-            value = here[0]
-            for other in here[1:]:
-                value = value | other
-            m.d.comb += row.eq(value)
+            is_next = is_there
         return window
 
 
-class _Seen(data.StructLayout):
-    """A row of the packet: whether it is there, and what is known of it."""
+class _Row(data.StructLayout):
+    """A row: whether it is there, and what is known of it."""
 
     def __init__(self, config: Config):
         super().__init__({"is_there": 1, "info": RowInfo(config)})
@@ -362,12 +355,3 @@ class _Step(data.StructLayout):
 
     def __init__(self, reach: int):
         super().__init__({"passes": range(reach + 1), "is_past": 1, "drains": 1})
-
-
-def _index(is_row):
-    """Number of the bit that is set."""
-    bits = (len(is_row) - 1).bit_length()
-    return Cat(
-        Cat(is_row[row] for row in range(len(is_row)) if row >> bit & 1).any()
-        for bit in range(bits)
-    )

@@ -29,7 +29,7 @@ class StreamRing(wiring.Component):
     Two readers see a word of each bank combinationally, each bank at a row of its own: as many
     consecutive words as there are lanes, from any word on.
 
-    Throughput one beat a cycle, latency one cycle; ``i.ready`` comes from registers.
+    Throughput one beat a cycle, latency one cycle.
 
     Parameters
     ----------
@@ -41,13 +41,10 @@ class StreamRing(wiring.Component):
     Members
     -------
     i : In stream of :class:`Beat`
+    has_room : In, the row at ``tail`` is done with
     accept : Out, a beat is taken in, with ``tail`` and ``info``
     tail : Out, index of the row that the next beat is written to
     info : Out, :class:`RowInfo` of the beat at ``i``
-    free : In, a bit per row: the row is done with now
-    launch, passes : In, how many they are: ``passes[launch]``; the choice comes late
-    is_full : Out, a bit per row: the row holds a beat
-    infos : Out, array of :class:`RowInfo`, per row
     rows_a, rows_b : In, arrays of an index per bank
     words_a, words_b : Out, arrays of a word per bank
     """
@@ -62,14 +59,10 @@ class StreamRing(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(Beat(config))),
+                "has_room": In(1),
                 "accept": Out(1),
                 "tail": Out(range(rows)),
                 "info": Out(RowInfo(config)),
-                "free": In(rows),
-                "launch": In(1),
-                "passes": In(data.ArrayLayout(range(rows + 1), 2)),
-                "is_full": Out(rows),
-                "infos": Out(data.ArrayLayout(RowInfo(config), rows)),
                 "rows_a": In(indices),
                 "rows_b": In(indices),
                 "words_a": Out(words),
@@ -80,30 +73,13 @@ class StreamRing(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes, size = self.config.lanes, self.config.format.word_bytes
-        beat, is_tail = self.i.payload, Signal(self.rows)
-        level, has_room = Signal(range(self.rows + 1)), Signal(init=1)
-        filled = level + self.accept
-        after = []
-        for k, passes in enumerate(self.passes):
-            # A row that is passed leaves room in any case.
-            state = Signal(len(level) + 1, name=f"after{k}")
-            m.d.comb += state.eq(
-                Cat((filled - passes)[: len(level)], (filled != self.rows) | (passes != 0))
-            )
-            after.append(state)
-        m.d.sync += Cat(level, has_room).eq(Mux(self.launch, after[1], after[0]))
+        beat = self.i.payload
         m.d.comb += [
-            is_tail.eq(Cat(self.tail == index for index in range(self.rows))),
-            self.i.ready.eq(has_room),
+            self.i.ready.eq(self.has_room),
             self.accept.eq(self.i.valid & self.i.ready),
         ]
         with m.If(self.accept):
             m.d.sync += self.tail.eq(add_row(m, self.tail, 1, self.rows))
-        for index in range(self.rows):
-            with m.If(self.accept & is_tail[index]):
-                m.d.sync += [self.is_full[index].eq(1), self.infos[index].eq(self.info)]
-            with m.Elif(self.free[index]):
-                m.d.sync += self.is_full[index].eq(0)
 
         whole = Cat(beat.keep[lane * size :][:size].all() for lane in range(lanes))
         m.d.comb += [

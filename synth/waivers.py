@@ -69,7 +69,6 @@ _CONSTANT = (
     "a loop over lanes compares each with a number that cannot pass the last; that comparison is "
     "constant and vanishes"
 )
-_SELECTED = "a bit that is chosen by a number is a shift, of which the lowest bit is taken"
 
 WAIVERS = (
     Waiver(
@@ -82,11 +81,6 @@ WAIVERS = (
         *("verilator", "WIDTHTRUNC"),
         r"Logical operator LOGNOT expects 1 bit on the LHS, but .* generates \d+ bits\.",
         "Yosys writes a comparison of a number with zero as its logical negation",
-    ),
-    Waiver(
-        *("verilator", "WIDTHTRUNC"),
-        r"Operator ASSIGNW expects 1 bits on the Assign RHS, but Assign RHS's SHIFTR generates .*",
-        _SELECTED,
     ),
     Waiver("verilator", "UNUSEDSIGNAL", r"Bits of signal are not used: .*", _PARTS),
     Waiver(
@@ -113,7 +107,6 @@ WAIVERS = (
         "slang", "arith-op-mismatch", r"arithmetic between operands of different types.*", _WIDTHS
     ),
     Waiver("slang", "sign-conversion", r"implicit conversion changes signedness from .*", _WIDTHS),
-    Waiver("slang", "width-trunc", r"implicit conversion truncates from \d to 1 bits", _SELECTED),
     Waiver("slang", "unused-but-set-net", r"net '\$\d+' is driven but its.*", _ANONYMOUS),
     Waiver(
         *("slang", "unused-but-set-net"),

@@ -36,8 +36,7 @@ class Reads(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         lanes, reach = self.lanes, self.reach
-        passes = Signal(range(reach + 1))
-        m.d.comb += passes.eq(Mux(dut.launch, dut.passes[1], dut.passes[0]))
+        passes = probe(m, "dut.state.step.passes", range(reach + 1))
         self._ring(m, passes)
         beat, has_beat = self._beats(m)
 
@@ -127,39 +126,44 @@ class Reads(Elaboratable):
         return m
 
     def _ring(self, m, passes):
-        """A ring to which rows come at any time, in which the reader sees one a cycle later."""
+        """A ring to which rows come at any time; the reader reads of one a cycle later."""
         dut, rows = self.dut, self.rows
         self.head, level = Signal(range(rows)), Signal(range(rows + 1))
         self.known = known = Signal(range(rows + 1))
         stored = [Signal(RowInfo(self.config), name=f"info{row}") for row in range(rows)]
-        arrives, came = anything(m, 1, "arrives"), Signal()
+        arrives = anything(m, 1, "arrives")
         info = Signal(RowInfo(self.config))
         m.d.comb += info.as_value().eq(anything(m, len(info.as_value()), "any_info"))
-        m.d.comb += [Assume(~arrives | (level != rows)), *map(Assume, self._is_info(info))]
+        m.d.comb += [
+            dut.accept.eq(arrives),
+            dut.info.eq(info),
+            Assert(dut.has_room == (level != rows)),
+            Assume(~arrives | dut.has_room),
+            *map(Assume, self._is_info(info)),
+        ]
         ahead = [Signal(range(rows), name=f"ahead{row}") for row in range(rows)]
         m.d.comb += [ahead[row].eq((row + rows - self.head) % rows) for row in range(rows)]
         m.d.sync += [
             self.head.eq((self.head + passes) % rows),
             level.eq(level + arrives - passes),
-            came.eq(arrives),
+            known.eq(level - passes),
         ]
         for row in range(rows):
-            m.d.comb += dut.infos[row].eq(stored[row])
             with m.If(arrives & (ahead[row] == level)):
                 m.d.sync += stored[row].eq(info)
             with m.If(ahead[row] < level):
                 m.d.comb += [Assert(rule) for rule in self._is_info(stored[row])]
         m.d.comb += [
-            dut.is_full.eq(Cat(ahead[row] < level for row in range(rows))),
-            known.eq(level - came),
             Assert(self.head < rows),
-            Assert((level <= rows) & (level >= came)),
-            # Each row is freed once, when it is passed.
-            Assert(dut.free == Cat(ahead[row] < passes for row in range(rows))),
+            Assert((level <= rows) & ((level == known) | (level == known + 1))),
         ]
-        self.infos = [Signal.like(info, name=f"ahead_info{k}") for k in range(self.reach)]
+        self.infos = [Signal.like(info, name=f"ahead_info{k}") for k in range(rows)]
         for k, value in enumerate(self.infos):
             m.d.comb += value.eq(Array(stored)[(self.head + k) % rows])
+        m.d.comb += Assert(probe(m, "dut.came", 1) == (level != known))
+        with m.If(level != known):
+            newest = Array(self.infos)[known].as_value()
+            m.d.comb += Assert(probe(m, "dut.came_info", len(newest)) == newest)
 
     def _is_info(self, info):
         """All rows but a packet's last are full; where bytes are left over a word is missing."""
@@ -266,18 +270,22 @@ class Reads(Elaboratable):
             return probe(m, f"dut.{name}", shape)
 
         m.d.comb += [
-            Assert(inside("at", self.rows) == 1 << self.head),
             Assert(inside("is_past", 1) == self.is_past),
             Assert(inside("begins", 1) == self.begins),
         ]
         indices = inside("indices", self.reach * len(self.head))
-        may_read = inside("may_read", self.reach)
+        is_known = inside("is_known", self.rows)
         for k, info in enumerate(self.infos):
-            seen = inside(f"seen{k}", 1 + len(info.as_value()))
+            known_info = inside(f"info{k}", len(info.as_value()))
+            m.d.comb += [
+                Assert(is_known[k] == (k < self.known)),
+                Assert(~is_known[k] | (known_info == info.as_value())),
+            ]
+        is_ours, may_read = inside("is_ours", self.reach), inside("may_read", self.reach)
+        for k in range(self.reach):
             index = indices.word_select(k, len(self.head))
             m.d.comb += [
-                Assert(seen[0] == self.ours[k]),
-                Assert(~seen[0] | (seen[1:] == info.as_value())),
+                Assert(is_ours[k] == self.ours[k]),
                 Assert(may_read[k] == (self.ours[k] | self.over[k])),
                 Assert(index == (self.head + k) % self.rows),
             ]
@@ -315,14 +323,17 @@ def test_words_come_from_their_places_and_each_row_is_freed_once(formal, config)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("row.info.count > bank", "row.info.count >= bank"),
-        ("known.is_there & ~is_over", "known.is_there"),
+        ("info.count > bank", "info.count >= bank"),
+        ("row.is_there & ~is_over", "row.is_there"),
         ("m.d.comb += to_end.eq(k + 1)", "m.d.comb += to_end.eq(k)"),
         ("stays.drains.eq(~ends_here[0])", "stays.drains.eq(0)"),
         ("read.has_more | drained", "drained"),
         ("Mux(carry, go[1], go[0])", "go[0]"),
         ("is_void = begins & ~beat.tags.first", "is_void = Const(0, 1)"),
         ("known_needs.eq(needs & ", "known_needs.eq(needs | "),
+        ("came & is_next", "came"),
+        ("result.known[-2].is_there & self.accept", "self.accept"),
+        ("result.known[-2].is_there & self.accept", "0"),
     ],
 )
 def test_a_broken_reader_is_refuted(formal, mutated, old, new):

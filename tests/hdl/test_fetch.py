@@ -40,8 +40,7 @@ class Fetcher(wiring.Component):
                 "i_command": In(stream.Signature(DecompressorCommand())),
                 "i": In(stream.Signature(Beat(config))),
                 "o": Out(stream.Signature(Block(config))),
-                "passes": In(range(self.rows + 1)),
-                "free": In(self.rows),
+                "has_room": In(1),
             }
         )
 
@@ -66,8 +65,7 @@ class Fetcher(wiring.Component):
             ring.rows_a.eq(fetcher.bank_rows),
             fetcher.bank_words.eq(ring.words_a),
             fetcher.mask.eq(Mux(was_handed, mask, ~mask)),
-            ring.passes[0].eq(self.passes),
-            ring.free.eq(self.free),
+            ring.has_room.eq(self.has_room),
         ]
         return m
 
@@ -119,11 +117,9 @@ def check(exchange, beats_of):
         def each(ctx, passed):
             nonlocal passed_rows
             blocks = len(passed["o"].cycles)
-            target = min(done[blocks - 1] if blocks else 0, len(passed["i"].cycles))
-            free = {row % dut.rows for row in range(passed_rows, target)}
-            ctx.set(dut.free, sum(1 << row for row in free))
-            ctx.set(dut.passes, target - passed_rows)
-            passed_rows = target
+            taken = len(passed["i"].cycles)
+            ctx.set(dut.has_room, taken - passed_rows < dut.rows)
+            passed_rows = min(done[blocks - 1] if blocks else 0, taken)
 
         dut = Fetcher(config)
         sends = {"i_command": [{"words": count} for _, count in packets], "i": beats}
