@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cdma.hdl.config import Config
 from cdma.sim import Scenario, stimulus
 
 UNIT = pytest.mark.parametrize("unit", ["compressor", "decompressor"])
@@ -39,6 +40,16 @@ def blocks_of(config, rng, densities):
 def test_matches_golden_model(verify, unit, config):
     packets = packets_of(unit, config, 0)
     (result,) = verify(unit, [Scenario(packets)], config)
+    assert len(result.packets) == len(packets)
+
+
+@UNIT
+@pytest.mark.parametrize("config", [Config.of(4, 8, 16), Config.of(8, 32)], ids=lambda c: c.name)
+def test_packets_of_every_power_of_two(verify, unit, config):
+    """One bit of the count is set, which no comparison of it may leave out."""
+    words = stimulus.random_words(1 << 16, 0.5, config.format, np.random.default_rng(7))
+    packets = stimulus.fed(unit, [words[: 1 << bit] for bit in range(17)], config)
+    (result,) = verify(unit, [Scenario(packets)], config, simulator="fast")
     assert len(result.packets) == len(packets)
 
 
