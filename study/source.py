@@ -21,6 +21,8 @@ def names_in(argument: str) -> list[str]:
     """
     folder = Path(argument)
     if not folder.is_dir():
+        if not folder.suffix and not folder.exists():
+            raise UserError(f"{argument}: no such file or folder")
         return tensors.names(argument)
     files = sorted(file for file in folder.rglob("*") if file.suffix in tensors.MODULES)
     if not files:

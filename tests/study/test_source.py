@@ -32,3 +32,8 @@ def test_a_folder_without_tensors(tmp_path):
 def test_no_such_file(tmp_path):
     with pytest.raises(UserError, match=r"a.npy: No such file or directory$"):
         names_in(f"{tmp_path}/a.npy")
+
+
+def test_no_such_folder(tmp_path):
+    with pytest.raises(UserError, match=r"nothing: no such file or folder$"):
+        names_in(f"{tmp_path}/nothing")
