@@ -118,7 +118,7 @@ def test_no_bytes_whatever_make_it_hang(formal, small):
 @pytest.mark.parametrize(
     ("harness", "component", "old", "new"),
     [
-        (NeverHangs, PayloadReader, "known.is_there | is_over)", "known.is_there)"),
+        (NeverHangs, PayloadReader, "row.is_there | is_over)", "row.is_there)"),
         (Obeys, Decompressor, "thermometer(read.tags.words, lanes) | ", ""),
         (Obeys, Decompressor, "valid.eq(reader.launch)", "valid.eq(1)"),
         (Obeys, BlockBeats, "next_final & next_step", "next_step"),
