@@ -74,13 +74,14 @@ class Assembler(wiring.Component):
 
     Members
     -------
-    valid : In, there is a beat
+    valid : In, there is a beat; none in the cycle after reset
     place : In, its :class:`Place`
     mask : In, its block's mask
     kept : In, words of data of the block that begins with the beat, or 0
     bank_words : In, its words as :class:`~cdma.hdl.butterfly.Compactor` gives them, a cycle later
         than those above
-    enable : Out, the beat is taken in
+    first : In, place of its first word of data, counted as ``place.end`` is
+    enable : Out, the beat is taken in; low in the cycle after reset
     o : Out stream of :class:`AssembledRow`
     """
 
@@ -89,11 +90,12 @@ class Assembler(wiring.Component):
         super().__init__(
             {
                 "valid": In(1),
+                "first": In(range(config.lanes + config.format.mask_words)),
                 "place": In(Place(config)),
                 "mask": In(config.format.block_words),
                 "kept": In(range(config.format.block_words + 1)),
                 "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
-                "enable": Out(1, init=1),
+                "enable": Out(1),
                 "o": Out(stream.Signature(AssembledRow(config))),
             }
         )
@@ -116,7 +118,10 @@ class Assembler(wiring.Component):
         lane_bits = lanes.bit_length() - 1
         depth, reach = self.rows(config), self.reach(config)
 
-        # Which places a beat's words go to is found a cycle before they come.
+        # Which places a beat's words go to is found a cycle before they come. The unit before has
+        # `enable` from a register of its own, which differs at reset lest synthesis make one of
+        # the two: each drives hundreds of others.
+        lands = Signal(init=1)
         place = self.place
         held = Signal(Place(config), reset_less=True)
         mask = Signal.like(self.mask, reset_less=True)
@@ -133,9 +138,7 @@ class Assembler(wiring.Component):
         held_fits = Signal(depth, init=-1)  # the beat does, or there is none
         offered_rows = Mux(self.valid, place.rows, 0)
         offered_fits = Cat(place.fits, 0) | (~self.valid).replicate(depth)
-        first = Signal(range(lanes + mask_words))  # where the first word of data lands
-        m.d.comb += first.eq(place.lane + Mux(place.has_mask, mask_words, 0))
-        with m.If(self.enable):
+        with m.If(lands):
             m.d.sync += [held.eq(place), mask.eq(self.mask)]
             m.d.sync += [
                 held_at.eq(at),
@@ -168,7 +171,7 @@ class Assembler(wiring.Component):
                         has_mask.append(
                             here & (place.lane <= at_bank) & (place.lane > at_bank - mask_words)
                         )
-                        has_word.append(here & (first <= at_bank) & (place.end > at_bank))
+                        has_word.append(here & (self.first <= at_bank) & (place.end > at_bank))
                     m.d.sync += [
                         loads[row][bank].eq(self.valid & (behind | beyond)),
                         takes_mask[row][bank].eq(place.has_mask & _any(has_mask)),
@@ -186,19 +189,19 @@ class Assembler(wiring.Component):
         tags = [Signal(_Tags(config), name=f"tags{row}", reset_less=True) for row in range(depth)]
         next_tags = [Signal.like(tag, name=f"next_tags{row}") for row, tag in enumerate(tags)]
         kept = Signal.like(self.o.payload.kept)  # words of data that no row counts, the beat's too
-        with m.If(self.enable):
+        with m.If(lands):
             m.d.sync += kept.eq(Mux(completes.any(), 0, kept) + Mux(self.valid, self.kept, 0))
         for row in range(depth):
             further = [held_at[(row - k) % depth] for k in range(reach + 1)]
             for bank in range(lanes):
                 mask_word = self._mask_word(mask, held.lane, further, bank)
                 word = self.bank_words[bank]
-                with m.If(self.enable & loads[row][bank]):
+                with m.If(lands & loads[row][bank]):
                     m.d.sync += rows[row][bank].eq(
                         (mask_word & takes_mask[row][bank].replicate(len(mask_word)))
                         | (word & takes_word[row][bank].replicate(len(word)))
                     )
-            with m.If(self.enable & completes[row]):
+            with m.If(lands & completes[row]):
                 m.d.comb += [
                     next_tags[row].last.eq(ends[row] & held.last),
                     next_tags[row].keep.eq(held_keep | (~ends[row]).replicate(lanes)),
@@ -211,13 +214,15 @@ class Assembler(wiring.Component):
         # Give out what is complete.
         complete = Signal(depth + 1, init=1)  # how many rows, one-hot
         head, next_head = Signal(range(depth)), Signal(range(depth))
-        tag = Signal(_Tags(config), reset_less=True)  # of the first row
+        # Of the first row: what is counted as it leaves. All else is chosen as the words are.
+        tag = Signal(_Tags(config), reset_less=True)
+        keep = select(m, head, [row.keep for row in tags])
         leaves = Signal()
         m.d.comb += [
             self.o.valid.eq(~complete[0]),
             self.o.payload.row.words.eq(select(m, head, rows)),
             self.o.payload.row.last.eq(tag.last),
-            self.o.payload.row.keep.eq(tag.keep),
+            self.o.payload.row.keep.eq(Cat(keep[:-1], tag.keep[-1])),
             self.o.payload.kept.eq(tag.kept),
             leaves.eq(self.o.valid & self.o.ready),
             next_head.eq(Mux(head == depth - 1, 0, head + 1)),
@@ -235,12 +240,13 @@ class Assembler(wiring.Component):
             )
             outcomes.append(
                 Mux(
-                    self.enable,
+                    lands,
                     Cat(after, after[0] | (after[1:] & offered_fits).any()),
                     Cat(waiting, waiting[0] | (waiting[1:] & held_fits).any()),
                 )
             )
-        m.d.sync += Cat(complete, self.enable).eq(Mux(leaves, outcomes[1], outcomes[0]))
+        outcome = Mux(leaves, outcomes[1], outcomes[0])
+        m.d.sync += [Cat(complete, lands).eq(outcome), self.enable.eq(outcome[-1])]
         return m
 
     def _mask_word(self, mask, lane, further, bank):

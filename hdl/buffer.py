@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 class RowBuffer(wiring.Component):
     """First-in first-out buffer in a small memory: LUT RAM on an FPGA, flip-flops on an ASIC.
 
-    Throughput one transfer a cycle; latency one cycle. ``i.ready`` and ``o.valid`` come from
-    registers, so no path runs through from one side to the other; ``o.payload`` is read
-    combinationally from the memory.
+    Throughput one transfer a cycle; latency one cycle. A full buffer takes an entry in as one
+    leaves: ``i.ready`` follows ``o.ready`` through a gate. ``o.valid`` comes from a register,
+    ``o.payload`` is read combinationally from the memory.
 
     Parameters
     ----------
@@ -37,11 +37,13 @@ class RowBuffer(wiring.Component):
         m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
         write, read = memory.write_port(), memory.read_port(domain="comb")
         head, tail = Signal(range(self.depth)), Signal(range(self.depth))
-        level = Signal(range(self.depth + 1))
+        # Entries, counted from where a full buffer has the highest bit set.
+        empty = (1 << (self.depth - 1).bit_length()) - self.depth
+        level = Signal(range(empty + self.depth + 1), init=empty)
         enters, leaves = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(level != self.depth),
-            self.o.valid.eq(level != 0),
+            self.i.ready.eq(~level[-1] | self.o.ready),
+            self.o.valid.eq(level != empty),
             enters.eq(self.i.valid & self.i.ready),
             leaves.eq(self.o.valid & self.o.ready),
             write.en.eq(enters),

@@ -28,7 +28,7 @@ class Compressor(wiring.Component):
 
     Throughput one beat a cycle on the side that has more of them: a block costs the larger of its
     input beats and its stream words over ``lanes``, for any data. Latency see :meth:`latency`.
-    ``i.ready`` and the output beat come from registers.
+    ``i.ready`` comes from registers through a gate, the output beat through a multiplexer.
 
     Parameters
     ----------
@@ -57,17 +57,13 @@ class Compressor(wiring.Component):
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         block is whole; and the most by which a packet takes longer than its beats."""
         # The wait for the block's mask, the network, the assembler; and the beat's own cycle.
-        return Compressor._wait(config) + Compactor.latency(config.lanes) + 2
+        return Compressor.rows(config) + Compactor.latency(config.lanes) + 2
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the buffer in which beats wait for their block's mask."""
-        return Compressor._wait(config) + 1
-
-    @staticmethod
-    def _wait(config: Config) -> int:
-        """Cycles for which a block's first beat waits: until the last is in, and at least until it
-        is counted and has its place."""
+        """Rows of the buffer in which beats wait for their block's mask: one for each cycle for
+        which a block's first beat waits, until the last is in, and at least until it is counted and
+        has its place. A beat comes in as one sets out."""
         return max(config.block_beats, 3 + PrefixSum.latency(config.lanes))
 
     def elaborate(self, platform):
@@ -85,7 +81,7 @@ class Compressor(wiring.Component):
         pieces = _pieces(config)
         m.submodules.zeros = zeros = MaskGenerator(lanes * pieces, fmt.word_bits // pieces)
         m.submodules.buffer = buffer = RowBuffer(beat.words.shape(), rows)
-        m.submodules.parts = parts = Queue(_Part(config), rows)
+        m.submodules.parts = parts = Queue(_Part(config), rows, pipe=True)
         m.d.comb += [
             # The lowest byte of a word decides; before the packet's last beat all are kept.
             keep.eq(beat.keep[:: fmt.word_bytes] | (~beat.last).replicate(lanes)),
@@ -109,7 +105,7 @@ class Compressor(wiring.Component):
 
         # Give the beat its place in the stream.
         m.submodules.placer = placer = Placer(config)
-        m.submodules.placed = placed = Queue(Placed(config), rows)
+        m.submodules.placed = placed = Queue(Placed(config), rows, pipe=True)
         wiring.connect(m, placer.o, placed.i)
         m.d.comb += [
             placer.valid.eq(accept),
@@ -127,8 +123,8 @@ class Compressor(wiring.Component):
         ends = Cat(entry.end for entry in parts.entries) & parts.valid
         # Kept apart by synthesis too: what comes from far away only selects.
         goes, stays = (Signal(name=name, attrs={"keep": 1}) for name in ("if_goes", "if_stays"))
-        for k, may in enumerate((stays, goes)):
-            is_whole = ends[k:].any() | (accept & block_end)
+        for k, (may, ready) in enumerate(((stays, ~parts.valid[-1]), (goes, 1))):
+            is_whole = ends[k:].any() | (self.i.valid & ready & block_end)
             m.d.comb += may.eq((placer.o.valid | placed.valid[k]) & is_whole)
         m.d.sync += may_launch.eq(Mux(launch, goes, stays))
         m.submodules.network = network = Compactor(lanes, fmt.word_bits)
@@ -152,6 +148,7 @@ class Compressor(wiring.Component):
             travels.mask.eq(Cat(masks)),
             travels.kept.eq(Mux(place.has_mask, end.words, 0)),
             travels.place.eq(place),
+            travels.first.eq(place.lane + Mux(place.has_mask, fmt.mask_words, 0)),
             travels.place.last.eq((place.last | closes) & ~is_closed),
             travels.place.rows.eq(Mux(is_closed, 0, place.rows)),
         ]
@@ -172,6 +169,7 @@ class Compressor(wiring.Component):
         m.d.comb += [
             assembler.valid.eq(valid),
             assembler.place.eq(travels.place),
+            assembler.first.eq(travels.first),
             assembler.mask.eq(travels.mask),
             assembler.kept.eq(travels.kept),
             assembler.bank_words.eq(network.bank_words),
@@ -239,7 +237,12 @@ class _Travels(data.StructLayout):
     def __init__(self, config: Config):
         block_words = config.format.block_words
         super().__init__(
-            {"mask": block_words, "kept": range(block_words + 1), "place": Place(config)}
+            {
+                "mask": block_words,
+                "kept": range(block_words + 1),
+                "place": Place(config),
+                "first": range(config.lanes + config.format.mask_words),
+            }
         )
 
 

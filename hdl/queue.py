@@ -9,7 +9,8 @@ class Queue(wiring.Component):
     """First-in first-out buffer of registers: what leaves makes all entries move up.
 
     For narrow payloads: the head and all entries behind it are read without a multiplexer. Latency
-    one cycle, throughput one transfer a cycle; ``i.ready`` and ``o`` come from registers.
+    one cycle, throughput one transfer a cycle; ``i.ready`` and ``o`` come from registers, unless
+    ``pipe`` says otherwise.
 
     Parameters
     ----------
@@ -17,6 +18,9 @@ class Queue(wiring.Component):
         What is queued.
     depth : int
         Entries, at least 1. With one entry the throughput is one transfer in two cycles.
+    pipe : bool
+        A full queue takes an entry in as one leaves: ``i.ready`` follows ``o.ready`` through a
+        gate, and one entry is enough for a transfer a cycle.
 
     Members
     -------
@@ -25,11 +29,12 @@ class Queue(wiring.Component):
     valid : Out, a bit per entry, contiguous from the head
     """
 
-    def __init__(self, shape, depth: int):
+    def __init__(self, shape, depth: int, *, pipe: bool = False):
         if depth < 1:
             raise ValueError(f"Depth of a queue must be at least 1, not {depth!r}")
         self.shape = shape
         self.depth = depth
+        self.pipe = pipe
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
@@ -51,7 +56,7 @@ class Queue(wiring.Component):
         valid = Signal(self.depth)
         enters, leaves = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(~valid[-1]),
+            self.i.ready.eq(~valid[-1] | (self.o.ready if self.pipe else 0)),
             self.o.valid.eq(valid[0]),
             self.o.payload.eq(entries[0]),
             enters.eq(self.i.valid & self.i.ready),

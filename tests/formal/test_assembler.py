@@ -38,11 +38,21 @@ class Assembles(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         held, is_held, level, depth = self.held, self.is_held, self.level, self.depth
-        inputs = (dut.valid, dut.place, dut.mask, dut.kept, dut.bank_words)
+        inputs = (dut.valid, dut.place, dut.first, dut.mask, dut.kept, dut.bank_words)
         for k, value in enumerate(map(Value.cast, inputs)):
             m.d.comb += value.eq(anything(m, len(value), f"input{k}"))
         m.d.comb += self.lane.eq(AnyConst(len(self.lane)))
         leaves = take(m, dut.o, "o")
+
+        # The cycle after reset, in which no beat comes.
+        is_start = Signal(init=1)
+        is_empty = ~is_held & (level == 0)
+        m.d.sync += is_start.eq(0)
+        m.d.comb += [
+            Assume(~(is_start & dut.valid)),
+            Assert(~is_start | (is_empty & ~dut.enable)),
+            Assert(probe(m, "dut.lands", 1) == (dut.enable | is_start)),
+        ]
 
         # Take a beat in: it stands behind the one before.
         with m.If(dut.enable):
@@ -53,6 +63,7 @@ class Assembles(Elaboratable):
         with m.If(dut.valid):
             offered = Mux(is_held, behind, self.behind)
             m.d.comb += [Assume(rule) for rule in self._follows(dut.place, dut.kept, offered)]
+            m.d.comb += Assume(dut.first == self._first(dut.place))
         with m.If(is_held):
             m.d.comb += [Assert(rule) for rule in self._follows(held, self.kept, self.behind)]
 
@@ -73,7 +84,7 @@ class Assembles(Elaboratable):
         m.d.comb += [
             Assert(level <= depth),
             Assert(dut.o.valid == (level != 0)),
-            Assert(dut.enable == (~is_held | self._fits(level, held.end))),
+            Assert(dut.enable == (~is_start & (~is_held | self._fits(level, held.end)))),
             Cover(is_held & ~dut.enable & (held.end > self.config.lanes) & (self.mask != 0)),
         ]
         with m.If(dut.o.valid):
@@ -249,7 +260,7 @@ def test_each_word_is_in_its_place_of_its_row_and_all_other_places_are_zero(form
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("here & (first <= at_bank) & (place.end > at_bank)", "here & (first <= at_bank)"),
+        ("(self.first <= at_bank) & (place.end > at_bank)", "(self.first <= at_bank)"),
         ("place.has_mask & _any(has_mask)", "_any(has_mask)"),
         ("completes.any(), 0, kept)", "0, 0, kept)"),
         ("(~place.last | place.is_full)", "(~place.last)"),

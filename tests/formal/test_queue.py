@@ -14,8 +14,9 @@ BITS = 8
 class KeepsOrder(Elaboratable):
     """Any payload that enters, chosen at any time, leaves behind just those before it."""
 
-    def __init__(self, dut):
+    def __init__(self, dut, *, pipe):
         self.dut = dut
+        self.pipe = pipe
 
     def elaborate(self, platform):
         m = Module()
@@ -25,7 +26,7 @@ class KeepsOrder(Elaboratable):
         m.d.sync += level.eq(level + enters - leaves)
         m.d.comb += [
             Assert(level <= dut.depth),
-            Assert(dut.i.ready == (level != dut.depth)),
+            Assert(dut.i.ready == ((level != dut.depth) | (self.pipe & dut.o.ready))),
             Assert(dut.o.valid == (level != 0)),
             Cover(level == dut.depth),
         ]
@@ -67,11 +68,12 @@ class BufferKeepsOrder(KeepsOrder):
     def elaborate(self, platform):
         m = super().elaborate(platform)
         depth = self.dut.depth
+        empty = (1 << (depth - 1).bit_length()) - depth
         head = probe(m, "dut.read__addr", range(depth))
         tail = probe(m, "dut.tail", range(depth))
         rows = [probe(m, f"dut.memory[{row}]", BITS) for row in range(depth)]
         m.d.comb += [
-            Assert(probe(m, "dut.level", range(depth + 1)) == self.level),
+            Assert(probe(m, "dut.level", range(empty + depth + 1)) == empty + self.level),
             Assert(head < depth),
             Assert(tail == (head + self.level) % depth),
         ]
@@ -85,28 +87,36 @@ BUFFERS = pytest.mark.parametrize("depth", [2, 3, 5])
 
 
 @pytest.mark.proof(Queue, "8 bits, depth 1, 2, 5, 8", induction=1)
+@pytest.mark.parametrize("pipe", [False, True], ids=["registers", "pipe"])
 @QUEUES
-def test_a_queue_keeps_order_and_never_holds_more_than_its_depth(formal, depth):
-    formal(QueueKeepsOrder(Queue(BITS, depth)))
+def test_a_queue_keeps_order_and_never_holds_more_than_its_depth(formal, depth, pipe):
+    formal(QueueKeepsOrder(Queue(BITS, depth, pipe=pipe), pipe=pipe))
 
 
 @pytest.mark.proof(RowBuffer, "8 bits, depth 2, 3, 5", induction=1)
 @BUFFERS
 def test_a_buffer_keeps_order_and_never_holds_more_than_its_depth(formal, depth):
-    formal(BufferKeepsOrder(RowBuffer(BITS, depth)))
+    formal(BufferKeepsOrder(RowBuffer(BITS, depth), pipe=True))
 
 
 @pytest.mark.proof(Queue, "8 bits, depth 5", bounded=10)
 @pytest.mark.parametrize(
-    ("old", "new"), [("~valid[-1]", "1"), ("leaves | ~valid[k]", "leaves"), ("valid >> 1", "0")]
+    ("pipe", "old", "new"),
+    [
+        (False, "~valid[-1]", "1"),
+        (False, "leaves | ~valid[k]", "leaves"),
+        (False, "valid >> 1", "0"),
+        (False, "self.o.ready if self.pipe", "self.o.ready if True"),
+        (True, "leaves & ~enters", "leaves"),
+    ],
 )
-def test_a_broken_queue_is_refuted(formal, mutated, old, new):
-    formal.refutes(QueueKeepsOrder(mutated(Queue, old, new)(BITS, 5)))
+def test_a_broken_queue_is_refuted(formal, mutated, pipe, old, new):
+    formal.refutes(QueueKeepsOrder(mutated(Queue, old, new)(BITS, 5, pipe=pipe), pipe=pipe))
 
 
 @pytest.mark.proof(RowBuffer, "8 bits, depth 5", bounded=10)
 @pytest.mark.parametrize(
-    ("old", "new"), [("level != self.depth", "1"), ("index == depth - 1", "index == depth")]
+    ("old", "new"), [("~level[-1]", "1"), ("index == depth - 1", "index == depth")]
 )
 def test_a_broken_buffer_is_refuted(formal, mutated, old, new):
-    formal.refutes(BufferKeepsOrder(mutated(RowBuffer, old, new)(BITS, 5)))
+    formal.refutes(BufferKeepsOrder(mutated(RowBuffer, old, new)(BITS, 5), pipe=True))

@@ -238,10 +238,13 @@ def cut():
 def check_fifo():
     """Function that holds a first-in first-out buffer of 8-bit items against a deque.
 
-    Pushes and pops as ``rng`` says, until every level was met with every choice of both.
+    Pushes and pops as ``rng`` says, until every level was met with every choice of both. One that
+    is a ``pipe`` takes an item in when it is full, if one leaves.
     """
 
-    def check(dut, depth: int, rng, also: Callable = lambda ctx, model: None) -> None:
+    def check(
+        dut, depth: int, rng, also: Callable = lambda ctx, model: None, *, pipe: bool = False
+    ) -> None:
         async def bench(ctx):
             model, met = deque(), set()
             for cycle in range(400 + 100 * depth):
@@ -251,13 +254,14 @@ def check_fifo():
                 ctx.set(dut.i.valid, push)
                 ctx.set(dut.i.payload, cycle % 256)
                 ctx.set(dut.o.ready, pop)
-                assert ctx.get(dut.i.ready) == (len(model) < depth)
+                ready = len(model) < depth or (pipe and pop)
+                assert ctx.get(dut.i.ready) == ready
                 assert ctx.get(dut.o.valid) == (len(model) > 0)
                 if model:
                     assert ctx.get(dut.o.payload) == model[0]
                 also(ctx, model)
                 met.add((len(model), push, pop))
-                pushes, pops = push and len(model) < depth, pop and bool(model)
+                pushes, pops = push and ready, pop and bool(model)
                 if pops:
                     model.popleft()
                 if pushes:

@@ -7,16 +7,17 @@ from cdma.hdl.beat import DecompressorStatus
 from cdma.hdl.queue import Queue
 
 
+@pytest.mark.parametrize("pipe", [False, True], ids=["registers", "pipe"])
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
-def test_every_order_of_pushes_and_pops(check_fifo, rng, depth):
+def test_every_order_of_pushes_and_pops(check_fifo, rng, depth, pipe):
     """And every entry can be seen, the head first."""
-    queue = Queue(8, depth)
+    queue = Queue(8, depth, pipe=pipe)
 
     def entries(ctx, model):
         assert ctx.get(queue.valid) == (1 << len(model)) - 1
         assert [ctx.get(queue.entries[k]) for k in range(len(model))] == list(model)
 
-    check_fifo(queue, depth, rng, entries)
+    check_fifo(queue, depth, rng, entries, pipe=pipe)
 
 
 def test_carries_any_layout(exchange):
@@ -24,10 +25,12 @@ def test_carries_any_layout(exchange):
     assert exchange(Queue(DecompressorStatus(), 2), {"i": items}, {"o": 2})["o"].payloads == items
 
 
-@pytest.mark.parametrize(("depth", "pitch"), [(1, 2), (2, 1), (6, 1)])
-def test_one_transfer_a_cycle_after_one_cycle(exchange, depth, pitch):
-    """With one entry, one in two cycles."""
-    passed = exchange(Queue(8, depth), {"i": list(range(50))}, {"o": 50})
+@pytest.mark.parametrize(
+    ("depth", "pipe", "pitch"), [(1, False, 2), (2, False, 1), (6, False, 1), (1, True, 1)]
+)
+def test_one_transfer_a_cycle_after_one_cycle(exchange, depth, pipe, pitch):
+    """With one entry, one in two cycles, unless it is a pipe."""
+    passed = exchange(Queue(8, depth, pipe=pipe), {"i": list(range(50))}, {"o": 50})
     assert passed["i"].cycles == list(range(0, 50 * pitch, pitch))
     assert passed["o"].cycles == list(range(1, 50 * pitch + 1, pitch))
 
