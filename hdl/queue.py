@@ -56,7 +56,7 @@ class Queue(wiring.Component):
         valid = Signal(self.depth)
         enters, leaves = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(~valid[-1] | (self.o.ready if self.pipe else 0)),
+            self.i.ready.eq(~valid[-1] | self.o.ready if self.pipe else ~valid[-1]),
             self.o.valid.eq(valid[0]),
             self.o.payload.eq(entries[0]),
             enters.eq(self.i.valid & self.i.ready),
