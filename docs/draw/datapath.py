@@ -4,7 +4,7 @@ from svg import CREDIT, DATA, FAINT, FREE, MASK, Sheet
 
 #: Eight lanes. The buffer holds beats as they came, zeros and all; in the assembler and in the ring
 #: each block is its mask and then its words.
-BUFFER_ROWS = ("d.dd..d.", ".....ddd", "dddddddd", "d......d", "..dd.d..")
+BUFFER_ROWS = ("d.dd..d.", ".....ddd", "dddddddd", "d......d")
 ASSEMBLER_ROWS = ("mddddddd", "dddmdd..", "........")
 RING_ROWS = ("mddddddd", "dddmdddd", "ddddmddd", "dddddddm", "dd......")
 
