@@ -76,11 +76,11 @@ class Assembler(wiring.Component):
     -------
     valid : In, there is a beat; none in the cycle after reset
     place : In, its :class:`Place`
+    first : In, place of its first word of data, counted as ``place.end`` is
     mask : In, its block's mask
     kept : In, words of data of the block that begins with the beat, or 0
     bank_words : In, its words as :class:`~cdma.hdl.butterfly.Compactor` gives them, a cycle later
         than those above
-    first : In, place of its first word of data, counted as ``place.end`` is
     enable : Out, the beat is taken in; low in the cycle after reset
     o : Out stream of :class:`AssembledRow`
     """
@@ -90,8 +90,8 @@ class Assembler(wiring.Component):
         super().__init__(
             {
                 "valid": In(1),
-                "first": In(range(config.lanes + config.format.mask_words)),
                 "place": In(Place(config)),
+                "first": In(range(config.lanes + config.format.mask_words)),
                 "mask": In(config.format.block_words),
                 "kept": In(range(config.format.block_words + 1)),
                 "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
