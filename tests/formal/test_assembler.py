@@ -46,11 +46,10 @@ class Assembles(Elaboratable):
 
         # The cycle after reset, in which no beat comes.
         is_start = Signal(init=1)
-        is_empty = ~is_held & (level == 0)
         m.d.sync += is_start.eq(0)
         m.d.comb += [
             Assume(~(is_start & dut.valid)),
-            Assert(~is_start | (is_empty & ~dut.enable)),
+            Assert(~is_start | (~is_held & (level == 0) & ~dut.enable)),
             Assert(probe(m, "dut.lands", 1) == (dut.enable | is_start)),
         ]
 
