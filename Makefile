@@ -24,7 +24,7 @@ test-all: $(READY)  ## the regression with its long sweeps
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST)
 
 formal: $(READY)  ## every proof about the hardware, into the table of docs/verification.md
-	$(BIN)/python -m pytest tests/formal -n $(JOBS) --dist worksteal -m proof --save-proofs docs/measurements/formal.json
+	$(BIN)/python -m pytest tests/verify/proofs -n $(JOBS) --dist worksteal -m proof --save-proofs docs/measurements/formal.json
 	$(BIN)/python docs/draw
 
 generate: $(READY)  ## Verilog of both units, 8 lanes x 32 bits, into build/verilog
@@ -48,7 +48,7 @@ coverage: $(READY)  ## functional coverage of the regression's stimulus, lines, 
 
 mutate: $(READY)  ## a thousand faults in each unit, and whether stimulus and proofs find them: long
 	$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json
-	$(BIN)/python -m pytest tests/formal/test_mutants.py --save-mutants docs/measurements/mutation_proofs.json
+	$(BIN)/python -m pytest tests/verify/proofs/test_mutants.py --save-mutants docs/measurements/mutation_proofs.json
 	$(BIN)/python docs/draw
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)

@@ -24,6 +24,13 @@ class MissingPackageError(UserError):
     """An optional package is not installed; the message names who needs it and stands alone."""
 
 
+class SimulationError(Exception):
+    """A simulator could not build the design, or ended without the results it owes.
+
+    The command line prints the message on stderr and exits with status 1.
+    """
+
+
 def require(module: str, *, extra: str, verb: str):
     """Import and give an optional module.
 

@@ -1,15 +1,15 @@
 """Golden model: the stream format, its codec and its container, on NumPy arrays."""
 
-from cdma.golden.codec import compress, decompress, salvage
-from cdma.golden.container import (
+from cdma.format import ErrorCode, Format
+from cdma.golden.container.file import (
     read_container,
     read_header,
     read_range,
     write_container,
 )
+from cdma.golden.container.header import Header
 from cdma.golden.errors import StreamError
-from cdma.golden.format import ErrorCode, Format
-from cdma.golden.header import Header
+from cdma.golden.zvc.codec import compress, decompress, salvage
 
 __all__ = [
     "ErrorCode",

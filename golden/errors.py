@@ -1,6 +1,6 @@
 """The one exception that a stream or a container is rejected with."""
 
-from cdma.golden.format import ErrorCode
+from cdma.format import ErrorCode
 
 
 class StreamError(ValueError):

@@ -1,0 +1,1 @@
+"""The hardware, in Amaranth, and the Verilog made of it."""

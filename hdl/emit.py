@@ -8,8 +8,8 @@ from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 from amaranth.lib.wiring import In
 
-from cdma.hdl.axi import top, unit_class
-from cdma.hdl.config import Config
+from cdma.hdl.axi.stream import top, unit_class
+from cdma.hdl.zvc.config import Config
 
 
 def verilog(unit: str, config: Config) -> str:

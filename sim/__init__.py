@@ -1,10 +1,10 @@
 """Co-simulation of the generated Verilog with the golden model, and the Verilog as a function."""
 
-from cdma.sim.axis import Violation
-from cdma.sim.model import ModelResult, RtlModel
+from cdma.errors import SimulationError
+from cdma.sim.cocotb.ports import Violation
+from cdma.sim.compiled.model import ModelResult, RtlModel
 from cdma.sim.result import Result, Scenario
 from cdma.sim.simulate import cosim, cosim_all
-from cdma.sim.tools import SimulationError
 
 __all__ = [
     "ModelResult",

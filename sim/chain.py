@@ -1,6 +1,6 @@
 """Verilog that joins a compressor and a decompressor, so that one simulation runs both."""
 
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 
 TOP = "cdma_roundtrip"
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 
 
 @dataclass(frozen=True)

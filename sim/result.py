@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 
 
 @dataclass(frozen=True)

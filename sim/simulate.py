@@ -4,14 +4,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from cdma.errors import UserError
-from cdma.hdl.config import Config
-from cdma.sim import model_job, tools
-from cdma.sim.model_unit import ModelUnit
+from cdma.hdl.zvc.config import Config
+from cdma.sim.compiled import play
+from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Result, Scenario
 from cdma.sim.units import BENCHES
+from cdma.toolchain import simulators
 
+#: Module that cocotb loads.
+BENCH = "cdma.sim.cocotb.bench"
 #: The compiled model is ``fast``; the others run under cocotb.
-SIMULATORS = (*tools.SIMULATORS, "fast")
+SIMULATORS = (*simulators.SIMULATORS, "fast")
 
 
 def cosim(
@@ -66,7 +69,7 @@ def cosim_all(
     verilog : str or None
         Simulated in place of what the package generates.
     cache, progress
-        See :func:`cdma.sim.tools.build` and :func:`cdma.sim.tools.run`.
+        See :func:`cdma.toolchain.simulators.build` and :func:`cdma.toolchain.simulators.run`.
     seconds : float or None
         Wall time after which the simulation is ended; ``None`` allows ample time for its size.
     """
@@ -78,8 +81,8 @@ def cosim_all(
     verilog = verilog or bench.verilog()
     stimuli = [bench.stimulus(scenario) for scenario in scenarios]
     seconds = seconds or sum(map(_ample_seconds, stimuli))
-    folder = tools.build(verilog, bench.top, simulator, cache, progress)
-    reports = tools.run(folder, bench.top, stimuli, simulator, seconds, progress)
+    folder = simulators.build(verilog, bench.top, simulator, cache, progress)
+    reports = simulators.run(folder, bench.top, stimuli, BENCH, simulator, seconds, progress)
     return [
         bench.result(scenario, report) for scenario, report in zip(scenarios, reports, strict=True)
     ]
@@ -107,7 +110,7 @@ def cosim_each(
     model = ModelUnit(unit, config, verilog or bench.verilog(), cache, progress)
     for scenario in scenarios:
         stimulus = bench.stimulus(scenario)
-        report = model_job.play(model, stimulus, seconds or _ample_seconds(stimulus), progress)
+        report = play.play(model, stimulus, seconds or _ample_seconds(stimulus), progress)
         yield bench.result(scenario, report)
 
 

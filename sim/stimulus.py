@@ -8,7 +8,7 @@ import numpy as np
 
 from cdma import golden
 from cdma.golden import Format
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 
 
 def random_words(count: int, density: float, fmt: Format, rng: np.random.Generator) -> np.ndarray:

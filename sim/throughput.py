@@ -26,7 +26,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 
 
 def packet_beats(words: np.ndarray, config: Config) -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from cdma import golden
-from cdma.golden.words import format_for, to_words
+from cdma.golden.zvc.words import format_for, to_words
 from cdma.sim import chain, throughput
 from cdma.sim.backpressure import per_port
 from cdma.sim.compare import Expected, first_difference, wrong_count

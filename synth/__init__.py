@@ -1,0 +1,1 @@
+"""Figures of the hardware: area, clock, energy, lint."""

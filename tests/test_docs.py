@@ -9,10 +9,10 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from cdma.hdl.butterfly import Compactor
-from cdma.hdl.compressor import Compressor
-from cdma.hdl.config import NAMED
-from cdma.hdl.decompressor import Decompressor
+from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.config import NAMED
+from cdma.hdl.zvc.decompressor.unit import Decompressor
+from cdma.hdl.zvc.network import Compactor
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("cdma", "golden", "hdl", "sim", "synth", "study", "cli")
+FOLDERS = ("cdma", "golden", "hdl", "sim", "verify", "synth")
+
+#: They build a wheel and fill an environment with it from the package index.
+pytestmark = pytest.mark.slow
 
 
 def run(*command, cwd):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cdma.hdl.compressor import Compressor
-from cdma.hdl.config import Config
-from cdma.hdl.decompressor import Decompressor
+from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.unit import Decompressor
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

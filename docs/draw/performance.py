@@ -7,10 +7,10 @@ power --json`` wrote, ``baseline.json`` the named configurations with all seeds.
 import tables
 
 from cdma.cli import power
-from cdma.cli.tables import format_table
-from cdma.synth import plot, scaling
-from cdma.synth.columns import BIGGER, SMALLER, Column, column_at
-from cdma.synth.report import spread
+from cdma.synth.flow import plot, scaling
+from cdma.synth.flow.columns import BIGGER, SMALLER, Column, column_at
+from cdma.synth.flow.report import spread
+from cdma.tables import format_table
 
 UNITS = ("compressor", "decompressor")
 

@@ -4,9 +4,9 @@ from amaranth.sim import Simulator
 from svg import EDGE, FAINT, INK, MONO, Sheet
 
 from cdma.golden import compress
-from cdma.hdl.compressor import Compressor
-from cdma.hdl.config import Config
-from cdma.hdl.decompressor import Decompressor
+from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.unit import Decompressor
 
 #: Small enough to show every byte: four lanes of bytes, a mask for each two beats.
 CONFIG = Config.of(4, 8, 8)

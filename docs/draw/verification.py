@@ -4,8 +4,8 @@ saved."""
 import tables
 
 from cdma.cli import mutate
-from cdma.cli.tables import format_table
-from cdma.sim.coverage_code import KINDS
+from cdma.tables import format_table
+from cdma.verify.coverage.code import KINDS
 
 MUTANTS = {
     "unit": "unit",

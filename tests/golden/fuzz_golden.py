@@ -27,7 +27,8 @@ with atheris.instrument_imports(include=["cdma.golden"]):
     import agreement
     import reference
 
-    from cdma.golden import Format, codec, compress, container, walk, write_container
+    from cdma.golden import Format, compress, container, write_container
+    from cdma.golden.zvc import codec, walk
 
 #: Bits of an input's first byte: what to take the others for, whether to make the CRCs match, and
 #: whether all limits of batches are small.

@@ -11,10 +11,10 @@ from amaranth.hdl import ClockDomain, Module, Shape, Signal
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
+from cdma.format import ErrorCode
 from cdma.golden import compress
-from cdma.golden.format import ErrorCode
-from cdma.hdl.assembler import Assembler
-from cdma.hdl.compressor import Compressor
+from cdma.hdl.zvc.compressor.assembler import Assembler
+from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.sim.backpressure import parse
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cdma.hdl.axi import UNITS
-from cdma.hdl.config import Config
+from cdma.hdl.axi.stream import UNITS
 from cdma.hdl.emit import latency, manifest, verilog
+from cdma.hdl.zvc.config import Config
 
 CONFIG = Config.of(4, 16)
 BOTH = pytest.mark.parametrize("unit", UNITS)
@@ -23,7 +23,7 @@ SIZES = pytest.mark.parametrize(
 )
 PROGRAM = """
 import json, sys
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 from cdma.hdl.emit import manifest, verilog
 unit = sys.argv[1]
 config = Config.of(4, 16)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from cdma.hdl.config import NAMED, Config
+from cdma.hdl.zvc.config import NAMED, Config
 from cdma.sim import cosim_all
 
 

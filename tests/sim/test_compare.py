@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 from cdma.sim.compare import Expected, first_difference, wrong_count
 
 CONFIG = Config.of(2, 16)

@@ -7,7 +7,7 @@ import pytest
 
 from cdma import golden
 from cdma.hdl import emit
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, cosim_all, stimulus
 from cdma.sim.power_up import randomised
 

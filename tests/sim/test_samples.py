@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario
 
 DATA = os.environ.get("CDMA_DATA")

@@ -6,7 +6,7 @@ import pytest
 from cdma.errors import UserError
 from cdma.golden import compress
 from cdma.hdl import emit
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, cosim, cosim_all
 
 CONFIG = Config.of(4, 16)

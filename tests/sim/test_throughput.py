@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cdma.golden import compress
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 from cdma.sim import stimulus
 from cdma.sim.throughput import most_cycles, packet_beats
 

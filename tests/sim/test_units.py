@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cdma.hdl.config import Config
+from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, stimulus
 
 UNIT = pytest.mark.parametrize("unit", ["compressor", "decompressor"])

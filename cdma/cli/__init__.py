@@ -1,0 +1,1 @@
+"""The command ``cdma``: one module a verb, argument parsing and printing only."""

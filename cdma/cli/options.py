@@ -1,0 +1,79 @@
+"""Options that several verbs share, and the objects that they describe."""
+
+import argparse
+import re
+
+from cdma.errors import UserError, refusals_as_user_errors
+
+#: What is generated. Named here too, so that ``--help`` loads no Amaranth.
+UNITS = ("compressor", "decompressor")
+
+
+def add_units_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--unit``, for verbs that do both where none is named."""
+    parser.add_argument(
+        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
+    )
+
+
+def units_from(args: argparse.Namespace) -> list[str]:
+    """Units that ``--unit`` names, each once."""
+    return list(dict.fromkeys(args.unit or UNITS))
+
+
+def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
+    """Add ``--word-bits`` and ``--block-words``; ``default`` is how the help calls the default."""
+    parser.add_argument(
+        "--word-bits",
+        type=int,
+        metavar="N",
+        help=f"bits in a word: 8, 16, 32 or 64 (default: {default})",
+    )
+    parser.add_argument(
+        "--block-words",
+        type=int,
+        metavar="N",
+        help="words under one mask, a multiple of the word width (default: 32, or 64 for 64 bits)",
+    )
+
+
+def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
+    """Add the options of a format and ``--lanes``."""
+    parser.add_argument(
+        "--lanes",
+        type=int,
+        default=8,
+        metavar="N",
+        help="words in a beat: a power of two, 2 to 64 (default: 8)",
+    )
+    add_format_options(parser, default)
+
+
+def format_from(args: argparse.Namespace, word_bits: int = 32):
+    """``Format`` that the options describe; ``word_bits`` stands in for an option not given."""
+    from cdma.golden import Format
+
+    given = word_bits if args.word_bits is None else args.word_bits
+    with refusals_as_user_errors():
+        return Format(given, args.block_words)
+
+
+def config_from(args: argparse.Namespace, word_bits: int = 32):
+    """``Config`` that the options describe; ``word_bits`` stands in for an option not given."""
+    from cdma.hdl.zvc.config import Config
+
+    fmt = format_from(args, word_bits)
+    with refusals_as_user_errors():
+        return Config(args.lanes, fmt)
+
+
+def config_named(name: str):
+    """``Config`` of a name: lanes x word bits, and the block length where it is not the default."""
+    from cdma.hdl.zvc.config import Config
+
+    numbers = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?", name, re.ASCII)
+    if numbers is None:
+        raise UserError(f"--config must be lanes x word bits such as 8x32 or 8x32b64, not {name!r}")
+    lanes, word_bits, block_words = (int(number) if number else None for number in numbers.groups())
+    with refusals_as_user_errors():
+        return Config.of(lanes, word_bits, block_words)

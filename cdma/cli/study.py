@@ -1,0 +1,61 @@
+"""``cdma study``: the paper's claims held to tensors, as a document with figures."""
+
+import argparse
+import os
+
+from cdma.cli.analyze import add_sweep_options, analyze_all, reasons
+from cdma.errors import UserError, require
+from cdma.files import make_folder
+
+EPILOG = """\
+Tensors need a manifest.json or capture.json beside them, as for cdma analyze.
+
+example:
+  cdma capture -o activations
+  cdma study activations -o study
+writes study/study.md and study/images/study_*.svg
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the verb ``study``."""
+    parser = subparsers.add_parser(
+        "study",
+        help="hold the paper's claims to tensors and write it down",
+        description="Write a document that holds the paper's claims on compression ratio and "
+        "density to the tensors of networks.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="file of tensors or folder (default: $CDMA_DATA)"
+    )
+    parser.add_argument(
+        *("-o", "--output"),
+        default="build/study",
+        metavar="DIR",
+        help="folder of the document, made if missing (default: build/study)",
+    )
+    add_sweep_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Analyze and write."""
+    from cdma.study.algorithms.registry import ALGORITHMS, installed
+    from cdma.study.analysis import plan
+    from cdma.study.report import document
+
+    files = args.files or [os.environ.get("CDMA_DATA")]
+    if files == [None]:
+        raise UserError("no tensors given: name files or folders, or set CDMA_DATA")
+    require("matplotlib", extra="study", verb="cdma study")
+    algorithms, _ = installed(tuple(ALGORITHMS))
+    tasks = plan(files, algorithms=tuple(algorithms))
+    folder = make_folder(args.output)
+    records, failures = analyze_all(tasks, args)
+    if failures:  # a document on a part of the tensors would not say so
+        raise UserError("; ".join(reasons(failures)))
+    document.write(records, folder)
+    print(f"wrote {folder / 'study.md'} and its figures")
+    return 0

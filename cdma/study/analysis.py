@@ -1,0 +1,143 @@
+"""What there is to know of one tensor in each of its layouts."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from cdma.study.chunks import CHUNK_BYTES
+from cdma.study.layouts import LAYOUTS, arranged, axes_of, layouts_of
+from cdma.study.measure import measure
+from cdma.study.metadata import Metadata, find, read_folder
+from cdma.study.rtl import RtlCompressor
+from cdma.study.source import names_in
+from cdma.sweep.pools import advance
+from cdma.sweep.sweep import Task
+from cdma.tensors.load import load_tensor, split
+
+#: Weight of a tensor in a sweep, of which it tells while it runs.
+WEIGHT = 1_000_000
+#: What a record takes over from the metadata.
+_TOLD = (
+    *("network", "layer", "is_part", "kind", "stage", "step"),
+    *("images", "mode", "about", "position", "is_pool"),
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A tensor and what to find out.
+
+    Parameters
+    ----------
+    name : str
+        Tensor, as ``load_tensor`` takes it.
+    metadata : Metadata
+    algorithms : tuple of str
+        Names of ``ALGORITHMS``.
+    layouts : tuple of str
+        Layouts to compare; a tensor that has no four axes is measured as it is stored.
+    with_rtl : bool
+        Whether it also goes through the RTL.
+    lanes : int or None
+        Words in a beat of that.
+    chunk_bytes : int
+        How much to have in memory at a time.
+    """
+
+    name: str
+    metadata: Metadata
+    algorithms: tuple[str, ...]
+    layouts: tuple[str, ...] = LAYOUTS
+    with_rtl: bool = False
+    lanes: int | None = None
+    chunk_bytes: int = CHUNK_BYTES
+
+
+def plan(arguments: Sequence[str], axes: str | None = None, **options) -> list[Task]:
+    """Tasks for ``sweep(analyze, ...)``, one for each tensor of ``arguments``.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Files, files with keys, and folders (``names_in``).
+    axes : str or None
+        Layout of tensors of whose layout no list tells.
+    **options
+        Of each ``Job``.
+
+    Raises
+    ------
+    UserError
+        When a file cannot be found, or a list of metadata cannot be understood.
+    """
+    folders = {}
+    tasks = []
+    for name in dict.fromkeys(name for argument in arguments for name in names_in(argument)):
+        path, key = split(name)
+        folder = path.resolve().parent
+        if folder not in folders:
+            folders[folder] = read_folder(folder)
+        metadata = find(folders[folder], path, key)
+        if metadata.layout is None:
+            metadata = replace(metadata, layout=axes)
+        tasks.append(Task(name, Job(name, metadata, **options), WEIGHT))
+    return tasks
+
+
+def analyze(job: Job) -> list[dict]:
+    """Measure one tensor.
+
+    Returns
+    -------
+    list of dict
+        A record for each layout: the metadata, ``shape`` and ``axes`` as stored, what ``measure``
+        gives, ``ratios`` (bytes of the tensor for each encoded byte), ``rtl`` (``RtlCompressor``)
+        or ``None``, and a ``digest`` of the values that does not depend on how they are stored.
+
+    Raises
+    ------
+    UserError
+        When the tensor cannot be read, or the RTL cannot be built.
+    """
+    array = load_tensor(job.name)
+    axes = axes_of(array.shape, job.metadata.layout)
+    layouts = [layout for layout in layouts_of(axes) if layout in job.layouts] or [axes]
+    common = {
+        "tensor": job.name,
+        **{name: getattr(job.metadata, name) for name in _TOLD},
+        "format": job.metadata.format or array.dtype.name,
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        "axes": axes,
+        "digest": "",
+    }
+    records = []
+    for layout in layouts:
+        digest = hashlib.blake2b(digest_size=8)
+        rtl = None
+        watchers = [partial(_tell, array.nbytes * len(layouts))]
+        if job.with_rtl:
+            rtl = RtlCompressor(array.itemsize * 8, job.lanes)
+            watchers.append(rtl.update)
+        if not records:
+            watchers.append(digest.update)
+        figures = measure(
+            arranged(array, axes, layout),
+            job.algorithms,
+            chunk_bytes=job.chunk_bytes,
+            watchers=watchers,
+        )
+        common["digest"] = common["digest"] or digest.hexdigest()
+        size = figures["bytes"]
+        ratios = {name: size / coded if coded else None for name, coded in figures["sizes"].items()}
+        told = rtl and rtl.finish()
+        records.append({**common, "layout": layout, **figures, "ratios": ratios, "rtl": told})
+    return records
+
+
+def _tell(size: int, words: np.ndarray) -> None:
+    """Tell a sweep that a chunk of ``size`` bytes in all has been done."""
+    advance(WEIGHT * words.nbytes // size)

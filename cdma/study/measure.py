@@ -1,0 +1,58 @@
+"""All measures of one array in one pass."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from cdma.study.algorithms.mask import Mask, entropy_bound
+from cdma.study.algorithms.registry import ALGORITHMS, BOUND
+from cdma.study.chunks import CHUNK_BYTES, chunks
+
+
+def measure(
+    array: np.ndarray,
+    algorithms: Sequence[str],
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    watchers: Sequence[Callable[[np.ndarray], None]] = (),
+) -> dict:
+    """Measure an array in C order.
+
+    Memory stays at a few chunks; figures do not depend on their size.
+
+    Parameters
+    ----------
+    array : ndarray
+        Numbers of 1, 2, 4 or 8 bytes, any shape and strides.
+    algorithms : sequence of str
+        Names of ``ALGORITHMS``.
+    chunk_bytes : int
+        How much to work on at a time (``chunks``).
+    watchers : sequence of callables
+        Each is given every chunk too.
+
+    Returns
+    -------
+    dict
+        ``words``, ``bytes``, ``nonzeros``, ``density``, the shares ``zero_blocks`` and
+        ``full_blocks``, and ``sizes``: bytes by algorithm, and the ``bound``. Shares of an empty
+        array are ``None``.
+    """
+    mask = Mask(array.itemsize * 8)
+    sizers = {name: ALGORITHMS[name].make(array.itemsize, array.nbytes) for name in algorithms}
+    for words in chunks(array, chunk_bytes):
+        for taker in (mask, *sizers.values()):
+            taker.update(words)
+        for watch in watchers:
+            watch(words)
+    sizes = {name: sizer.finish() for name, sizer in sizers.items()}
+    sizes[BOUND] = entropy_bound(mask.words, mask.nonzeros, array.itemsize)
+    return {
+        "words": mask.words,
+        "bytes": array.nbytes,
+        "nonzeros": mask.nonzeros,
+        "density": mask.nonzeros / mask.words if mask.words else None,
+        "zero_blocks": mask.zero_blocks / mask.blocks if mask.blocks else None,
+        "full_blocks": mask.full_blocks / mask.blocks if mask.blocks else None,
+        "sizes": sizes,
+    }

@@ -1,0 +1,281 @@
+"""The study as a document: the paper's claims beside what these tensors give."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cdma.errors import UserError
+from cdma.files import make_folder, write_text
+from cdma.study.density import layers_of, steps_of
+from cdma.study.layers import axis, has_all_axes
+from cdma.study.layouts import FLAT, LAYOUTS
+from cdma.study.pooling import pairs
+from cdma.study.report import plots
+from cdma.study.report.claims import RL, ZL, ZV, Claim, density_claims, ratio_claims
+from cdma.study.report.tables import TITLES
+from cdma.study.summary import mean, one_layout, totals, without_copies
+from cdma.tables import format_table
+
+PAPER_NETWORKS = ("AlexNet", "OverFeat", "NiN", "VGG", "SqueezeNet", "GoogLeNet")
+PREFIX = "study_"
+#: Steps of training that a table shows.
+_COLUMNS = 6
+_NAMES = {RL: "RL", ZV: "ZV", ZL: "ZL"}
+
+INTRODUCTION = """\
+# The paper's claims on other tensors
+
+*Compressing DMA Engine* (Rhu et al., HPCA 2018) reports how well activations compress, with three
+algorithms in three memory layouts, and how their density behaves. This page holds its claims to
+the tensors in `CDMA_DATA`, or to those of `cdma capture` where there are none. `make study` writes
+it with every figure in it; `cdma study` does the same for tensors of your own, and `cdma analyze`
+has all figures of each tensor.
+"""
+
+DEFINITIONS = """\
+## How it was measured
+
+A **ratio** is the bytes of the tensors for each encoded byte, all tensors of a network together;
+bigger is better. **Density** is the share of words that are not zero. A network's tensors are fp32,
+and of several with the same values in another layout only one counts; those of dense layers have no
+layouts and count for density only. Every size is that of an encoded stream which the tests decode
+again, or the format's exact formula. Figures of zlib, zstd and lz4 may differ in the last digit
+with their versions.
+
+- **ZV** is the stream of [format.md](format.md) with 32-bit words; ZVC 16 and ZVC 8 are the same
+  bytes taken as narrower words.
+- **RL** is our definition, since the paper does not spell its own out. Zero and non-zero words take
+  turns in runs. A run is a token of one byte, its top bit telling zeros (0) from values (1) and the
+  other seven its length less one; after the token of a run of values come the values. A run of
+  more than 128 words is several.
+- **RL Eyeriss** (Chen et al., JSSC 2017) is pairs of a 5-bit count of zeros and the value that
+  follows them. A longer run of zeros is split by values that are zero, and so end zeros at the end.
+  Pairs are packed without gaps.
+- **ZL** is zlib of level 6, each 4 KiB by itself; *zlib* is the whole tensor as one stream.
+- **zstd** has level 3, **lz4** its defaults, both whole tensors.
+- **Mask entropy** is a bound and no encoder: words times the binary entropy of the density, and the
+  non-zero words as they are. What sees neighbouring words can do better where zeros cluster.
+- A **block** is 32 words; zero blocks hold no value, full blocks no zero.
+"""
+
+
+def write(records: Sequence[dict], folder: Path) -> None:
+    """Write ``study.md`` and ``images/study_*.svg`` below ``folder``.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        As ``analyze`` gives them, with all of ``ALGORITHMS`` in all layouts.
+    folder : Path
+
+    Raises
+    ------
+    UserError
+        When none of the tensors is an fp32 map with known axes.
+    """
+    usable = [record for record in without_copies(records) if _is_usable(record)]
+    maps = [record for record in usable if record["layout"] in LAYOUTS]
+    if not maps:
+        raise UserError("no fp32 tensor among these has the axes N, C, H and W")
+    figures = plots.draw(usable, make_folder(folder / "images"), PREFIX, kinds=("svg",))
+    shown = {path.stem.removeprefix(PREFIX): f"images/{path.name}" for path in figures}
+    of_density = density_claims(usable, pairs(usable))
+    parts = [
+        INTRODUCTION,
+        _claims([*ratio_claims(maps), *of_density]),
+        _networks(usable, len({record["tensor"] for record in records})),
+        _ratios(maps, shown),
+        _formats(records),
+        _densities(usable, of_density, shown),
+        DEFINITIONS,
+    ]
+    write_text(folder / "study.md", "\n".join(parts))
+
+
+def _is_usable(record: dict) -> bool:
+    return record["dtype"] == "float32" and record["axes"] != FLAT and record["words"] > 0
+
+
+def _claims(claims: Iterable[Claim]) -> str:
+    rows = [
+        {"claim": it.text, "figure": it.figure, "verdict": it.verdict, "rule": it.rule}
+        for it in claims
+    ]
+    columns = {"claim": "The paper", "figure": "Here", "verdict": "Verdict", "rule": "Rule"}
+    return "## Verdicts\n\n" + _markdown(rows, columns)
+
+
+def _networks(records: Sequence[dict], given: int) -> str:
+    tensors = one_layout(records)
+    networks = _by_network(tensors)
+    rows = [
+        {
+            "network": network,
+            "paper": _paper_name(network) or "none",
+            "tensors": len(found),
+            "images": max(axis(record, "N") for record in found),
+            "map": "{} x {}".format(*max((axis(r, "H"), axis(r, "W")) for r in found)),
+            "stages": _stages(found) or "unknown",
+            "mode": ", ".join(dict.fromkeys(record["mode"] for record in found)) or "unknown",
+            "about": found[0]["about"] or "unknown",
+        }
+        for network, found in networks.items()
+    ]
+    columns = {
+        "network": "Network",
+        "paper": "In the paper",
+        "tensors": "Tensors",
+        "images": "Images at most",
+        "map": "Largest map",
+        "stages": "Stages",
+        "mode": "Mode",
+        "about": "Origin",
+    }
+    here = {_paper_name(network) for network in networks}
+    missing = [name for name in PAPER_NETWORKS if name not in here]
+    lines = [
+        "## Where these networks are not the paper's\n",
+        "The paper trained its six networks on ImageNet, on images of 224 x 224 or 227 x 227",
+        "pixels in large batches, and followed density through the whole of it. Here:\n",
+        _markdown(rows, columns),
+    ]
+    if missing:
+        lines.append(f"Networks of the paper that are missing: {', '.join(missing)}.")
+    lines += [
+        f"Of the {given} tensors given {len(tensors)} are used: fp32 with known axes, each once.",
+        "The verdicts are about these. A network that has the name of one of the paper's is",
+        "another training of it on other images, and may be of another size or version.\n",
+    ]
+    return "\n".join(lines)
+
+
+def _ratios(maps: Sequence[dict], shown: dict[str, str]) -> str:
+    rest = ["zvc16", "zvc8", "eyeriss", "zlib", "zstd", "lz4", "bound"]
+    columns = {"network": "Network", **{name: TITLES[name] for name in rest}}
+    columns |= {"zero_blocks": "zero blocks", "full_blocks": "full blocks"}
+    others = [{**it, **it["ratios"]} for it in totals(maps) if it["layout"] == LAYOUTS[0]]
+    several = [record for record in maps if has_all_axes(record)]
+    return "\n".join(
+        [
+            "## Compression ratio\n",
+            "All maps of a network together (bigger is better):\n",
+            _by_layout(maps),
+            "For a single image CHWN is the same order as NCHW, and for a single channel NHWC is.",
+            "Only the tensors with several of both:\n",
+            _by_layout(several) if several else "there are none.\n",
+            "Other algorithms, in NCHW:\n",
+            _markdown(others, columns),
+            _picture(shown, "ratio", "Ratio by layout, network and algorithm"),
+        ]
+    )
+
+
+def _by_layout(maps: Sequence[dict]) -> str:
+    """Table of RL, ZV and ZL in three layouts, a row for each network and their mean."""
+    rows = []
+    for network, found in _by_network(totals(maps)).items():
+        row = {"network": network, "tensors": found[0]["tensors"], "density": found[0]["density"]}
+        row |= {(n, it["layout"]): it["ratios"][n] for it in found for n in _NAMES}
+        rows.append({**row, "best": found[0]["best"][ZV]})
+    keys = [key for key in rows[0] if isinstance(key, tuple)]
+    average = {key: mean(row[key] for row in rows) for key in keys}
+    rows.append({"network": "mean", **average, "best": max(row["best"] for row in rows)})
+    columns = {"network": "Network", "tensors": "Tensors", "density": "Density"}
+    columns |= {(n, layout): f"{_NAMES[n]} {layout}" for n in _NAMES for layout in LAYOUTS}
+    return _markdown(rows, {**columns, "best": "ZV, best tensor"})
+
+
+def _formats(records: Sequence[dict]) -> str:
+    """Table of the layers that there are in several formats; nothing where there are none."""
+    found: dict[str, dict[tuple, dict]] = {}
+    for record in one_layout(without_copies(records)):
+        fields = ("network", "layer", "step", "axes", "shape")
+        key = tuple(str(record[field]) for field in fields)
+        if record["axes"] != FLAT:
+            found.setdefault(record["format"], {}).setdefault(key, record)
+    several = {key for name, keys in found.items() if name != _main(found) for key in keys}
+    common = several.intersection(*found.values())
+    if not common or len(found) < 2:
+        return ""
+    rows = [
+        {"format": name, **total, **total["ratios"]}
+        for name, keys in found.items()
+        for total in totals((keys[key] for key in sorted(common)), by=())
+    ]
+    columns = {"format": "Elements", "tensors": "Tensors", "density": "Density"}
+    columns |= {name: TITLES[name] for name in (*("zvc32", "zvc16", "zvc8", RL, ZL), "bound")}
+    return "\n".join(
+        [
+            "The same layers with elements of other formats, in NCHW:\n",
+            _markdown(rows, columns),
+        ]
+    )
+
+
+def _main(found: dict[str, dict]) -> str:
+    return max(found, key=lambda name: len(found[name]))
+
+
+def _densities(records: Sequence[dict], claims: Sequence[Claim], shown: dict[str, str]) -> str:
+    networks = layers_of(records)
+    stages = {record["step"]: record["stage"] for record in records}
+    rows = [
+        {"network": network} | {it.text: _part(it, network) for it in claims}
+        for network in networks
+        if any(network in it.parts for it in claims)
+    ]
+    lines = [
+        "## Density\n",
+        "The four observations by network, with the figure that the rule above looks at:\n",
+        _markdown(rows, {"network": "Network", **{it.text: it.text for it in claims}}),
+        _picture(shown, "density-layers", "Density by layer"),
+    ]
+    for network, layers in networks.items():
+        steps = _some(steps_of(layers))
+        if len(steps) > 1:
+            rows = [
+                {"layer": layer.name} | {s: f"{d:.1%}" for s, d in layer.densities.items()}
+                for layer in layers
+            ]
+            columns = {"layer": network} | {step: stages[step] for step in steps}
+            lines.append(_markdown(rows, columns))
+    lines.append(_picture(shown, "density-training", "Density over training"))
+    return "\n".join(lines)
+
+
+def _part(claim: Claim, network: str) -> str:
+    part = claim.parts.get(network)
+    return "-" if part is None else f"{part.figure}: {'holds' if part.holds else 'does not hold'}"
+
+
+def _stages(records: Iterable[dict]) -> str:
+    stages = list(dict.fromkeys(r["stage"] for r in sorted(records, key=lambda r: r["step"] or 0)))
+    if len(stages) <= _COLUMNS:
+        return ", ".join(stages)
+    return f"{stages[0]} to {stages[-1]}, {len(stages)} in all"
+
+
+def _some(steps: list[float]) -> list[float]:
+    """First, last and some of those between, as many as a table has room for."""
+    if len(steps) <= _COLUMNS:
+        return steps
+    return [steps[round(at * (len(steps) - 1) / (_COLUMNS - 1))] for at in range(_COLUMNS)]
+
+
+def _paper_name(network: str) -> str | None:
+    """The paper's network whose name this one's begins with."""
+    return next((n for n in PAPER_NETWORKS if network.lower().startswith(n.lower())), None)
+
+
+def _by_network(rows: Iterable[dict]) -> dict[str, list[dict]]:
+    networks: dict[str, list[dict]] = {}
+    for row in rows:
+        networks.setdefault(row["network"], []).append(row)
+    return networks
+
+
+def _picture(shown: dict[str, str], name: str, title: str) -> str:
+    return f"![{title}]({shown[name]})\n" if name in shown else ""
+
+
+def _markdown(rows: Sequence[dict], columns: dict) -> str:
+    return format_table(rows, columns, "markdown") + "\n"

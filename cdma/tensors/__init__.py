@@ -1,0 +1,1 @@
+"""Tensors from files, and activations recorded while a network trains."""

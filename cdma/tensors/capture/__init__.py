@@ -1,0 +1,1 @@
+"""Activations recorded while a network trains."""

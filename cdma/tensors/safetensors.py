@@ -1,0 +1,58 @@
+"""``.safetensors`` files, mapped into memory.
+
+The library checks the file; its NumPy reader would copy each tensor, and knows no 8-bit floats.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from cdma.errors import UserError, require
+from cdma.golden.container.file import numpy_dtype
+
+_TYPES = {
+    "BOOL": "bool",
+    "C64": "complex64",
+    "BF16": "bfloat16",
+    **{f"I{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{f"F{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), "uint8"),
+}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
+    """Functions that map the tensors, by their names."""
+    library = require("safetensors", extra="safetensors", verb=str(path))
+    try:
+        # Refuses a header that is no header, sizes that are not those of type and shape, and bytes
+        # that are no tensor's or two tensors'.
+        with library.safe_open(path, "np"):
+            pass
+    except library.SafetensorError as error:
+        raise UserError(f"{path}: damaged or not a .safetensors file ({error})") from error
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = file.tell()
+    header.pop("__metadata__", None)
+    yield {key: partial(_map, path, key, data, entry) for key, entry in header.items()}
+
+
+def _map(path: Path, key: str, data: int, entry: dict) -> np.ndarray:
+    if entry["dtype"] not in _TYPES:
+        raise UserError(
+            f"{path}:{key}: elements are {entry['dtype']}, expected numbers of 1, 2, 4 or 8 bytes"
+        )
+    dtype, shape = numpy_dtype(_TYPES[entry["dtype"]]), tuple(entry["shape"])
+    start, end = entry["data_offsets"]
+    try:
+        if start == end:  # nothing to map
+            return np.empty(shape, dtype)
+        return np.asarray(np.memmap(path, dtype, "r", data + start, shape))
+    except ValueError as error:  # more dimensions, or larger ones, than NumPy has
+        raise UserError(f"{path}:{key}: NumPy has no such array ({error})") from error

@@ -1,0 +1,1 @@
+"""The ``.zvc`` container: its header, and arrays in files."""

@@ -1,0 +1,256 @@
+"""The ``.zvc`` container: one array in one file, any part of which decodes alone.
+
+``docs/format.md`` specifies it byte by byte. Files given as objects must be binary, seekable, and
+hold nothing but the container.
+"""
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import BinaryIO
+
+import numpy as np
+
+from cdma.format import Format
+from cdma.golden.container.header import (
+    DTYPES,
+    MAX_DIMENSIONS,
+    VERSION,
+    Header,
+    pack_header,
+    parse_header,
+    refusal,
+)
+from cdma.golden.zvc.codec import compress, decode, expand_blocks
+from cdma.golden.zvc.walk import lockstep_starts
+from cdma.golden.zvc.words import format_for, to_words, whole_words
+
+#: Blocks in a chunk unless told otherwise: 32 KiB of fp32, for 12 bytes of index.
+CHUNK_BLOCKS = 256
+
+_MAX_U32 = 2**32 - 1
+# Words decoded at a time: enough chunks side by side to make a step of the walk worth its while.
+_GROUP_WORDS = 1 << 22
+# With fewer chunks side by side, following each alone is faster.
+_LOCKSTEP_CHUNKS = 16
+
+
+def write_container(
+    file: str | os.PathLike | BinaryIO,
+    array,
+    fmt: Format | None = None,
+    chunk_blocks: int = CHUNK_BLOCKS,
+) -> None:
+    """Compress an array into a container.
+
+    Parameters
+    ----------
+    file : path or binary file
+        Where to write; a path is overwritten.
+    array : array_like
+        Booleans, integers, floats up to 64 bits, complex64 or bfloat16, of up to 32 dimensions.
+    fmt : Format or None
+        Format of the stream; ``None`` gives the default for the size of an element.
+    chunk_blocks : int
+        Blocks in a chunk: more save index, fewer let smaller parts be read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the array, the format or the chunk length cannot be stored; nothing is written then.
+    """
+    array = np.asarray(array)
+    fmt = format_for(array.dtype, fmt)
+    name = array.dtype.name
+    if name not in DTYPES:
+        raise TypeError(f"Element type must be one of {', '.join(DTYPES)}, not {name!r}")
+    if array.ndim > MAX_DIMENSIONS:
+        raise ValueError(f"Array must have at most {MAX_DIMENSIONS} dimensions, not {array.ndim!r}")
+    if fmt.block_words > _MAX_U32:
+        raise ValueError(f"Block length must be below 2**32, not {fmt.block_words!r}")
+    if not isinstance(chunk_blocks, int) or isinstance(chunk_blocks, bool):
+        raise TypeError(f"Chunk length must be an integer, not {chunk_blocks!r}")
+    if not 0 < chunk_blocks <= _MAX_U32:
+        raise ValueError(f"Chunk length must be in 1..2**32-1 blocks, not {chunk_blocks!r}")
+
+    words = to_words(array)
+    stream = compress(words, fmt)
+    offsets = _chunk_offsets(words, fmt, chunk_blocks)
+    header = Header(
+        version=VERSION,
+        format=fmt,
+        dtype=name,
+        shape=array.shape,
+        words=len(words),
+        stream_bytes=len(stream),
+        chunk_blocks=chunk_blocks,
+        chunk_offsets=offsets,
+        chunk_crcs=_crcs(stream, offsets),
+    )
+    with _opened(file, "wb") as target:
+        target.write(pack_header(header))
+        target.write(stream)
+
+
+def read_header(file: str | os.PathLike | BinaryIO) -> Header:
+    """Read and check everything in front of the stream.
+
+    Raises
+    ------
+    StreamError
+        With code ``CONTAINER`` and the file offset of what is wrong or unknown.
+    OSError
+        When the file cannot be read.
+    """
+    with _opened(file, "rb") as source:
+        return parse_header(source)
+
+
+def read_container(file: str | os.PathLike | BinaryIO) -> np.ndarray:
+    """Read the array that ``write_container`` wrote.
+
+    Returns
+    -------
+    ndarray
+        Shape and type of the array written, C order, little-endian. bfloat16 needs ``ml_dtypes``;
+        without it the bit patterns are given as uint16.
+
+    Raises
+    ------
+    StreamError
+        With the file offset of the error; code ``CONTAINER``, or that of an error in the stream.
+    OSError
+        When the file cannot be read.
+    """
+    with _opened(file, "rb") as source:
+        header = parse_header(source)
+        words = _read_chunks(source, header, 0, len(header.chunk_crcs))
+    return words.view(numpy_dtype(header.dtype)).reshape(header.shape)
+
+
+def read_range(file: str | os.PathLike | BinaryIO, start: int, stop: int) -> np.ndarray:
+    """Read elements ``start`` to ``stop`` (excluded) in C order, decoding only their chunks.
+
+    Returns
+    -------
+    ndarray of the array's type, shape (stop - start,)
+
+    Raises
+    ------
+    ValueError
+        Unless ``0 <= start <= stop <= words``.
+    StreamError, OSError
+        As ``read_container``.
+    """
+    with _opened(file, "rb") as source:
+        header = parse_header(source)
+        if not 0 <= start <= stop <= header.words:
+            raise ValueError(
+                f"Range must lie in 0..{header.words} and not run backwards, not {start}..{stop}"
+            )
+        first = start // header.chunk_words
+        last = -(-stop // header.chunk_words)
+        words = _read_chunks(source, header, first, last)
+    skipped = first * header.chunk_words
+    return words[start - skipped : stop - skipped].view(numpy_dtype(header.dtype))
+
+
+def _chunk_offsets(words: np.ndarray, fmt: Format, chunk_blocks: int) -> np.ndarray:
+    """Byte offsets in the stream of the chunks of ``words``, and of its end."""
+    chunk_words = chunk_blocks * fmt.block_words
+    offsets = [0]
+    for first in range(0, len(words), chunk_words):
+        chunk = words[first : first + chunk_words]
+        offsets.append(offsets[-1] + fmt.stream_bytes(len(chunk), np.count_nonzero(chunk)))
+    return np.array(offsets, np.int64)
+
+
+def _crcs(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """CRC-32 of the parts of ``data`` between consecutive offsets."""
+    parts = (data[start:end] for start, end in pairwise(offsets.tolist()))
+    return np.array([zlib.crc32(part) for part in parts], "<u4")
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    """Type to give elements back as."""
+    if name != "bfloat16":
+        return np.dtype(name).newbyteorder("<")
+    try:
+        from ml_dtypes import bfloat16  # optional: NumPy has no bfloat16 of its own
+    except ImportError:
+        return np.dtype("<u2")
+    return np.dtype(bfloat16)
+
+
+def _read_chunks(source: BinaryIO, header: Header, first: int, last: int) -> np.ndarray:
+    """Words of chunks ``first`` to ``last`` (excluded), checked, shape (words,)."""
+    chunk_words = header.chunk_words
+    start = first * chunk_words
+    out = np.empty(max(0, min(last * chunk_words, header.words) - start), header.format.dtype)
+    group = max(1, _GROUP_WORDS // chunk_words)
+    for chunk in range(first, last, group):
+        end = min(chunk + group, last)
+        offsets = header.chunk_offsets[chunk : end + 1]
+        base = header.header_bytes + int(offsets[0])
+        source.seek(base)
+        data = np.frombuffer(source.read(int(offsets[-1] - offsets[0])), np.uint8)
+        given = out[chunk * chunk_words - start : end * chunk_words - start]
+        _decode_group(data, header, chunk, end, base, given)
+    return out
+
+
+def _decode_group(
+    data: np.ndarray, header: Header, first: int, last: int, base: int, out: np.ndarray
+) -> None:
+    """Decode the bytes ``data`` of chunks ``first`` to ``last``, at file offset ``base``."""
+    fmt = header.format
+    offsets = header.chunk_offsets[first : last + 1] - header.chunk_offsets[first]
+    crcs = header.chunk_crcs[first:last]
+    whole = len(out) // header.chunk_words
+    done = 0
+    if whole >= _LOCKSTEP_CHUNKS:
+        side_by_side = out[: whole * header.chunk_words]
+        if not _decode_lockstep(data, offsets[: whole + 1], crcs[:whole], header, side_by_side):
+            # The first error is in one of the halves: far fewer chunks are then decoded alone.
+            half = whole // 2
+            at, middle = int(offsets[half]), half * header.chunk_words
+            _decode_group(data[:at], header, first, first + half, base, out[:middle])
+            _decode_group(data[at:], header, first + half, last, base + at, out[middle:])
+            return
+        done = whole
+    for chunk in range(done, last - first):
+        part = data[offsets[chunk] : offsets[chunk + 1]]
+        where = base + int(offsets[chunk])
+        if zlib.crc32(part) != crcs[chunk]:
+            raise refusal(where, f"chunk {first + chunk} is damaged, its CRC does not match")
+        given = out[chunk * header.chunk_words : (chunk + 1) * header.chunk_words]
+        words, error = decode(part, len(given), fmt, base=where)
+        if error:
+            raise error
+        given[:] = words
+
+
+def _decode_lockstep(
+    data: np.ndarray, offsets: np.ndarray, crcs: np.ndarray, header: Header, out: np.ndarray
+) -> bool:
+    """Decode chunks of whole blocks side by side; False when anything is wrong with any."""
+    if not np.array_equal(_crcs(data, offsets), crcs):
+        return False
+    fmt = header.format
+    words = whole_words(data, fmt)
+    bounds = offsets // fmt.word_bytes
+    starts, ends = lockstep_starts(words, bounds[:-1], header.chunk_blocks, fmt)
+    if not np.array_equal(ends, bounds[1:]):
+        return False
+    return expand_blocks(words, np.append(starts, ends[-1]), fmt, out) is None
+
+
+@contextmanager
+def _opened(file: str | os.PathLike | BinaryIO, mode: str) -> Iterator[BinaryIO]:
+    if isinstance(file, (str, os.PathLike)):
+        with open(file, mode) as opened:
+            yield opened
+    else:
+        yield file

@@ -1,0 +1,279 @@
+"""The header of a container: its fields, shape and chunk index, as bytes and as an object."""
+
+import math
+import os
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from cdma.format import ErrorCode, Format
+from cdma.golden.errors import StreamError
+
+MAGIC = b"\x89ZVC\r\n\x1a\n"
+VERSION = 1
+#: NumPy 1.26 has arrays of at most 32 dimensions.
+MAX_DIMENSIONS = 32
+_BUILT_IN = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64"),
+)
+#: Element types that a container can name.
+DTYPES = (*_BUILT_IN, "bfloat16")
+
+# The fields in front of shape and index, in order.
+_FIELDS = {
+    "magic": "8s",
+    "version": "H",
+    "flags": "H",
+    "word_bits": "B",
+    "ndim": "B",
+    "reserved": "H",
+    "block_words": "I",
+    "chunk_blocks": "I",
+    "header_bytes": "Q",
+    "words": "Q",
+    "stream_bytes": "Q",
+    "dtype": "16s",
+}
+_PREFIX = struct.Struct("<" + "".join(_FIELDS.values()))
+_ENTRY = np.dtype([("offset", "<u8"), ("crc", "<u4")])
+
+
+@dataclass(frozen=True, eq=False)
+class Header:
+    """What a container says about itself.
+
+    Attributes
+    ----------
+    version : int
+        Version of the container format.
+    format : Format
+        Parameters of the stream.
+    dtype : str
+        NumPy name of the element type.
+    shape : tuple of int
+        Shape of the array.
+    words : int
+        Elements of the array.
+    stream_bytes : int
+        Bytes of the raw stream.
+    chunk_blocks : int
+        Blocks in every chunk but the last.
+    chunk_offsets : ndarray of int64, shape (chunks + 1,)
+        Byte offsets in the stream of the chunks, and of its end.
+    chunk_crcs : ndarray of uint32, shape (chunks,)
+        CRC-32 of each chunk's bytes.
+    """
+
+    version: int
+    format: Format
+    dtype: str
+    shape: tuple[int, ...]
+    words: int
+    stream_bytes: int
+    chunk_blocks: int
+    chunk_offsets: np.ndarray
+    chunk_crcs: np.ndarray
+
+    @property
+    def chunk_words(self) -> int:
+        """Words in every chunk but the last."""
+        return self.chunk_blocks * self.format.block_words
+
+    @property
+    def header_bytes(self) -> int:
+        """Offset of the raw stream in the file."""
+        return header_size(len(self.shape), len(self.chunk_crcs))
+
+    @property
+    def raw_bytes(self) -> int:
+        """Bytes of the array."""
+        return self.words * self.format.word_bytes
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the container."""
+        return self.header_bytes + self.stream_bytes
+
+    @property
+    def nonzeros(self) -> int:
+        """Words that are not zero."""
+        masks = self.format.stream_bytes(self.words, 0)
+        return (self.stream_bytes - masks) // self.format.word_bytes
+
+    @property
+    def density(self) -> float:
+        """Share of words that are not zero; 0 for an empty array."""
+        return self.nonzeros / self.words if self.words else 0.0
+
+    @property
+    def ratio(self) -> float:
+        """Bytes of the array for each byte of the stream; 1 for an empty array."""
+        return self.raw_bytes / self.stream_bytes if self.words else 1.0
+
+
+def pack_header(header: Header) -> bytes:
+    """The header as the bytes in front of the stream."""
+    fields = {
+        "magic": MAGIC,
+        "version": header.version,
+        "flags": 0,
+        "word_bits": header.format.word_bits,
+        "ndim": len(header.shape),
+        "reserved": 0,
+        "block_words": header.format.block_words,
+        "chunk_blocks": header.chunk_blocks,
+        "header_bytes": header.header_bytes,
+        "words": header.words,
+        "stream_bytes": header.stream_bytes,
+        "dtype": header.dtype.encode("ascii"),
+    }
+    index = np.empty(len(header.chunk_crcs), _ENTRY)
+    index["offset"] = header.chunk_offsets[:-1]
+    index["crc"] = header.chunk_crcs
+    shape = struct.pack(f"<{len(header.shape)}Q", *header.shape)
+    packed = _PREFIX.pack(*fields.values()) + shape + index.tobytes()
+    packed = packed.ljust(header.header_bytes - 4, b"\0")
+    return packed + struct.pack("<I", zlib.crc32(packed))
+
+
+def parse_header(source: BinaryIO) -> Header:
+    """Read and check everything in front of the stream, and that the file has the size it must.
+
+    Memory taken is bounded by the size of the file, whatever the header claims.
+
+    Raises
+    ------
+    StreamError
+        With code ``CONTAINER`` and the file offset of what is wrong or unknown.
+    """
+    file_bytes = source.seek(0, os.SEEK_END)
+    source.seek(0)
+    fields, rest = _read_fields(source, file_bytes)
+    fmt = _check_parameters(fields)
+    words, stream_bytes = fields["words"], fields["stream_bytes"]
+
+    end = fields["header_bytes"] + stream_bytes
+    if file_bytes < end:
+        raise refusal(file_bytes, f"file ends inside the stream, which ends at byte {end}")
+    if file_bytes > end:
+        raise refusal(end, f"container ends here, {file_bytes - end} more bytes follow")
+    fits = _is_stream_size(stream_bytes, words, fmt)
+    _require(fields, fits, "stream_bytes", f"size of a stream of {words} words must fit them")
+    chunk_words = fields["chunk_blocks"] * fmt.block_words
+    chunks = -(-words // chunk_words)
+    expected = header_size(fields["ndim"], chunks)
+    matches = fields["header_bytes"] == expected
+    _require(fields, matches, "header_bytes", f"header must have {expected} bytes")
+
+    shape = struct.unpack_from(f"<{fields['ndim']}Q", rest)
+    span = math.prod(size for size in shape if size) * fmt.word_bytes  # what NumPy limits
+    if math.prod(shape) != words or span > np.iinfo(np.int64).max:
+        raise refusal(_PREFIX.size, f"shape must have {words} elements, not be {shape!r}")
+    index_at = 8 * len(shape)
+    index = np.frombuffer(rest, _ENTRY, chunks, index_at)
+    padding = rest[index_at + index.nbytes : -4]
+    if any(padding):
+        raise refusal(expected - 4 - len(padding), f"padding must be zero, not {padding!r}")
+    offsets = np.append(index["offset"].astype(np.int64), stream_bytes)
+    counts = np.full(chunks, min(chunk_words, words), np.int64)
+    if chunks:
+        counts[-1] = words - (chunks - 1) * chunk_words
+    good = _is_stream_size(np.diff(offsets), counts, fmt)
+    good[:1] &= offsets[0] == 0
+    if not good.all():
+        chunk = int(np.argmin(good))
+        where = _PREFIX.size + index_at + chunk * _ENTRY.itemsize
+        raise refusal(where, f"chunk {chunk} cannot start and end where the index says")
+    return Header(
+        version=fields["version"],
+        format=fmt,
+        dtype=_dtype_name(fields),
+        shape=shape,
+        words=words,
+        stream_bytes=stream_bytes,
+        chunk_blocks=fields["chunk_blocks"],
+        chunk_offsets=offsets,
+        chunk_crcs=index["crc"],
+    )
+
+
+def header_size(ndim: int, chunks: int) -> int:
+    """Bytes of a header: fields, shape, index, CRC; filled up so that the stream is aligned."""
+    size = _PREFIX.size + 8 * ndim + _ENTRY.itemsize * chunks + 4
+    return -(-size // 8) * 8
+
+
+def refusal(offset: int, reason: str) -> StreamError:
+    """The error that a container is rejected with."""
+    return StreamError(reason, offset, ErrorCode.CONTAINER)
+
+
+def _read_fields(source: BinaryIO, file_bytes: int) -> tuple[dict, bytes]:
+    """Fields, and the rest of the header; its magic, version, length and CRC are right."""
+    prefix = source.read(_PREFIX.size)
+    if prefix[: len(MAGIC)] != MAGIC[: len(prefix)]:
+        raise refusal(0, f"container must start with {MAGIC!r}, not {prefix[: len(MAGIC)]!r}")
+    if len(prefix) < _PREFIX.size:
+        raise refusal(len(prefix), "file ends inside the header")
+    fields = dict(zip(_FIELDS, _PREFIX.unpack(prefix), strict=True))
+    # Version and flags come before the CRC: they decide what all the rest means.
+    _require(fields, fields["version"] == VERSION, "version", f"version must be {VERSION}")
+    _require(fields, fields["flags"] == 0, "flags", "flags must be 0, none is known")
+    size, least = fields["header_bytes"], header_size(0, 0)
+    _require(fields, size >= least, "header_bytes", f"header must have {least} bytes or more")
+    if size > file_bytes:
+        raise refusal(file_bytes, f"file ends inside the header, which has {size} bytes")
+    rest = source.read(size - _PREFIX.size)
+    if zlib.crc32(prefix + rest[:-4]) != int.from_bytes(rest[-4:], "little"):
+        raise refusal(0, "header is damaged, its CRC does not match")
+    return fields, rest
+
+
+def _check_parameters(fields: dict) -> Format:
+    """Format that the fields describe; refuses unknown values of those that are no sizes."""
+    _require(fields, fields["reserved"] == 0, "reserved", "reserved field must be 0")
+    for field, parameters in (
+        ("word_bits", (fields["word_bits"],)),
+        ("block_words", (fields["word_bits"], fields["block_words"])),
+    ):
+        try:
+            fmt = Format(*parameters)
+        except ValueError as error:
+            raise refusal(_field_offset(field), str(error)) from None
+    name = _dtype_name(fields)
+    known = name in DTYPES and _item_bytes(name) == fmt.word_bytes
+    _require(fields, known, "dtype", f"element type must be known and of {fmt.word_bytes} bytes")
+    few = fields["ndim"] <= MAX_DIMENSIONS
+    _require(fields, few, "ndim", f"array must have at most {MAX_DIMENSIONS} dimensions")
+    _require(fields, fields["chunk_blocks"] > 0, "chunk_blocks", "chunk must have a block or more")
+    return fmt
+
+
+def _require(fields: dict, condition: bool, field: str, rule: str) -> None:
+    if not condition:
+        raise refusal(_field_offset(field), f"{rule}, not {fields[field]!r}")
+
+
+def _field_offset(name: str) -> int:
+    """Byte offset in the file of a field in front of the shape."""
+    names = list(_FIELDS)
+    before = names[: names.index(name)]
+    return struct.calcsize("<" + "".join(_FIELDS[each] for each in before))
+
+
+def _dtype_name(fields: dict) -> str:
+    return fields["dtype"].rstrip(b"\0").decode("ascii", "replace")
+
+
+def _item_bytes(name: str) -> int:
+    return 2 if name == "bfloat16" else np.dtype(name).itemsize
+
+
+def _is_stream_size(size, words, fmt: Format):
+    """Whether a stream of ``words`` words can have ``size`` bytes; numbers or arrays."""
+    payload = size - fmt.mask_bytes * -(-words // fmt.block_words)
+    return (payload >= 0) & (payload <= words * fmt.word_bytes) & (payload % fmt.word_bytes == 0)

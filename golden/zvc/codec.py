@@ -1,0 +1,243 @@
+"""Zero-value compression of whole arrays (``docs/format.md``).
+
+Work goes in batches of blocks that fit the cache; beyond input and output, memory stays constant.
+"""
+
+import numpy as np
+
+from cdma.format import ErrorCode, Format
+from cdma.golden.errors import StreamError
+from cdma.golden.zvc import stages
+from cdma.golden.zvc.walk import block_starts, gather_masks
+from cdma.golden.zvc.words import (
+    check_count,
+    check_format,
+    format_for,
+    to_bytes,
+    to_words,
+    whole_words,
+)
+
+_BATCH_BYTES = 1 << 19
+_ZERO_WORD = "zero word sent as non-zero"
+
+
+def compress(array, fmt: Format | None = None) -> np.ndarray:
+    """Compress an array.
+
+    Parameters
+    ----------
+    array : array_like
+        Numbers of any shape, memory order and byte order, with elements as wide as a word. They
+        are taken in C order, as little-endian bit patterns.
+    fmt : Format or None
+        Format of the stream; ``None`` gives the default for the size of an element.
+
+    Returns
+    -------
+    ndarray of uint8, shape (bytes,)
+        The stream; empty for an empty array.
+
+    Raises
+    ------
+    TypeError
+        When the elements are not numbers, or ``fmt`` is not a Format.
+    ValueError
+        When an element is not 1, 2, 4 or 8 bytes, or not a word of ``fmt``.
+    """
+    array = np.asarray(array)
+    fmt = format_for(array.dtype, fmt)
+    words = to_words(array)
+    size = fmt.stream_bytes(len(words), np.count_nonzero(words))
+    stream = np.empty(size // fmt.word_bytes, fmt.dtype)
+    batch = batch_blocks(fmt) * fmt.block_words
+    whole = len(words) // fmt.block_words * fmt.block_words
+    written = 0
+    for first in range(0, whole, batch):
+        part = words[first : min(first + batch, whole)]
+        written += _compress_blocks(part.reshape(-1, fmt.block_words), fmt, stream[written:])
+    if whole < len(words):  # the last block is masked as if filled up with zero words
+        last = np.zeros((1, fmt.block_words), fmt.dtype)
+        last[0, : len(words) - whole] = words[whole:]
+        _compress_blocks(last, fmt, stream[written:])
+    return stream.view(np.uint8)
+
+
+def decompress(stream, count: int, fmt: Format) -> np.ndarray:
+    """Decompress a stream, accepting only what ``compress`` can have written.
+
+    Parameters
+    ----------
+    stream : bytes-like or ndarray of uint8, shape (bytes,)
+        The whole stream.
+    count : int
+        Words that it holds.
+    fmt : Format
+        Its format.
+
+    Returns
+    -------
+    ndarray of ``fmt.dtype``, shape (count,)
+
+    Raises
+    ------
+    StreamError
+        At the first error in stream order: ``TRUNCATED``, ``TRAILING``, ``MASK_PAST_END`` or
+        ``ZERO_WORD``, with its byte offset.
+    TypeError, ValueError
+        When an argument is not what it must be.
+    """
+    words, error = decode(stream, count, fmt)
+    if error:
+        raise error
+    return words
+
+
+def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode]:
+    """Decompress whatever there is, exactly as the hardware does (``docs/interfaces.md``).
+
+    Parameters
+    ----------
+    stream, count, fmt
+        As for ``decompress``; any bytes will do.
+
+    Returns
+    -------
+    words : ndarray of ``fmt.dtype``, shape (count,)
+        Words that arrived whole; all others, and those of a mask that is not whole, are zero.
+    consumed : int
+        Bytes decoded without error: the length of a valid stream, else the offset of the error.
+    code : ErrorCode
+        ``NONE``, ``TRUNCATED``, ``TRAILING`` or ``MASK_PAST_END``; zero words are not looked for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is not what it must be.
+    """
+    count = check_count(count)
+    words, error = decode(stream, count, fmt, canonical=False)
+    if len(words) < count:
+        words = np.concatenate([words, np.zeros(count - len(words), fmt.dtype)])
+    if error:
+        return words, error.offset, error.code
+    return words, len(to_bytes(stream)), ErrorCode.NONE
+
+
+def decode(
+    stream, count: int, fmt: Format, *, canonical: bool = True, base: int = 0
+) -> tuple[np.ndarray, StreamError | None]:
+    """What ``decompress`` and ``salvage`` share.
+
+    Parameters
+    ----------
+    stream, count, fmt
+        As for ``decompress``.
+    canonical : bool
+        Whether a zero word sent as non-zero is an error.
+    base : int
+        Byte offset that the stream's first byte is reported as.
+
+    Returns
+    -------
+    words : ndarray, shape (count,), or fewer when the stream has no masks for so many
+    error : StreamError or None
+        The first error; everything before its offset is decoded.
+    """
+    check_format(fmt)
+    count = check_count(count)
+    data = to_bytes(stream)
+    words = whole_words(data, fmt)
+    # A forged count must not size the memory: each block has at least its mask in the stream.
+    room = len(words) // fmt.mask_words * fmt.block_words
+    out = np.zeros(min(count, room), fmt.dtype)
+    at = done = 0  # words of the stream taken, words given
+
+    def error(code: ErrorCode, word: int, reason: str) -> StreamError:
+        return StreamError(reason, base + word * fmt.word_bytes, code)
+
+    for starts in block_starts(words, count // fmt.block_words, fmt):
+        if starts[-1] > len(words):
+            starts = starts[:-1]
+        given = (len(starts) - 1) * fmt.block_words
+        zero = expand_blocks(words, starts, fmt, out[done : done + given])
+        if canonical and zero is not None:
+            return out, error(ErrorCode.ZERO_WORD, zero, _ZERO_WORD)
+        at = int(starts[-1])
+        done += given
+
+    if done < count:  # of a good stream, the last block if it is partial
+        ends = f"the stream ends at byte {base + len(data)}"
+        first = at + fmt.mask_words
+        if first > len(words):
+            reason = f"mask of {fmt.mask_bytes} bytes expected, {ends}"
+            return out, error(ErrorCode.TRUNCATED, at, reason)
+        bits = stages.unpack_masks(words[np.newaxis, at:first], fmt)[0]
+        marked = np.flatnonzero(bits)
+        inside = marked[marked < count - done]
+        payload = words[first : first + len(inside)]
+        out[done + inside[: len(payload)]] = payload
+        if len(inside) < len(marked):
+            reason = f"mask marks word {done + marked[-1]} of {count}, counted from 0"
+            return out, error(ErrorCode.MASK_PAST_END, at, reason)
+        if len(payload) < len(inside):
+            needed = base + (first + len(inside)) * fmt.word_bytes
+            reason = f"mask marks words that reach to byte {needed}, {ends}"
+            return out, error(ErrorCode.TRUNCATED, at, reason)
+        if canonical and not payload.all():
+            return out, error(ErrorCode.ZERO_WORD, first + int(np.argmin(payload)), _ZERO_WORD)
+        at = first + len(payload)
+
+    extra = len(data) - at * fmt.word_bytes
+    if extra:
+        reason = f"stream of {count} words ends here, {extra} more bytes follow"
+        return out, error(ErrorCode.TRAILING, at, reason)
+    return out, None
+
+
+def expand_blocks(
+    words: np.ndarray, starts: np.ndarray, fmt: Format, out: np.ndarray
+) -> int | None:
+    """Expand consecutive whole blocks.
+
+    Parameters
+    ----------
+    words : ndarray of words
+        The stream.
+    starts : ndarray of int64, shape (blocks + 1,)
+        Word offsets of the blocks, and of their end.
+    out : ndarray of words, shape (blocks * block_words,)
+        Where the words go.
+
+    Returns
+    -------
+    int or None
+        Word offset of the first zero word that was sent as non-zero.
+    """
+    blocks = len(starts) - 1
+    out = out.reshape(blocks, fmt.block_words)
+    batch = batch_blocks(fmt)
+    first_zero = None
+    for first in range(0, blocks, batch):
+        last = min(first + batch, blocks)
+        part = words[starts[first] : starts[last]]
+        masks = gather_masks(words, starts[first:last], fmt)
+        bits = stages.unpack_masks(masks, fmt)
+        out[first:last] = stages.expand(part, bits, fmt)
+        payload = len(part) - masks.size
+        if first_zero is None and np.count_nonzero(part) < np.count_nonzero(masks) + payload:
+            zeros = np.argwhere(bits & (out[first:last] == 0))
+            block, word = zeros[0]
+            before = np.count_nonzero(bits[block, :word])
+            first_zero = int(starts[first + block]) + fmt.mask_words + before
+    return first_zero
+
+
+def batch_blocks(fmt: Format) -> int:
+    """Blocks to work on at a time."""
+    return max(1, _BATCH_BYTES // (fmt.block_words * fmt.word_bytes))
+
+
+def _compress_blocks(blocks: np.ndarray, fmt: Format, out: np.ndarray) -> int:
+    bits = stages.nonzero_bits(blocks)
+    return stages.compact(blocks, bits, stages.pack_masks(bits, fmt), out)

@@ -1,0 +1,1 @@
+"""AXI ports with the names that vendors' tools infer interfaces from."""

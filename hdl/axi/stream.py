@@ -1,0 +1,91 @@
+"""AXI4-Stream tops: the units with the port names that vendors' tools infer interfaces from."""
+
+from amaranth.hdl import ClockDomain, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.unit import Decompressor
+
+PREFIXES = {"i": "s_axis", "o": "m_axis", "i_command": "s_axis_cmd", "o_status": "m_axis_sts"}
+
+
+class AxiTop(wiring.Component):
+    """A unit behind AXI4-Stream ports (Arm IHI 0051), one clock, synchronous active-low reset.
+
+    Adds no logic and no cycle: ports are renamed, nothing else. ``docs/interfaces.md`` has the
+    tables of ports.
+
+    Parameters
+    ----------
+    unit : Compressor or Decompressor
+        What is wrapped.
+
+    Members
+    -------
+    aclk, aresetn : In, clock and reset
+    s_axis_*, m_axis_* : packets in and out
+    m_axis_sts_* : Out, status
+    s_axis_cmd_* : In, command (decompressor)
+    """
+
+    def __init__(self, unit: Compressor | Decompressor):
+        self.unit = unit
+        ports = {"aclk": In(1), "aresetn": In(1)}
+        for name, prefix in PREFIXES.items():
+            if name not in unit.signature.members:
+                continue
+            flow = unit.signature.members[name].flow
+            for suffix, value, is_forward in self._signals(name):
+                ports[f"{prefix}_{suffix}"] = (flow if is_forward else flow.flip())(len(value))
+        super().__init__(ports)
+
+    def _signals(self, name):
+        """Yield suffix, value and whether it flows forward, of one of the unit's streams."""
+        port = getattr(self.unit, name)
+        if name in ("i", "o"):
+            yield "tdata", port.payload.words.as_value(), True
+            yield "tkeep", port.payload.keep, True
+            yield "tlast", port.payload.last, True
+        else:
+            yield "tdata", port.payload.as_value(), True
+        yield "tvalid", port.valid, True
+        yield "tready", port.ready, False
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.sync = domain = ClockDomain()
+        domain.clk = self.aclk
+        m.d.comb += domain.rst.eq(~self.aresetn)
+        m.submodules.core = self.unit
+        for name, prefix in PREFIXES.items():
+            if name not in self.unit.signature.members:
+                continue
+            enters = self.unit.signature.members[name].flow is In
+            for suffix, value, is_forward in self._signals(name):
+                port = getattr(self, f"{prefix}_{suffix}")
+                m.d.comb += value.eq(port) if enters == is_forward else port.eq(value)
+        return m
+
+
+#: Units that can be generated, by the name users give.
+UNITS = {"compressor": Compressor, "decompressor": Decompressor}
+
+
+def unit_class(unit: str) -> type[Compressor] | type[Decompressor]:
+    """The component of that name.
+
+    Raises
+    ------
+    ValueError
+        When there is no such unit.
+    """
+    if unit not in UNITS:
+        raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
+    return UNITS[unit]
+
+
+def top(unit: str, config: Config) -> AxiTop:
+    """The AXI4-Stream top of a unit; raises as :func:`unit_class` does."""
+    return AxiTop(unit_class(unit)(config))

@@ -1,0 +1,1 @@
+"""Components and idioms that know nothing of compression: buffers, counters, prefix sums."""

@@ -1,0 +1,104 @@
+"""What travels on the streams."""
+
+from amaranth.hdl import Cat, Const, Value, unsigned
+from amaranth.lib import data
+
+from cdma.hdl.zvc.config import Config
+
+COUNT_BITS = 32  # of words and bytes in commands and statuses; counts are modulo 2**32
+
+
+class Beat(data.StructLayout):
+    """One beat of a packet, as AXI4-Stream has it.
+
+    Members
+    -------
+    words : array of ``lanes`` words, word 0 first in the packet
+    keep : one bit per byte, contiguous from byte 0; looked at in a packet's last beat only
+    last : the packet ends with this beat
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "words": data.ArrayLayout(config.format.word_bits, config.lanes),
+                "keep": unsigned(config.beat_bytes),
+                "last": unsigned(1),
+            }
+        )
+
+
+class Row(data.StructLayout):
+    """One beat on its way out: like :class:`Beat`, but kept by whole words.
+
+    Members
+    -------
+    words : array of ``lanes`` words
+    keep : one bit per word, contiguous from word 0; all are set before the packet's last beat
+    last : the packet ends with this beat
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "words": data.ArrayLayout(config.format.word_bits, config.lanes),
+                "keep": unsigned(config.lanes),
+                "last": unsigned(1),
+            }
+        )
+
+
+class CompressorStatus(data.StructLayout):
+    """What the compressor reports of a packet.
+
+    Members
+    -------
+    words : words taken in
+    bytes : bytes of the stream given out
+    """
+
+    def __init__(self):
+        super().__init__({"words": unsigned(COUNT_BITS), "bytes": unsigned(COUNT_BITS)})
+
+
+class DecompressorCommand(data.StructLayout):
+    """What the decompressor must be told of a packet.
+
+    Members
+    -------
+    words : words to give out
+    """
+
+    def __init__(self):
+        super().__init__({"words": unsigned(COUNT_BITS)})
+
+
+class DecompressorStatus(data.StructLayout):
+    """What the decompressor reports of a packet.
+
+    Members
+    -------
+    bytes : length of what was decoded without error
+    error : ``cdma.format.ErrorCode``, 0 to 3
+    """
+
+    def __init__(self):
+        super().__init__({"bytes": unsigned(COUNT_BITS), "error": unsigned(8)})
+
+
+def thermometer(count: Value, width: int) -> Value:
+    """``width`` bits of which the lowest ``count`` are set."""
+    top = (1 << len(count)) - 1  # no count is above it
+    return Cat(count > index if index < top else Const(0, 1) for index in range(width))
+
+
+def count_thermometer(bits: Value) -> Value:
+    """How many bits are set in ``bits``, which are contiguous from bit 0."""
+    width = len(bits)
+    count_bits = width.bit_length()
+    # The boundary between ones and zeros is one-hot: an OR of its place, no adders.
+    edges = [bits[i] & ~bits[i + 1] if i + 1 < width else bits[i] for i in range(width)]
+    return Cat(
+        Cat(edge for i, edge in enumerate(edges) if (i + 1) >> bit & 1).any()
+        for bit in range(count_bits)
+    )

@@ -1,0 +1,90 @@
+"""Parameters of a hardware unit, and the configurations that command, tests and reports share."""
+
+from dataclasses import dataclass, field
+
+from cdma.format import Format
+
+LANES = (2, 4, 8, 16, 32, 64)
+MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
+MOST_MASK_BEATS = 2  # a mask goes whole beside its block's first beat
+
+
+@dataclass(frozen=True)
+class Config:
+    """Size of a compressor or decompressor.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat: a power of two from 2 to 64 that divides the block length.
+    format : Format
+        Word width and block length of the stream; the block has at most 1024 words, its mask at
+        most two beats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a parameter has the wrong type or breaks its rule.
+    """
+
+    lanes: int = 8
+    format: Format = field(default_factory=Format)
+
+    def __post_init__(self):
+        if not isinstance(self.format, Format):
+            raise TypeError(f"Format must be a Format, not {self.format!r}")
+        if not isinstance(self.lanes, int) or isinstance(self.lanes, bool):
+            raise TypeError(f"Number of lanes must be an integer, not {self.lanes!r}")
+        if self.lanes not in LANES:
+            raise ValueError(f"Number of lanes must be a power of two in 2..64, not {self.lanes!r}")
+        if self.format.block_words > MOST_BLOCK_WORDS:
+            raise ValueError(
+                f"Block length of hardware must be at most {MOST_BLOCK_WORDS} words, "
+                f"not {self.format.block_words!r}"
+            )
+        if self.format.block_words % self.lanes:
+            raise ValueError(
+                f"Number of lanes must divide the block length {self.format.block_words}, "
+                f"not {self.lanes!r}"
+            )
+        most_mask_words = MOST_MASK_BEATS * self.lanes
+        if self.format.mask_words > most_mask_words:
+            raise ValueError(
+                f"Mask of a block must be at most {MOST_MASK_BEATS} beats, {most_mask_words} words "
+                f"for {self.lanes} lanes, not {self.format.mask_words!r} words"
+            )
+
+    @classmethod
+    def of(cls, lanes: int = 8, word_bits: int = 32, block_words: int | None = None) -> "Config":
+        """Configuration from plain numbers."""
+        return cls(lanes, Format(word_bits, block_words))
+
+    @property
+    def name(self) -> str:
+        """Short name, ``lanes x word_bits`` and the block length where it is not the default."""
+        fmt = self.format
+        plain = f"{self.lanes}x{fmt.word_bits}"
+        is_default = fmt.block_words == Format(fmt.word_bits).block_words
+        return plain if is_default else f"{plain}b{fmt.block_words}"
+
+    @property
+    def beat_bits(self) -> int:
+        """Bits of words in a beat."""
+        return self.lanes * self.format.word_bits
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of words in a beat."""
+        return self.beat_bits // 8
+
+    @property
+    def block_beats(self) -> int:
+        """Beats in a whole block."""
+        return self.format.block_words // self.lanes
+
+
+#: The configurations that documents, reports and the regression name.
+NAMED = {
+    config.name: config
+    for config in (Config.of(8, 32), Config.of(16, 16), Config.of(32, 8), Config.of(32, 32))
+}

@@ -1,0 +1,116 @@
+"""The ring of rows that a stream's beats wait in, read at any word."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.zvc.beat import Beat, count_thermometer
+from cdma.hdl.zvc.config import Config
+
+
+class RowInfo(data.StructLayout):
+    """What is known of a row.
+
+    Members
+    -------
+    count : whole words that it holds; all but a packet's last row hold ``lanes``
+    last : the packet ends with it
+    ragged : bytes follow the last whole word
+    """
+
+    def __init__(self, config: Config):
+        super().__init__({"count": config.lanes.bit_length(), "last": 1, "ragged": 1})
+
+
+class StreamRing(wiring.Component):
+    """Ring of rows that holds the stream's beats, a bank per lane; a packet begins in a new row.
+
+    Two readers see a word of each bank combinationally, each bank at a row of its own: as many
+    consecutive words as there are lanes, from any word on.
+
+    Throughput one beat a cycle, latency one cycle.
+
+    Parameters
+    ----------
+    config : Config
+        Lanes and word width.
+    rows : int
+        Rows of the ring, at least 2.
+
+    Members
+    -------
+    i : In stream of :class:`Beat`
+    has_room : In, the row at ``tail`` is done with
+    accept : Out, a beat is taken in, with ``tail`` and ``info``
+    tail : Out, index of the row that the next beat is written to
+    info : Out, :class:`RowInfo` of the beat at ``i``
+    rows_a, rows_b : In, arrays of an index per bank
+    words_a, words_b : Out, arrays of a word per bank
+    """
+
+    def __init__(self, config: Config, rows: int):
+        if rows < 2:
+            raise ValueError(f"Number of rows must be at least 2, not {rows!r}")
+        self.config = config
+        self.rows = rows
+        indices = data.ArrayLayout(range(rows), config.lanes)
+        words = data.ArrayLayout(config.format.word_bits, config.lanes)
+        super().__init__(
+            {
+                "i": In(stream.Signature(Beat(config))),
+                "has_room": In(1),
+                "accept": Out(1),
+                "tail": Out(range(rows)),
+                "info": Out(RowInfo(config)),
+                "rows_a": In(indices),
+                "rows_b": In(indices),
+                "words_a": Out(words),
+                "words_b": Out(words),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes, size = self.config.lanes, self.config.format.word_bytes
+        beat = self.i.payload
+        m.d.comb += [
+            self.i.ready.eq(self.has_room),
+            self.accept.eq(self.i.valid & self.i.ready),
+        ]
+        with m.If(self.accept):
+            m.d.sync += self.tail.eq(add_row(m, self.tail, 1, self.rows))
+
+        whole = Cat(beat.keep[lane * size :][:size].all() for lane in range(lanes))
+        m.d.comb += [
+            self.info.last.eq(beat.last),
+            self.info.count.eq(Mux(beat.last, count_thermometer(whole), lanes)),
+            self.info.ragged.eq(beat.last & (beat.keep[::size] & ~whole).any()),
+        ]
+        for bank in range(lanes):
+            memory = Memory(shape=self.config.format.word_bits, depth=self.rows, init=[])
+            m.submodules[f"bank{bank}"] = memory
+            write = memory.write_port()
+            m.d.comb += [
+                write.en.eq(self.accept),
+                write.addr.eq(self.tail),
+                write.data.eq(beat.words[bank]),
+            ]
+            for rows, words in ((self.rows_a, self.words_a), (self.rows_b, self.words_b)):
+                read = memory.read_port(domain="comb")
+                m.d.comb += [read.addr.eq(rows[bank]), words[bank].eq(read.data)]
+        return m
+
+
+def add_row(m: Module, row: Value, step: Value | int, rows: int) -> Value:
+    """Index of the row ``step`` rows on in a ring, step by step of its bits where it is a value."""
+    if not isinstance(step, int):
+        for bit, is_set in enumerate(step):
+            further = add_row(m, row, (1 << bit) % rows, rows)
+            moved = Signal(range(rows), name=f"moved{bit}")
+            m.d.comb += moved.eq(Mux(is_set, further, row))
+            row = moved
+        return row
+    moved = Signal(range(rows), name="moved")
+    m.d.comb += moved.eq(Mux(row >= rows - step, row - (rows - step), row + step) if step else row)
+    return moved

@@ -1,0 +1,219 @@
+"""The routing networks: one cyclic butterfly, run forwards and backwards."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.prefix import add
+
+
+class Routes(data.StructLayout):
+    """How the switches of a network stand, before decoding.
+
+    A level ``k`` has groups of ``2**(k+1)`` lanes. For each, ``level{k}`` has the destination of
+    the first word of the group's upper half, modulo the size of the group.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat, a power of two of at least 2.
+    """
+
+    def __init__(self, lanes: int):
+        super().__init__(
+            {
+                f"level{level}": data.ArrayLayout(level + 1, lanes >> level + 1)
+                for level in range(levels_of(lanes))
+            }
+        )
+
+
+def routes(m: Module, ranks, offset) -> data.View:
+    """Routes that bring the marked words of a beat to consecutive banks from ``offset`` on.
+
+    Parameters
+    ----------
+    m : Module
+        Gets the logic: an adder of ``k + 1`` bits for each group of level ``k``.
+    ranks : array of numbers
+        Marked words below each lane, see :class:`~cdma.hdl.lib.prefix.PrefixSum`.
+    offset : Value
+        Bank of the first marked word.
+    """
+    lanes = len(ranks)
+    result = Signal(Routes(lanes), name="routes")
+    for level in range(levels_of(lanes)):
+        span = 1 << level
+        for group, start in enumerate(result[f"level{level}"]):
+            below = ranks[(2 * group + 1) * span][: level + 1]
+            # Of two lanes the only sum is of one bit. Written in gates, Verilator's DFG pass (of
+            # 2026-05) simulates the decompressor wrongly; Icarus and Verilator without it do not.
+            total = offset + below if lanes == 2 else add(m, offset[: level + 1], below)
+            m.d.comb += start.eq(total)
+    return result
+
+
+class Compactor(wiring.Component):
+    """Send the marked words of a beat, in order, to cyclically consecutive banks.
+
+    The ``r``-th marked word leaves in bank ``(offset + r) % lanes``: collapse and alignment in one
+    network of ``log2(lanes)`` levels of 2:1 multiplexers, a reverse banyan that resolves the least
+    significant bit of the destination first. Two marked words that share a switch at level ``k``
+    have equal low ``k`` destination bits and stand less than ``2**(k+1)`` lanes apart, so their
+    ranks differ by less than that: their destinations differ in bit ``k`` and they never collide.
+
+    How a switch stands follows from one number for each group of lanes (:class:`Routes`): the words
+    of its upper half have consecutive destinations, so the first of them gives all (the control of
+    inverse butterflies for bit extraction: Hilewitz and Lee, 2008, here with an offset).
+
+    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: one or two levels
+    before each register; the outputs are registered. Words that are not marked may be anything.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat, a power of two of at least 2.
+    word_bits : int
+        Bits in a word.
+
+    Members
+    -------
+    enable : In, the registers load
+    words : In, array of ``lanes`` words
+    routes : In, :class:`Routes`, made of the mask and the offset
+    bank_words : Out, array of ``lanes`` words; anything where no marked word comes
+    """
+
+    def __init__(self, lanes: int, word_bits: int):
+        self.lanes = lanes
+        self.word_bits = word_bits
+        super().__init__(
+            {
+                "enable": In(1),
+                "words": In(data.ArrayLayout(word_bits, lanes)),
+                "routes": In(Routes(lanes)),
+                "bank_words": Out(data.ArrayLayout(word_bits, lanes)),
+            }
+        )
+
+    @staticmethod
+    def latency(lanes: int) -> int:
+        """Cycles from ``words`` to ``bank_words``."""
+        return -(-levels_of(lanes) // 2)
+
+    def elaborate(self, platform):
+        m = Module()
+        levels = levels_of(self.lanes)
+        words, starts = list(self.words), self.routes
+        for level in range(levels):
+            words = _switch(words, _crossing(m, starts, level), level)
+            if (levels - level) % 2:
+                words, starts = _stage(m, f"after{level}", self.enable, words, starts)
+        m.d.comb += [self.bank_words[lane].eq(word) for lane, word in enumerate(words)]
+        return m
+
+
+class Expander(wiring.Component):
+    """Bring words from cyclically consecutive banks to the marked lanes of a beat, in order.
+
+    The reverse of :class:`Compactor`: the marked lane of rank ``r`` gets the word of bank
+    ``(offset + r) % lanes`` if that has one, every other lane gets zero. The switches stand as they
+    would in the compactor, and the words take them in the opposite order.
+
+    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: all inputs are
+    registered, at most three levels follow each register, and the last level's are combinational.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat, a power of two of at least 2.
+    word_bits : int
+        Bits in a word.
+
+    Members
+    -------
+    enable : In, the registers load
+    bank_words : In, array of ``lanes`` words
+    has_word : In, the banks that have a word
+    mask : In, the lanes that get a word
+    routes : In, :class:`Routes`
+    words : Out, array of ``lanes`` words
+    """
+
+    def __init__(self, lanes: int, word_bits: int):
+        self.lanes = lanes
+        self.word_bits = word_bits
+        super().__init__(
+            {
+                "enable": In(1),
+                "bank_words": In(data.ArrayLayout(word_bits, lanes)),
+                "has_word": In(lanes),
+                "mask": In(lanes),
+                "routes": In(Routes(lanes)),
+                "words": Out(data.ArrayLayout(word_bits, lanes)),
+            }
+        )
+
+    @staticmethod
+    def latency(lanes: int) -> int:
+        """Cycles from ``bank_words`` to ``words``."""
+        return -(-levels_of(lanes) // 3)
+
+    def elaborate(self, platform):
+        m = Module()
+        levels = levels_of(self.lanes)
+        words, mask = list(self.bank_words), self.mask
+        # Decoded before the first register, so that no switch waits for a decoder.
+        crossings = [_crossing(m, self.routes, level) for level in range(levels)]
+        # Whether there is a word goes a level ahead of it: at the end it has a word to drive.
+        has_word = _switch(self.has_word, crossings[-1], levels - 1)
+        for level in reversed(range(levels)):
+            if level == levels - 1 or level % 3 == 2:
+                controls = Cat(mask, *has_word, *map(Cat, crossings))
+                words, controls = _stage(m, f"before{level}", self.enable, words, controls)
+                parts = range(0, len(controls), self.lanes)
+                mask, has_word, *crossings = (controls[i : i + self.lanes] for i in parts)
+            words = _switch(words, crossings.pop(), level)
+            if level:
+                has_word = _switch(has_word, crossings[-1], level - 1)
+        for lane, word in enumerate(words):
+            m.d.comb += self.words[lane].eq(Mux(mask[lane] & has_word[lane], word, 0))
+        return m
+
+
+def levels_of(lanes: int) -> int:
+    """Levels of switches of a network of ``lanes`` lanes; ValueError if that is no power of two."""
+    if lanes < 2 or lanes & (lanes - 1):
+        raise ValueError(f"Number of lanes must be a power of two of at least 2, not {lanes!r}")
+    return lanes.bit_length() - 1
+
+
+def _crossing(m: Module, starts, level: int) -> list:
+    """Per lane: its word changes to the other side of its switch."""
+    span = 1 << level
+    result = []
+    for group, start in enumerate(starts[f"level{level}"]):
+        switches = Signal(span, name=f"crossing{level}_{group}")
+        for index, switch in enumerate(switches):
+            # The upper half's word here, if there is one, goes to the first destination from
+            # `start` on that is `index` modulo the span; in the lower half it has to cross.
+            wraps = start[:level] > index if level else 0
+            m.d.comb += switch.eq(~(start[level] ^ wraps))
+        result += [*switches, *switches]
+    return result
+
+
+def _switch(values: list, crossing: list, level: int) -> list:
+    return [
+        Mux(crossing[lane], values[lane ^ 1 << level], values[lane]) for lane in range(len(values))
+    ]
+
+
+def _stage(m: Module, name: str, enable, words: list, starts):
+    """Registers for words and routes."""
+    held = [Signal.like(word, name=f"{name}_{i}", reset_less=True) for i, word in enumerate(words)]
+    held_starts = Signal.like(starts, name=f"{name}_routes", reset_less=True)
+    with m.If(enable):
+        m.d.sync += [register.eq(word) for register, word in zip(held, words, strict=True)]
+        m.d.sync += held_starts.eq(starts)
+    return held, held_starts

@@ -1,0 +1,127 @@
+"""Builds the compiled model of a unit: Verilator and a C++ loop in one shared library."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from cdma.hdl.zvc.config import Config
+from cdma.toolchain import verilator
+from cdma.toolchain.cache import cache_folder, digest, kept
+
+#: What the library is made of beside the design.
+SOURCES = [Path(__file__).with_name(name) for name in ("model.cpp", "streams.h", "stalls.h")]
+
+#: Bytes of a status record.
+STATUS_BYTES = {"compressor": 8, "decompressor": 5, "roundtrip": 5}
+
+#: Vectors of which parts depend on each other would be evaluated again and again until they settle:
+#: split, they are evaluated once. Registers start at random values as in the other simulations.
+_SPLIT = '`verilator_config\nsplit_var -module "*" -var "*"\n'
+_VERILATE = ["--cc", "-O3", "--noassert", "--prefix", "Vmodel", *verilator.BUILD]
+#: Many models live in one process: no symbol of one may be taken for that of another.
+_COMPILE = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
+_COMPILE += ["-DVL_USER_FATAL"]
+_RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
+#: Signals are counted whole then, not in the parts that they are split into.
+_COVERAGE = ["--coverage-line", "--coverage-toggle"]
+
+
+def build(
+    verilog: str,
+    unit: str,
+    config: Config,
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+    *,
+    has_mutants: bool = False,
+    has_coverage: bool = False,
+) -> Path:
+    """Build a unit's model once; later calls with the same text give the same file.
+
+    Parameters
+    ----------
+    verilog : str
+        The whole design, top level ``cdma_<unit>``.
+    unit : str
+        ``compressor``, ``decompressor`` or ``roundtrip``, which says what ports there are.
+    config : Config
+        Its size.
+    cache, progress
+        As for :func:`cdma.toolchain.simulators.build`.
+    has_mutants : bool
+        The design has an input ``mutant``, see :mod:`cdma.verify.mutation.mutants`.
+    has_coverage : bool
+        Count lines, branches and toggles, see :mod:`cdma.verify.coverage.code`.
+
+    Returns
+    -------
+    Path
+        The shared library.
+
+    Raises
+    ------
+    UserError
+        When a program is missing.
+    SimulationError
+        When the build fails, with the end of its log.
+    """
+    env = verilator.environment()
+    cache = cache_folder(cache, "builds")
+    defines = [f"-D{name}={value}" for name, value in _macros(unit, config, has_mutants).items()]
+    defines.append(f"-DHAS_COVERAGE={int(has_coverage)}")
+    include = verilator.include_folder()
+    headers = (SOURCES[0].parent, include, include / "vltstd")
+    flags = [*_COMPILE, *(f"-I{folder}" for folder in headers)]
+    versions = verilator.versions(env)
+    runtime = kept(
+        cache,
+        digest(versions, _COMPILE, _RUNTIME),
+        lambda work: _compile_runtime(work, include, flags, env),
+    )
+
+    def make(work):
+        if progress:
+            progress(f"building the model of cdma_{unit} {config.name}")
+        _compile_unit(work, verilog, unit, options, [*flags, *defines], runtime, env)
+
+    options = _COVERAGE if has_coverage else ["split.vlt"]
+    flags += ["-O1"] * has_coverage  # with its counters the design is long
+    sources = [source.read_text() for source in SOURCES]
+    name = digest(verilog, defines, sources, versions, _VERILATE, _SPLIT, _COMPILE)
+    return kept(cache, name, make) / "model.so"
+
+
+def _macros(unit, config, has_mutants):
+    """Macros of ``model.cpp``."""
+    return {
+        "BEAT_BYTES": config.beat_bytes,
+        "KEEP_BYTES": 1 if unit == "decompressor" else config.format.word_bytes,
+        "STATUS_BYTES": STATUS_BYTES[unit],
+        "HAS_COMMAND": int(unit != "compressor"),
+        "HAS_LINK": int(unit == "roundtrip"),
+        "HAS_MUTANTS": int(has_mutants),
+    }
+
+
+def _compile_runtime(work, include, flags, env):
+    """Verilator's own library is the same for all designs."""
+    out = work / "out"
+    out.mkdir()
+    for source in _RUNTIME:
+        options = [*flags, "-c", str(include / source)]
+        verilator.compile_cpp(options, out, env, "Verilator's library")
+
+
+def _compile_unit(work, verilog, unit, options, flags, runtime, env):
+    (work / "design.v").write_text(verilog)
+    (work / "split.vlt").write_text(_SPLIT)
+    design = [*options, "design.v", "--top-module", f"cdma_{unit}", "--Mdir", "verilated"]
+    verilator.translate([*_VERILATE, *design], work, env, f"cdma_{unit}")
+    out = work / "out"
+    out.mkdir()
+    # In one piece, because reading the headers for each file takes longer than compiling it.
+    sources = [*sorted((work / "verilated").glob("*.cpp")), SOURCES[0]]
+    (work / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
+    inputs = ["all.cpp", "-Iverilated", *sorted(map(str, runtime.glob("*.o")))]
+    link = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
+    verilator.compile_cpp([*flags, *inputs, *link], work, env, f"cdma_{unit}")

@@ -1,0 +1,246 @@
+"""The RTL as a function: NumPy arrays in, what the compiled model emitted out."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cdma.errors import UserError, refusals_as_user_errors
+from cdma.format import Format
+from cdma.golden.zvc.words import format_for, to_bytes, to_words
+from cdma.hdl.zvc.config import Config
+from cdma.sim.backpressure import per_port
+from cdma.sim.cocotb.ports import Violation
+from cdma.sim.compiled.build import STATUS_BYTES
+from cdma.sim.compiled.run import Fed, Played
+from cdma.sim.compiled.unit import ModelUnit
+from cdma.sim.simulate import unit_verilog
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """What a unit made of its packets; cycles count from reset.
+
+    Attributes
+    ----------
+    output : np.ndarray
+        What the RTL emitted, all packets behind each other: of the compressor the stream's bytes,
+        uint8; of the other units words of the format.
+    offsets : np.ndarray of int64, shape (packets + 1,)
+        Where each packet begins in ``output``, and where the last ends.
+    status : np.ndarray of uint32, shape (packets, 2)
+        Status records: words in and bytes out, or bytes consumed and error code.
+    ports : dict of str to np.ndarray
+        By port prefix, when each packet (record) crossed it: fields ``beats``, ``first_cycle``,
+        ``last_cycle`` and ``end``, bytes up to its end.
+    stalls : dict of str to int
+        By port prefix, cycles with ``tvalid`` and without ``tready``.
+    """
+
+    output: np.ndarray
+    offsets: np.ndarray
+    status: np.ndarray
+    ports: dict[str, np.ndarray]
+    stalls: dict[str, int]
+
+    @property
+    def cycles(self) -> int:
+        """From the first input handshake to the last output handshake, both included."""
+        if not len(self.status):
+            return 0
+        first, last = self.ports["s_axis"][0], self.ports["m_axis"][-1]
+        return int(last["last_cycle"] - first["first_cycle"]) + 1
+
+    @property
+    def beats_in(self) -> int:
+        """Beats that went in."""
+        return int(self.ports["s_axis"]["beats"].sum())
+
+    @property
+    def beats_out(self) -> int:
+        """Beats that came out."""
+        return int(self.ports["m_axis"]["beats"].sum())
+
+
+class RtlModel:
+    """A unit's generated Verilog, compiled with Verilator, as a function on arrays.
+
+    Every run starts with a reset and ends when every packet has come out and its status has been
+    taken; stalls and cycles are those of :func:`cdma.sim.cosim`. The rules of the stream are
+    checked in every cycle. Arrays are neither copied on their way in nor on their way out. A model
+    is built once and kept (``CDMA_CACHE``); threads may share it.
+
+    Speed: about three million cycles a second at 8 lanes of 32 bits, ``cdma bench`` measures it.
+
+    Parameters
+    ----------
+    unit : str
+        ``compressor``, ``decompressor`` or ``roundtrip``, which is the one into the other.
+    fmt : Format or None
+        Format of the stream; ``None`` is the default of 32-bit words.
+    lanes : int
+        Words in a beat.
+    verilog : str or None
+        Compiled in place of what the package generates.
+    cache, progress
+        As for :func:`cdma.toolchain.simulators.build`.
+
+    Raises
+    ------
+    UserError
+        When a parameter is wrong or a tool is missing.
+    SimulationError
+        When the model cannot be built.
+    """
+
+    def __init__(
+        self,
+        unit: str,
+        fmt: Format | None = None,
+        lanes: int = 8,
+        *,
+        verilog: str | None = None,
+        cache: str | os.PathLike | None = None,
+        progress: Callable[[str], None] | None = None,
+    ):
+        with refusals_as_user_errors():
+            self.config = Config(lanes, Format() if fmt is None else fmt)
+        self.unit = unit
+        verilog = verilog or unit_verilog(unit, self.config)
+        self._model = ModelUnit(unit, self.config, verilog, cache, progress)
+
+    def run(
+        self,
+        array: np.ndarray,
+        stall: str | Iterable[str] | Mapping[str, str] = "never",
+        seed: int = 0,
+        *,
+        count: int | None = None,
+        **options,
+    ) -> ModelResult:
+        """Play one packet.
+
+        Parameters
+        ----------
+        array : np.ndarray
+            Compressor, roundtrip: numbers of any shape with elements as wide as a word, as
+            :func:`cdma.golden.compress` takes them. Decompressor: a stream, bytes or uint8.
+        stall : str, iterable of str or mapping
+            Back-pressure, see :func:`cdma.sim.backpressure.per_port`.
+        seed : int
+            Seeds back-pressure, junk, and registers without reset.
+        count : int or None
+            Words that the stream holds; of the decompressor only, which must be told.
+        **options
+            As for :meth:`run_packets`.
+
+        Raises
+        ------
+        As :meth:`run_packets`.
+        """
+        array = self._elements(array)
+        counts = None if count is None else [count]
+        return self.run_packets(array, [0, array.size], stall, seed, counts=counts, **options)
+
+    def run_packets(
+        self,
+        array: np.ndarray,
+        offsets: np.ndarray,
+        stall: str | Iterable[str] | Mapping[str, str] = "never",
+        seed: int = 0,
+        *,
+        counts: np.ndarray | None = None,
+        is_dirty: bool = False,
+        **options,
+    ) -> ModelResult:
+        """Play many packets back to back.
+
+        Parameters
+        ----------
+        array, stall, seed
+            As for :meth:`run`; ``array`` holds all packets behind each other.
+        offsets : array of int, shape (packets + 1,)
+            Where each packet begins in the flattened ``array``, in its elements, and where the last
+            ends.
+        counts : array of int or None, shape (packets,)
+            Words that each stream holds; of the decompressor only.
+        is_dirty : bool
+            Drive junk where a unit must not look, see :class:`cdma.sim.job.Stimulus`.
+        seconds : float
+            Wall time after which the run is ended.
+        progress : callable
+            Told about once a second how far the run is.
+
+        Raises
+        ------
+        UserError
+            When ``offsets`` or ``counts`` do not fit.
+        TypeError, ValueError
+            When the elements of ``array`` are not words of the format.
+        Violation
+            When the RTL breaks a rule of the stream, or hangs: port, rule and cycle.
+        SimulationError
+            When the time is up.
+        """
+        array = self._elements(array)
+        offsets = _checked_offsets(offsets, array.size)
+        counts = self._counts(offsets, counts)
+        data, ends = array.view(np.uint8), offsets * array.itemsize
+        fed = Fed(data, ends, counts, per_port(stall), seed, is_dirty)
+        played = self._model.play(fed, **options)
+        if played.failure:
+            raise Violation(played.failure)
+        return self._result(played)
+
+    def _elements(self, array):
+        """What goes in, flat and contiguous: words, or the bytes of streams."""
+        if self.unit == "decompressor":
+            return np.ascontiguousarray(to_bytes(array))
+        array = np.asarray(array)
+        format_for(array.dtype, self.config.format)
+        return to_words(array)
+
+    def _counts(self, offsets, counts):
+        """Words of each packet, of a unit that takes commands."""
+        if self.unit != "decompressor":
+            if counts is not None:
+                raise UserError(f"Word counts are for the decompressor, not for the {self.unit}")
+            return None if self.unit == "compressor" else np.diff(offsets)
+        if counts is None:
+            raise UserError("the decompressor must be told the word count of each packet")
+        counts = np.asarray(counts)
+        if counts.shape != (len(offsets) - 1,) or ((counts < 0) | (counts >= 1 << 32)).any():
+            raise UserError(
+                f"Word counts must be {len(offsets) - 1} numbers from 0 to 2**32 - 1, "
+                f"one for each packet"
+            )
+        return counts
+
+    def _result(self, played: Played) -> ModelResult:
+        ports = played.ports
+        output = ports["m_axis"].data
+        offsets = np.concatenate([[0], ports["m_axis"].packets["end"]]).astype(np.int64)
+        if self.unit != "compressor":
+            size = self.config.format.word_bytes
+            if (offsets % size).any():
+                raise Violation("m_axis: a packet of words does not end with a whole word")
+            output, offsets = output.view(self.config.format.dtype), offsets // size
+        size = STATUS_BYTES[self.unit]
+        status = np.zeros((len(offsets) - 1, 8), np.uint8)
+        status[:, :size] = ports["m_axis_sts"].data.reshape(-1, size)
+        return ModelResult(
+            output,
+            offsets,
+            status.view("<u4"),
+            {prefix: port.packets for prefix, port in ports.items()},
+            {prefix: port.stalls for prefix, port in ports.items()},
+        )
+
+
+def _checked_offsets(offsets, size):
+    offsets = np.asarray(offsets, np.int64)
+    is_flat = offsets.ndim == 1 and offsets.size
+    if not is_flat or offsets[0] < 0 or offsets[-1] > size or (np.diff(offsets) < 0).any():
+        raise UserError(f"Offsets of packets must not fall, and lie in 0..{size}")
+    return offsets

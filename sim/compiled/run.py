@@ -1,0 +1,240 @@
+"""One run of a compiled model: what goes in, what comes out, and the structs between."""
+
+import contextlib
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cdma.sim.backpressure import Profile
+
+#: Struct ``Packet`` of ``streams.h``: where a packet's bytes end, and when it crossed a port.
+PACKET = np.dtype([(name, np.int64) for name in ("end", "beats", "first_cycle", "last_cycle")])
+
+#: Cycles of a trace that are gathered at a time.
+_TRACED_CYCLES = 1 << 14
+
+
+class _Stall(ctypes.Structure):
+    _fields_ = (
+        *[(name, ctypes.c_int64) for name in ("on", "off", "phase", "pause", "at")],
+        ("p", ctypes.c_double),
+        ("draw", ctypes.c_void_p),
+        ("state", ctypes.c_void_p),
+    )
+
+
+class _Port(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("stall", _Stall),
+        *[(name, ctypes.c_void_p) for name in ("data", "offsets", "out")],
+        ("capacity", ctypes.c_int64),
+        ("packets", ctypes.c_void_p),
+        *[(name, ctypes.c_int64) for name in ("count", "done", "stalls")],
+    )
+
+
+#: Ports of ``Job`` in ``model.cpp``: field, prefix, name of the back-pressure.
+PORTS = (
+    ("source", "s_axis", "source"),
+    ("command", "s_axis_cmd", "command"),
+    ("sink", "m_axis", "sink"),
+    ("status", "m_axis_sts", "status"),
+    ("link", "link", None),
+    ("link_status", "m_axis_csts", "status"),
+)
+
+
+class Job(ctypes.Structure):
+    _fields_ = (
+        *[(name, _Port) for name, _, _ in PORTS],
+        ("junk", ctypes.c_uint64),
+        ("patience", ctypes.c_int64),
+        ("reset_cycles", ctypes.c_int64),
+        ("trace", ctypes.c_void_p),
+        ("cycle", ctypes.c_int64),
+        ("failure", ctypes.c_char * 256),
+    )
+
+
+@dataclass(frozen=True)
+class Fed:
+    """What a unit is fed, and when.
+
+    Attributes
+    ----------
+    data : np.ndarray of uint8, shape (bytes,), contiguous
+        Bytes of all packets, behind each other.
+    offsets : np.ndarray of int64, shape (packets + 1,)
+        Where each packet begins in ``data``, and where the last ends.
+    counts : np.ndarray of uint32, shape (packets,), or None
+        Words in each packet, where the unit takes commands.
+    profiles : mapping of str to Profile
+        Back-pressure of each of ``backpressure.PORTS``.
+    seed : int
+        Seeds back-pressure, junk, and registers without reset.
+    is_dirty : bool
+        As for :class:`cdma.sim.job.Stimulus`.
+    """
+
+    data: np.ndarray
+    offsets: np.ndarray
+    counts: np.ndarray | None
+    profiles: Mapping[str, Profile]
+    seed: int = 0
+    is_dirty: bool = False
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """What crossed a port.
+
+    Attributes
+    ----------
+    data : np.ndarray of uint8, shape (bytes,)
+        Bytes of all packets (records), behind each other.
+    packets : np.ndarray of PACKET, shape (packets,)
+        Those that crossed whole.
+    owed : int
+        How many should have.
+    stalls : int
+        Cycles with ``tvalid`` and without ``tready``.
+    """
+
+    data: np.ndarray
+    packets: np.ndarray
+    owed: int
+    stalls: int
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run: what crossed each port, by its prefix, its length in cycles, and what went wrong.
+
+    ``trace``, where it is wanted, has the pins of all ports before each edge of the clock: a
+    structured array of shape (cycles,) with a field for each port, and in it ``valid``, ``ready``,
+    of packets ``last`` and ``keep``, and ``data``, bytes all of them.
+    """
+
+    ports: dict[str, Crossed]
+    cycles: int
+    failure: str
+    trace: np.ndarray | None = None
+
+
+@dataclass
+class Run:
+    """A job that is played.
+
+    Attributes
+    ----------
+    job : Job
+        How far it is.
+    arrays : dict of str to dict of str to np.ndarray
+        Buffers, by field of ``Job`` and of its ports.
+    trace_type : np.dtype or None
+        Of :attr:`Played.trace`, where there is to be one.
+    """
+
+    job: Job
+    arrays: dict
+    trace_type: np.dtype | None
+    _traces: list = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def traced(self, limit: int):
+        """Trace what is played meanwhile; gives how many cycles that may be."""
+        if self.trace_type is None:
+            yield limit
+            return
+        start = self.job.cycle
+        trace = np.empty(min(limit, _TRACED_CYCLES), self.trace_type)
+        self.job.trace = trace.ctypes.data
+        yield len(trace)
+        self._traces.append(trace[: self.job.cycle - start])
+
+    def played(self) -> Played:
+        """What was played so far."""
+        ports = {}
+        for name, prefix, _ in PORTS:
+            if name not in self.arrays:
+                continue
+            port, packets = getattr(self.job, name), self.arrays[name]["packets"]
+            done = packets[: port.done]
+            data = self.arrays[name].get("out", self.arrays[name].get("data"))
+            size = int(done["end"][-1]) if len(done) else 0
+            ports[prefix] = Crossed(data[:size], done, len(packets), port.stalls)
+        trace = None
+        if self.trace_type is not None:
+            trace = np.concatenate([np.empty(0, self.trace_type), *self._traces])
+        return Played(ports, self.job.cycle, self.job.failure.decode(), trace)
+
+    def progress(self) -> str:
+        """How far each port is, in words."""
+        told = []
+        for name, prefix, _ in PORTS:
+            if name in self.arrays:
+                port = getattr(self.job, name)
+                way = "in" if "data" in self.arrays[name] else "out"
+                told.append(f"{port.done:,} of {port.count:,} packets {way} at {prefix}")
+        return ", ".join(told)
+
+
+def begin(arrays: dict, fed: Fed, reset_cycles: int, trace_type: np.dtype | None) -> Run:
+    """A run that has not begun."""
+    return Run(_job(arrays, fed, reset_cycles), arrays, trace_type)
+
+
+def trace_type(sizes: Mapping[str, int]) -> np.dtype:
+    """What ``copy_pins`` of ``streams.h`` leaves of ports, in their order in ``PORTS``.
+
+    Parameters
+    ----------
+    sizes : mapping of str to int
+        Bytes of a beat or record, by field of ``Job``.
+    """
+    ports = []
+    for name, prefix, _ in PORTS:
+        if name not in sizes:
+            continue
+        size = sizes[name]
+        framed = [("last", "u1"), ("keep", "u1", (-(-size // 8),))]
+        is_framed = name in ("source", "sink", "link")
+        pins = [("valid", "u1"), ("ready", "u1"), *framed * is_framed, ("data", "u1", (size,))]
+        ports.append((prefix, pins))
+    return np.dtype(ports)
+
+
+def _job(arrays, fed, reset_cycles):
+    job = Job()
+    job.junk = 2 * fed.seed + 1 if fed.is_dirty else 0
+    job.patience = 1000
+    job.reset_cycles = reset_cycles
+    job.generators = []  # must live as long as the job
+    for name, prefix, port in PORTS:
+        if name not in arrays:
+            continue
+        target = getattr(job, name)
+        target.name = prefix.encode()
+        target.count = len(arrays[name]["packets"])
+        for member, array in arrays[name].items():
+            setattr(target, member, array.ctypes.data)
+        if "out" in arrays[name]:
+            target.capacity = arrays[name]["out"].size
+        if port is not None:
+            job.patience += 4 * fed.profiles[port].longest
+            job.generators.append(_start(target.stall, fed.profiles[port], fed.seed, port))
+    return job
+
+
+def _start(stall, profile, seed, port):
+    """Fill in a ``_Stall``, give the generator that it draws from."""
+    rng, stall.phase = profile.start(seed, port)
+    for name in ("on", "off", "pause", "at", "p"):
+        setattr(stall, name, getattr(profile, name))
+    interface = rng.bit_generator.ctypes
+    stall.draw = ctypes.cast(interface.next_double, ctypes.c_void_p)
+    stall.state = interface.state_address
+    return rng

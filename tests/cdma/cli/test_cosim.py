@@ -1,0 +1,159 @@
+"""``cdma cosim``."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from cdma.cli.main import main
+from cdma.golden import compress
+from cdma.hdl import emit
+
+
+@pytest.fixture
+def tensor(tmp_path):
+    """File with 300 small words of 16 bits, a third of them zero."""
+    words = np.arange(300, dtype="<i2").reshape(3, 100)
+    words[words % 3 == 0] = 0
+    np.save(tmp_path / "tensor.npy", words)
+    return tmp_path / "tensor.npy"
+
+
+@pytest.fixture
+def spoiled(monkeypatch):
+    """Make the generated Verilog flip bit 0 of each beat that it emits."""
+    generate = emit.verilog
+
+    def verilog(unit, config):
+        text, count = re.subn(
+            r"assign m_axis_tdata = (.*?);",
+            r"assign m_axis_tdata = (\1) ^ 1;",
+            generate(unit, config),
+        )
+        assert count == 1
+        return text
+
+    monkeypatch.setattr(emit, "verilog", verilog)
+
+
+def test_help_has_an_example_and_the_profiles(helped):
+    text = helped("cosim")
+    assert "\nexample:\n  cdma cosim " in text
+    for name in ("never", "always-but-one", "alternating", "bernoulli", "bursts", "paused"):
+        assert name in text
+
+
+def test_report_and_output(report, tensor, tmp_path):
+    told = report("cosim", tensor, "--lanes", 4, "-o", tmp_path / "out.bin")
+    words = np.load(tensor)
+    stream = compress(words).tobytes()
+    assert (tmp_path / "out.bin").read_bytes() == stream
+    fixed = {
+        "unit": "compressor",
+        "config": "4x16",
+        "words": 300,
+        "density": 2 / 3,
+        "bytes_in": 600,
+        "bytes_out": len(stream),
+        "stream_bytes": len(stream),
+        "ratio": 600 / len(stream),
+        "beats_in": 75,
+        "beats_out": -(-len(stream) // 8),
+        "throughput": "met",
+        "comparison": "equal",
+        "simulator": "verilator",
+        "stall": ["never"],
+        "seed": 0,
+    }
+    assert {key: told[key] for key in fixed} == fixed
+    assert 75 <= told["cycles"] <= told["most_cycles"]
+    assert told["bytes_per_cycle"] == 600 / told["cycles"]
+
+
+@pytest.mark.parametrize("unit", ["decompressor", "roundtrip"])
+def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
+    told = report("cosim", tensor, "--lanes", 4, "--unit", unit, "-o", tmp_path / "out.bin")
+    assert (tmp_path / "out.bin").read_bytes() == np.load(tensor).tobytes()
+    assert told["bytes_out"] == 600
+    assert told["stream_bytes"] == compress(np.load(tensor)).size
+
+
+@pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
+def test_fast_tells_the_same(report, tensor, tmp_path, unit):
+    command = ["cosim", tensor, "--lanes", 4, "--unit", unit, "--stall", "sink=bernoulli:0.3"]
+    told = report(*command)
+    fast = report(*command, "--sim", "fast", "-o", tmp_path / "out.bin")
+    assert fast == {**told, "simulator": "fast"}
+    words = np.load(tensor)
+    expected = compress(words).tobytes() if unit == "compressor" else words.tobytes()
+    assert (tmp_path / "out.bin").read_bytes() == expected
+
+
+def test_fast_names_the_difference(spoiled, tensor, capsys):
+    assert main(["cosim", str(tensor), "--lanes", "4", "--sim", "fast"]) == 1
+    assert "packet 0: byte 0 (beat 0) is 0x" in capsys.readouterr().err
+
+
+def test_stalls_and_seed(report, tensor):
+    command = ["cosim", tensor, "--lanes", 4, "--stall", "bernoulli:0.5", "--stall", "source=never"]
+    runs = [report(*command, "--seed", seed) for seed in (1, 1, 2)]
+    assert runs[0] == runs[1]
+    assert runs[0]["cycles"] != runs[2]["cycles"]
+    assert runs[0]["stalled_cycles"]["m_axis"] > 0
+    assert runs[0]["throughput"] == "no rule applies"
+
+
+def test_table(tensor, capsys):
+    assert main(["cosim", str(tensor), "--lanes", "4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "words           300" in lines
+    assert "comparison      equal" in lines
+
+
+def test_difference_is_named_and_the_status_is_1(spoiled, tensor, capsys, tmp_path):
+    output = tmp_path / "out.bin"
+    assert main(["cosim", str(tensor), "--lanes", "4", "--json", "-o", str(output)]) == 1
+    out, err = capsys.readouterr()
+    first = compress(np.load(tensor))[0]
+    told = f"packet 0: byte 0 (beat 0) is 0x{first ^ 1:02x}, expected 0x{first:02x}"
+    assert json.loads(out)["comparison"] == told
+    assert err.splitlines()[-1] == f"cdma cosim: compressor 4x16: {told}"
+    assert output.read_bytes()[0] == first ^ 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--stall", "often"], "Stall profile must be one of never, "),
+        (["--stall", "door=never"], "Port to stall must be one of source, sink, status, command"),
+        (["--seed", "-1"], "--seed must be zero or more, not -1"),
+        (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
+        (["--word-bits", "32"], "Element size must be 4 bytes to be a word of 32 bits, not 2"),
+        (["--block-words", "20"], "Block length must be a positive multiple of the word width"),
+        (["--unit", "squeezer"], "invalid choice: 'squeezer'"),
+        (["-o", "missing/out.bin"], "missing/out.bin: "),
+    ],
+)
+def test_mistakes(refuse, tensor, options, told):
+    assert told in refuse("cosim", tensor, *options)
+
+
+def test_no_such_file(refuse, tmp_path):
+    assert "missing.npy" in refuse("cosim", tmp_path / "missing.npy")
+
+
+def test_missing_simulator_is_told(refuse, tensor, monkeypatch):
+    from cdma.toolchain import simulators
+
+    which = simulators.shutil.which
+    monkeypatch.setattr(
+        simulators.shutil,
+        "which",
+        lambda name, path=None: None if name == "make" else which(name, path=path),
+    )
+    told = refuse("cosim", tensor, "--lanes", 4)
+    assert told == (
+        "cdma cosim: verilator needs make, which is not installed: "
+        "install make (Debian: apt-get install make)"
+    )

@@ -1,0 +1,213 @@
+"""Sweeps give every result, over processes and over a cluster, whatever dies meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cdma.errors import UserError
+from cdma.sweep import pools
+from cdma.sweep.sweep import Task, TaskLostError, sweep
+
+NUMBERS = [Task(f"task {number}", number) for number in range(12)]
+
+
+@pytest.fixture
+def tasks(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    import sweep_tasks
+
+    return sweep_tasks
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster,
+    ):
+        patch.syspath_prepend(Path(__file__).parent)
+        yield cluster
+
+
+@pytest.fixture(params=["processes", "cluster"])
+def where(request):
+    """How ``sweep`` is told where to run: here or on the cluster."""
+    if request.param == "processes":
+        return {"jobs": 2}
+    address = request.getfixturevalue("cluster").scheduler_address
+    return {"scheduler": address}
+
+
+def by_name(outcomes):
+    found = {}
+    for outcome in outcomes:
+        assert outcome.task.name not in found
+        found[outcome.task.name] = outcome
+    return found
+
+
+def test_every_result(tasks, where):
+    outcomes = by_name(sweep(tasks.square, NUMBERS, **where))
+    assert len(outcomes) == len(NUMBERS)
+    for task in NUMBERS:
+        assert outcomes[task.name].value[0] == task.argument**2
+    assert os.getpid() not in {outcome.value[1] for outcome in outcomes.values()}
+
+
+def test_two_at_a_time(tasks, where, tmp_path):
+    both = [Task(str(number), (str(tmp_path), number, 2)) for number in range(2)]
+    assert len({outcome.value for outcome in sweep(tasks.meet, both, **where)}) == 2
+
+
+def test_no_task(tasks, where):
+    assert list(sweep(tasks.square, [], **where)) == []
+
+
+def test_an_error_is_its_tasks_own(tasks, where):
+    outcomes = by_name(sweep(tasks.fail_at_three, NUMBERS, **where))
+    error = outcomes.pop("task 3").error
+    assert isinstance(error, UserError)
+    assert str(error) == "three is refused"
+    assert all(outcome.error is None for outcome in outcomes.values())
+    assert len(outcomes) == len(NUMBERS) - 1
+
+
+def test_a_task_that_always_takes_its_process_along(tasks, where):
+    outcomes = by_name(sweep(tasks.die_at_three, NUMBERS, **where))
+    error = outcomes.pop("task 3").error
+    assert isinstance(error, TaskLostError)
+    assert "ended abruptly" in str(error)
+    assert {name: outcome.value[0] for name, outcome in outcomes.items()} == {
+        task.name: task.argument**2 for task in NUMBERS if task.argument != 3
+    }
+
+
+def test_a_process_that_is_lost_once_loses_nothing(tasks, where, tmp_path):
+    (outcome,) = sweep(tasks.die_once, [Task("once", str(tmp_path / "marker"))], **where)
+    assert outcome.value == "alive"
+
+
+def test_killing_a_worker_halfway_loses_nothing(tasks, where):
+    outcomes = {}
+    killed = None
+    for outcome in sweep(tasks.square, NUMBERS, **where):
+        if killed is None:
+            killed = outcome.value[1]
+            os.kill(killed, signal.SIGKILL)  # a process of this test's own pool or cluster
+        outcomes[outcome.task.name] = outcome
+    assert {name: outcome.value[0] for name, outcome in outcomes.items()} == {
+        task.name: task.argument**2 for task in NUMBERS
+    }
+
+
+def test_progress_counts_what_running_tasks_tell(tasks, tmp_path):
+    marker = tmp_path / "marker"
+    told = []
+
+    def progress(weight):
+        told.append(weight)
+        if weight == 50:
+            marker.touch()
+
+    (outcome,) = sweep(tasks.wait_for, [Task("long", str(marker), 100)], jobs=1, progress=progress)
+    assert outcome.error is None
+    assert 50 in told
+    assert told == sorted(told)
+    assert told[-1] == 100
+
+
+def test_progress_of_a_cluster_counts_tasks(tasks, cluster):
+    told = []
+    list(sweep(tasks.square, NUMBERS, scheduler=cluster.scheduler_address, progress=told.append))
+    assert told == sorted(told)
+    assert told[-1] == len(NUMBERS)
+
+
+def test_leaving_early_ends_what_runs(tasks, tmp_path):
+    endless = Task("endless", str(tmp_path / "never"))
+    outcomes = sweep(tasks.wait_for, [Task("done", __file__), endless], jobs=2)
+    assert next(outcomes).error is None
+    outcomes.close()  # does not wait for the endless one
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_processes_end_with_their_parent(tasks, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, sweep_tasks\n"
+        "from cdma.sweep.sweep import Task, sweep\n"
+        "if __name__ == '__main__':\n"
+        "    list(sweep(sweep_tasks.tell_and_wait, [Task('a', sys.argv[1])], jobs=1))\n"
+    )
+    told = tmp_path / "pid"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    parent = subprocess.Popen([sys.executable, script, told], env=environment)
+    try:
+        child = _soon(lambda: int(told.read_text() or 0) if told.exists() else 0)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert _soon(lambda: not _is_running(child))
+
+
+def _soon(condition):
+    """What the condition gives, once it gives something; on a busy machine that may take long."""
+    for _ in range(60_000):
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("nothing happened")
+
+
+def _is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_no_scheduler(tasks, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(pools, "_CONNECT_SECONDS", 0.3)
+    with pytest.raises(UserError, match=r"^tcp://127.0.0.1:1: no Dask scheduler answers there"):
+        list(sweep(tasks.square, NUMBERS, scheduler="tcp://127.0.0.1:1"))
+
+
+@pytest.mark.parametrize("address", ["", "host", "tcp://", "http://host:1", "tcp://host"])
+def test_refuses_what_is_no_address(tasks, address):
+    pytest.importorskip("distributed")
+    with pytest.raises(UserError, match=rf"^scheduler must be an address .*, not '{address}'$"):
+        list(sweep(tasks.square, NUMBERS, scheduler=address))
+
+
+def test_without_dask(tasks, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UserError, match=r"^--scheduler needs distributed: pip install 'cdma\[cl"):
+        list(sweep(tasks.square, NUMBERS, scheduler="tcp://127.0.0.1:1"))
+
+
+def test_a_cluster_that_loses_all_workers(tasks, monkeypatch, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(pools, "PATIENCE", 1)
+    monkeypatch.setattr(pools, "_CHECK_SECONDS", 0.2)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as cluster:
+        endless = Task("endless", str(tmp_path / "never"))
+        outcomes = sweep(
+            tasks.wait_for, [Task("done", __file__), endless], scheduler=cluster.scheduler_address
+        )
+        assert next(outcomes).error is None
+        cluster.scale(0)
+        (outcome,) = outcomes
+    assert outcome.task == endless
+    assert str(outcome.error) == f"{cluster.scheduler_address}: no worker for 1 seconds"

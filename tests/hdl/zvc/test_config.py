@@ -1,0 +1,101 @@
+"""Sizes of the units, and what is refused."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from cdma.format import Format
+from cdma.hdl.zvc.config import LANES, NAMED, Config
+
+
+def test_default():
+    assert Config() == Config(8, Format(32, 32)) == Config.of() == Config.of(8, 32, 32)
+    assert hash(Config()) == hash(Config.of(8, 32, 32))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "beat_bits", "beat_bytes", "block_beats"),
+    [
+        ((8, 32), "8x32", 256, 32, 4),
+        ((8, 32, 96), "8x32b96", 256, 32, 12),
+        ((2, 8, 32), "2x8", 16, 2, 16),
+        ((64, 8, 64), "64x8b64", 512, 64, 1),
+        ((4, 64), "4x64", 256, 32, 16),
+        ((4, 64, 128), "4x64b128", 256, 32, 32),
+        ((16, 16, 16), "16x16b16", 256, 32, 1),
+    ],
+)
+def test_sizes_that_follow(arguments, name, beat_bits, beat_bytes, block_beats):
+    config = Config.of(*arguments)
+    assert config.name == name
+    assert (config.beat_bits, config.beat_bytes) == (beat_bits, beat_bytes)
+    assert config.block_beats == block_beats
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_every_number_of_lanes_is_allowed(lanes):
+    assert Config.of(lanes, 32, 64).block_beats == 64 // lanes
+
+
+def test_named_configurations_carry_their_names():
+    assert list(NAMED) == ["8x32", "16x16", "32x8", "32x32"]
+    for name, config in NAMED.items():
+        lanes, word_bits = map(int, name.split("x"))
+        assert config == Config.of(lanes, word_bits)
+
+
+def test_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        Config().lanes = 4
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 3, 12, 128, -8])
+def test_number_of_lanes_out_of_range(lanes):
+    message = rf"^Number of lanes must be a power of two in 2\.\.64, not {lanes}$"
+    with pytest.raises(ValueError, match=message):
+        Config.of(lanes, 8, 128)
+
+
+@pytest.mark.parametrize(("lanes", "shown"), [("8", "'8'"), (8.0, r"8\.0"), (True, "True")])
+def test_number_of_lanes_is_not_an_integer(lanes, shown):
+    with pytest.raises(TypeError, match=rf"^Number of lanes must be an integer, not {shown}$"):
+        Config(lanes)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "word_bits", "block_words"), [(64, 32, 32), (32, 8, 48), (64, 32, 96)]
+)
+def test_lanes_that_do_not_divide_the_block(lanes, word_bits, block_words):
+    message = f"^Number of lanes must divide the block length {block_words}, not {lanes}$"
+    with pytest.raises(ValueError, match=message):
+        Config.of(lanes, word_bits, block_words)
+
+
+def test_format_is_not_a_format():
+    with pytest.raises(TypeError, match=r"^Format must be a Format, not 32$"):
+        Config(8, 32)
+
+
+def test_format_refuses_for_itself():
+    with pytest.raises(ValueError, match=r"^Word width must be 8, 16, 32 or 64 bits, not 24$"):
+        Config.of(8, 24)
+
+
+def test_block_too_long_for_hardware():
+    assert Config.of(16, 32, 1024).block_beats == 64
+    message = "^Block length of hardware must be at most 1024 words, not 1056$"
+    with pytest.raises(ValueError, match=message):
+        Config.of(16, 32, 1056)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "word_bits", "longest"), [(2, 8, 32), (4, 16, 128), (8, 32, 512), (2, 64, 256)]
+)
+def test_mask_longer_than_two_beats(lanes, word_bits, longest):
+    assert Config.of(lanes, word_bits, longest).format.mask_words == 2 * lanes
+    message = (
+        f"^Mask of a block must be at most 2 beats, {2 * lanes} words for {lanes} lanes, "
+        f"not {2 * lanes + 2} words$"
+    )
+    with pytest.raises(ValueError, match=message):
+        Config.of(lanes, word_bits, longest + 2 * word_bits)

@@ -1,0 +1,93 @@
+"""Measuring: real tools on a small unit, and nothing run twice."""
+
+import pytest
+
+from cdma.errors import UserError
+from cdma.hdl.zvc.config import Config
+from cdma.synth import liberty
+from cdma.synth.flow import asic, ecp5, measure
+from cdma.toolchain.steps import Steps
+
+
+@pytest.fixture
+def only_own_script(monkeypatch):
+    """Leave out the tuned script, which refuses a library as small as the toy."""
+    monkeypatch.delitem(asic.FLOWS, "tuned")
+
+
+@pytest.mark.usefixtures("only_own_script")
+def test_second_run_calls_no_tool_and_gives_the_same(tmp_path, tiny, library_file, calls):
+    library = liberty.read(library_file)
+    options = {"seeds": 1, "jobs": 2, "liberty": library, "with_timing": False}
+    first = measure.measure([tiny], Steps(tmp_path / "cache"), **options)
+    assert sorted(calls) == ["Yosys", "Yosys", "Yosys", "nextpnr-ecp5"]
+    calls.clear()
+    assert measure.measure([tiny], Steps(tmp_path / "cache"), **options) == first
+    assert calls == []
+    (record,) = first
+    assert (record["unit"], record["config"], record["bytes_per_cycle"]) == ("tiny", "2x8", 2)
+    assert record["ecp5"]["flip_flops"] == 33
+    assert record["ecp5"]["gb_per_s"] == pytest.approx(2 * record["ecp5"]["fmax_mhz"] / 1e3)
+    assert record["asic"]["abc"]["storage_um2"] == 330.0
+    assert record["asic"]["abc"]["critical_ns"] is None
+
+
+def test_each_seed_is_a_step_and_the_median_is_reported(monkeypatch, tmp_path, tiny):
+    monkeypatch.setattr(
+        ecp5, "synthesise", lambda *_: ecp5.Netlist(ecp5.Area(9, 9, 0, 0, 0, 0), "")
+    )
+    monkeypatch.setattr(ecp5, "fmax", lambda steps, label, netlist, seed: 100.0 * seed)
+    (record,) = measure.measure([tiny], Steps(tmp_path), seeds=5, jobs=2)
+    figures = record["ecp5"]
+    assert (figures["fmax_mhz"], figures["fmax_mhz_min"], figures["fmax_mhz_max"]) == (
+        300,
+        100,
+        500,
+    )
+    assert record["asic"] is None
+
+
+def test_a_failing_tool_ends_it(monkeypatch, tmp_path, tiny):
+    def fail(*_):
+        raise UserError("tiny: no room")
+
+    monkeypatch.setattr(ecp5, "synthesise", fail)
+    with pytest.raises(UserError, match=r"^tiny: no room$"):
+        measure.measure([tiny], Steps(tmp_path), seeds=2, jobs=1)
+
+
+def test_a_failing_tool_leaves_a_gap_when_told_to(monkeypatch, tmp_path, tiny):
+    def fmax(steps, label, netlist, seed):
+        if seed == 2:
+            raise UserError("tiny: no room")
+        return 100.0 * seed
+
+    monkeypatch.setattr(
+        ecp5, "synthesise", lambda *_: ecp5.Netlist(ecp5.Area(9, 9, 0, 0, 0, 0), "")
+    )
+    monkeypatch.setattr(ecp5, "fmax", fmax)
+    said = []
+    (record,) = measure.measure([tiny], Steps(tmp_path), seeds=3, jobs=1, on_failure=said.append)
+    assert (record["ecp5"]["seeds"], record["ecp5"]["fmax_mhz"]) == (2, 200)
+    assert said == ["tiny: no room"]
+
+
+def test_a_unit_that_does_not_map_has_no_figures(monkeypatch, tmp_path, tiny):
+    def fail(*_):
+        raise UserError("tiny: no room")
+
+    monkeypatch.setattr(ecp5, "synthesise", fail)
+    said = []
+    (record,) = measure.measure([tiny], Steps(tmp_path), seeds=3, jobs=1, on_failure=said.append)
+    assert record["ecp5"] is None
+    assert said == ["tiny: no room"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_generated_units_map_and_route(tmp_path, unit):
+    design = measure.generated(unit, Config.of(2, 8))
+    (record,) = measure.measure([design], Steps(tmp_path), seeds=1, jobs=2)
+    assert record["ecp5"]["lut4"] > 100
+    assert record["ecp5"]["flip_flops"] > 50
+    assert 30 < record["ecp5"]["fmax_mhz"] < 600

@@ -1,0 +1,126 @@
+"""Mutants die of what the regression looks at; what is left is proven or named."""
+
+import re
+from itertools import count, islice
+
+import pytest
+
+from cdma.hdl.zvc.config import Config
+from cdma.sim import SimulationError
+from cdma.sim.compiled.unit import ModelUnit
+from cdma.sim.result import Scenario
+from cdma.sim.stimulus import packets
+from cdma.toolchain.cache import cache_folder
+from cdma.verify.mutation import campaign, mutants
+from cdma.verify.mutation import player as players
+from cdma.verify.mutation import trials as stimulus
+from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, Fate, Outcome, Player
+from cdma.verify.mutation.trials import Trial, first_trials, trials
+
+SMALL = Config.of(2, 8)
+COUNT = 40
+
+
+@pytest.fixture(scope="module")
+def mutated():
+    drawn = mutants.draw("compressor", SMALL, COUNT, 2, cache_folder())
+    return mutants.weave(drawn, drawn.mutants, cache_folder())
+
+
+@pytest.fixture(scope="module")
+def model(mutated):
+    return ModelUnit("compressor", SMALL, mutated.verilog, has_mutants=True)
+
+
+def test_most_mutants_die(mutated, model):
+    player = Player(model, first_trials("compressor", SMALL))
+    fates = [player.fate(mutant) for mutant in mutated.mutants]
+    assert [fate.mutant for fate in fates] == mutated.mutants
+    killed = [fate for fate in fates if fate.verdict == KILLED]
+    assert len(killed) > 0.7 * COUNT
+    assert all(fate.trial and fate.reason for fate in killed)
+    assert {fate.verdict for fate in fates} == {KILLED, OPEN}
+    assert [player.fate(fate.mutant) for fate in killed[:5]] == killed[:5]
+
+
+def test_without_trials_all_live(mutated, model):
+    player = Player(model, [])
+    assert {player.fate(mutant).verdict for mutant in mutated.mutants} == {OPEN}
+
+
+def test_a_trial_that_the_unit_fails_is_refused(model):
+    scenario = Scenario(packets(SMALL)[:3])
+    with pytest.raises(SimulationError, match=r"^odd: the unit without a fault: too even$"):
+        Player(model, [Trial("odd", scenario, check=lambda played: "too even")])
+
+
+def test_each_limit_of_a_trial_kills(mutated, model, monkeypatch):
+    """A trial that demands the impossible of a mutant that does what the unit does."""
+    alive = Player(model, islice(first_trials("compressor", SMALL), 3))
+    same = next(mutant for mutant in mutated.mutants if alive.fate(mutant).verdict == OPEN)
+    scenario = Scenario(packets(SMALL)[:3])
+    seen = []
+
+    def second_time(played):
+        seen.append(played)
+        return "seen before" if len(seen) > 1 else ""
+
+    slower = Trial("slower", scenario, is_timed=True)
+    once = Trial("once", scenario, check=second_time)
+    early = Trial("early", Scenario(scenario.packets, {"source": "paused:90,4"}), lost=20)
+    assert Player(model, [once]).fate(same) == Fate(same, KILLED, "once", "seen before")
+    fate = Player(model, [early]).fate(same)
+    assert re.fullmatch(r"\d+ cycles, at most \d+ expected", fate.reason)
+    player = Player(model, [slower])
+    monkeypatch.setattr(players, "cycles_of", lambda played: len(seen))
+    assert player.fate(same).verdict == OPEN
+    counts = count()
+    monkeypatch.setattr(players, "cycles_of", lambda played: next(counts))
+    assert player.fate(same).reason == "other cycles than are on record"
+
+
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_trials_are_those_of_their_seed(unit):
+    first, again, other = (
+        [repr(trial) for trial in islice(first_trials(unit, SMALL, seed), 3)] for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert not set(first) & set(other)
+    names = [trial.name for trials_of in (first_trials, trials) for trial in trials_of(unit, SMALL)]
+    assert len(names) == len(set(names))
+
+
+def test_long_commands_are_cut_off():
+    every = list(trials("decompressor", SMALL))
+    commands = [trial for trial in every if trial.cycles is not None]
+    assert [trial.scenario.packets[0][1] for trial in commands] == [
+        (1 << bit) + more for bit in range(16, 32) for more in (0, 1)
+    ]
+
+
+def test_score_leaves_out_what_is_no_fault(mutated):
+    one, two, three, four = mutated.mutants[:4]
+    fates = [Fate(one, KILLED, "t", "r"), Fate(two, OPEN), Fate(three, EQUIVALENT)]
+    assert Outcome("compressor", SMALL, fates, 1.0).score == 0.5
+    assert Outcome("compressor", SMALL, fates[:1], 1.0).score == 1.0
+    assert Outcome("compressor", SMALL, [*fates, Fate(four, KILLED)], 1.0).score == 2 / 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
+    monkeypatch.setattr(stimulus, "LATE_BATCHES", 16)
+    monkeypatch.setattr(campaign, "PROOF_SECONDS", 10)
+    told = []
+    arguments = (unit, Config.of(4, 8, 16), 100)
+    outcome = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
+    assert len(outcome.fates) == 100
+    assert outcome.score >= 0.9, [fate for fate in outcome.fates if fate.verdict == OPEN]
+    assert all(fate.reason for fate in outcome.of(OPEN))
+    assert told[0] == "drawing mutants"
+    assert any("same graphs: " in text for text in told)
+    # What became of them is kept.
+    told.clear()
+    again = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
+    assert again.fates == outcome.fates
+    assert told == ["drawing mutants"]

@@ -1,0 +1,1 @@
+"""What is held against the hardware: proofs, mutants, coverage, random packets."""

@@ -1,0 +1,1 @@
+"""Coverage: what the stimulus shows of the units at their ports, and reaches of their Verilog."""

@@ -1,0 +1,256 @@
+"""The observer of functional coverage: the pins of all ports, cycle by cycle, and nothing else."""
+
+import numpy as np
+
+from cdma.golden import ErrorCode
+from cdma.verify.coverage.points import (
+    BEATS,
+    CUTS,
+    MARKED,
+    PLACES,
+    SURPLUS,
+    Coverage,
+    density,
+    length_class,
+)
+
+#: Ports with the data and with the stream.
+_SIDES = {"compressor": ("s_axis", "m_axis"), "decompressor": ("m_axis", "s_axis")}
+_NEVER = np.iinfo(np.int64).max
+
+
+def observe(coverage: Coverage, trace: np.ndarray) -> None:
+    """Count what a run from reset to the last status shows.
+
+    Parameters
+    ----------
+    coverage : Coverage
+        Counts it.
+    trace : structured array, shape (cycles,)
+        See :class:`cdma.sim.compiled.run.Played`.
+    """
+    unit, config = coverage.unit, coverage.config
+    data, stream = (_Packets(trace[port], config, unit, port) for port in _SIDES[unit])
+    statuses = _Records(trace["m_axis_sts"])
+    words, codes = _lengths(unit, trace, statuses)
+    for index, code in enumerate(codes):
+        if code == ErrorCode.NONE:
+            _observe_packet(coverage, stream.content(index), words[index])
+            coverage.hit("words of a packet's last beat", [data.last_words(index)])
+            coverage.hit("words of a stream's last beat", [stream.last_words(index)])
+        else:
+            offset = int(statuses.values[index] & 0xFFFFFFFF)
+            _observe_error(coverage, stream.content(index), words[index], code, offset)
+            coverage.hit("bytes of the last beat of a bad stream", [int(stream.last_bytes[index])])
+    entering = data if unit == "compressor" else stream
+    leaving = stream if unit == "compressor" else data
+    joined = np.flatnonzero(_are_joined(trace["s_axis"], entering))
+    kinds = [length_class(count, config) for count in words]
+    coverage.hit("length x next length, back to back", [(kinds[k], kinds[k + 1]) for k in joined])
+    commands = None
+    if unit == "decompressor":
+        names = [ErrorCode(code).name for code in codes]
+        coverage.hit("error", names)
+        coverage.hit("error x next error, back to back", [(names[k], names[k + 1]) for k in joined])
+        commands = _Records(trace["s_axis_cmd"])
+        late = (commands.cycles > entering.first).astype(int) + (commands.cycles > entering.last)
+        kinds = ("before", "between", "behind")
+        coverage.hit("command, next to its packet's beats", [kinds[k] for k in late])
+    _observe_stalls(coverage, trace, leaving)
+    taken = np.searchsorted(statuses.cycles, np.arange(len(trace)))
+    given = np.searchsorted(leaving.last, np.arange(len(trace)))
+    coverage.hit("statuses not taken", (given - taken).tolist())
+    enough = np.full(len(codes), _NEVER)
+    for index in np.flatnonzero(np.array(codes) == ErrorCode.TRAILING):
+        needed = int(statuses.values[index] & 0xFFFFFFFF)
+        enough[index] = entering.cycle_of_byte(index, max(needed, 1) - 1)
+    _observe_phases(coverage, trace, entering, leaving, statuses, commands, codes, enough)
+
+
+class _Packets:
+    """Packets as they crossed a port: cycles of their first and last beats, shape (packets,)."""
+
+    def __init__(self, pins, config, unit, port):
+        moves = np.flatnonzero(pins["valid"] & pins["ready"])
+        beats = pins[moves]
+        ends = np.flatnonzero(beats["last"])
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        self.first, self.last = moves[starts], moves[ends]
+        size = config.format.word_bytes
+        keep = np.unpackbits(beats["keep"][ends], axis=1, bitorder="little")
+        if (unit, port) == ("compressor", "s_axis"):
+            # The lowest byte of a word decides.
+            self.last_bytes = keep[:, : config.beat_bytes : size].sum(axis=1, dtype=int) * size
+        else:
+            self.last_bytes = keep.sum(axis=1, dtype=int)
+        self.beats = ends - starts + 1
+        self._size = size
+        self._moves, self._data = moves, beats["data"]
+        self._starts = starts
+        self._beat_bytes = config.beat_bytes
+
+    def content(self, index):
+        """Bytes of a packet."""
+        start, beats = self._starts[index], self.beats[index]
+        whole = self._data[start : start + beats].reshape(-1)
+        return whole[: (beats - 1) * self._beat_bytes + self.last_bytes[index]]
+
+    def cycle_of_byte(self, index, byte):
+        """When a byte of a packet crossed."""
+        return self._moves[self._starts[index] + byte // self._beat_bytes]
+
+    def last_words(self, index):
+        return int(self.last_bytes[index]) // self._size
+
+
+class _Records:
+    """Records as they crossed a port: their cycles and values, shape (records,)."""
+
+    def __init__(self, pins):
+        self.cycles = np.flatnonzero(pins["valid"] & pins["ready"])
+        data = pins["data"][self.cycles]
+        values = np.zeros((len(data), 8), np.uint8)
+        values[:, : data.shape[1]] = data
+        self.values = values.view("<u8")[:, 0]
+
+
+def _lengths(unit, trace, statuses):
+    """Words of each packet, and its error code."""
+    if unit == "compressor":
+        words = statuses.values & 0xFFFFFFFF
+        return words.astype(int).tolist(), [ErrorCode.NONE] * len(words)
+    words = _Records(trace["s_axis_cmd"]).values
+    return words.astype(int).tolist(), (statuses.values >> 32).astype(int).tolist()
+
+
+def _are_joined(pins, packets):
+    """Of each packet but the last: the source offered the next one without a pause."""
+    offered = np.concatenate([[0], np.cumsum(pins["valid"])])
+    between = packets.first[1:] - packets.last[:-1]
+    return offered[packets.first[1:] + 1] - offered[packets.last[:-1] + 1] == between
+
+
+def _masks(content, words, config):
+    """Yield each block's start in the stream and its mask, as bits, while they are whole."""
+    fmt, at = config.format, 0
+    for _ in range(-(-words // fmt.block_words)):
+        mask = content[at : at + fmt.mask_bytes]
+        if len(mask) < fmt.mask_bytes:
+            return
+        bits = np.unpackbits(mask, bitorder="little")
+        yield at, bits
+        at += fmt.mask_bytes + fmt.word_bytes * int(bits.sum())
+
+
+def _observe_packet(coverage, content, words):
+    """Blocks and beats of a stream without an error."""
+    config = coverage.config
+    lanes, fmt = config.lanes, config.format
+    left, before = words, None
+    for start, bits in _masks(content, words, config):
+        count = min(left, fmt.block_words)
+        left -= count
+        at = start // fmt.word_bytes
+        ones = np.zeros(-(-count // lanes) * lanes, np.uint8)
+        ones[:count] = bits[:count]
+        sums = ones.reshape(-1, lanes).sum(axis=1, dtype=int)
+        firsts = (at + fmt.mask_words + np.cumsum(sums) - sums) % lanes
+        kind = density(int(sums.sum()), count)
+        coverage.hit("words of a beat's mask", sums.tolist())
+        pairs = zip(firsts.tolist(), sums.tolist(), strict=True)
+        coverage.hit("lane of a beat's first word x words", [pair for pair in pairs if pair[1]])
+        coverage.hit("lane of the mask x block", [(at % lanes, kind)])
+        if before:
+            coverage.hit("block x next block", [(before, kind)])
+        before = kind
+    last = words % fmt.block_words
+    coverage.hit("words of a packet's last block", [last or min(words, fmt.block_words)])
+
+
+def _observe_error(coverage, content, words, code, offset):
+    """A stream with an error that the status reports at byte ``offset``."""
+    config = coverage.config
+    fmt = config.format
+    rest = len(content) - offset
+    if code == ErrorCode.TRAILING:
+        beats = [-(-size // config.beat_bytes) for size in (len(content), max(offset, 1))]
+        kind = SURPLUS[min(beats[0] - beats[1], 2)]
+        coverage.hit("trailing x whole words", [(kind, rest % fmt.word_bytes == 0)])
+        if words == 0:
+            coverage.hit("trailing behind no words", [True])
+        return
+    masks = dict(_masks(content, words, config))
+    index, blocks = sum(start < offset for start in masks), -(-words // fmt.block_words)
+    if code == ErrorCode.TRUNCATED:
+        payload = rest - fmt.mask_bytes
+        if payload < 0:
+            cut = CUTS[0] if rest == 0 else CUTS[1]
+        else:
+            cut = CUTS[4] if payload % fmt.word_bytes else CUTS[3] if payload else CUTS[2]
+        place = PLACES[1] if index == 0 else PLACES[3] if index == blocks - 1 else PLACES[2]
+        coverage.hit("truncated x block", [(cut, PLACES[0] if blocks == 1 else place)])
+        return
+    bits = masks[offset]
+    past = np.flatnonzero(bits)[-1]
+    announced = fmt.mask_bytes + fmt.word_bytes * int(bits.sum())
+    kind = MARKED[int(rest >= announced) + int(rest > announced)]
+    coverage.hit("mask bit past the end x stream", [(int(past) // config.lanes, kind)])
+
+
+def _observe_stalls(coverage, trace, leaving):
+    """Which beat of its packet the sink stalls."""
+    pins = trace["m_axis"]
+    cycles = np.flatnonzero(pins["valid"] & ~pins["ready"] & 1)
+    index = np.searchsorted(leaving.last, cycles)  # the packet that is on offer
+    is_first = cycles <= leaving.first[index]
+    is_last = pins["last"][cycles] != 0
+    kinds = np.where(is_first, np.where(is_last, 0, 1), np.where(is_last, 3, 2))
+    coverage.hit("beat that the sink stalls", [BEATS[kind] for kind in kinds])
+
+
+def _observe_phases(coverage, trace, entering, leaving, statuses, commands, codes, enough):
+    """Who stalls in which phase of the oldest packet."""
+    cycles = np.arange(len(trace))
+    oldest = np.searchsorted(statuses.cycles, cycles)
+
+    def passed(events):
+        return np.append(events, _NEVER)[oldest] < cycles
+
+    is_cut = np.append(np.array(codes) == ErrorCode.TRUNCATED, False)[oldest]
+    in_first, in_last = passed(entering.first), passed(entering.last)
+    out_first, out_last = passed(leaving.first), passed(leaving.last)
+    commanded = np.ones(len(trace), bool) if commands is None else passed(commands.cycles)
+    has_command = commanded & (commands is not None)
+    phases = np.select(
+        [
+            out_last & in_last,
+            in_first & ~commanded,
+            passed(enough) & ~in_last,
+            out_first & in_last & is_cut,
+            out_first & in_last,
+            out_first,
+            in_last,
+            in_first,
+            has_command,
+        ],
+        [
+            *("reporting", "uncommanded", "draining", "padding", "emptying", "flowing", "whole"),
+            *("filling", "commanded"),
+        ],
+        "idle",
+    )
+    stalls = {
+        "source pauses": _is(trace["s_axis"], valid=0, ready=1),
+        "source waits": _is(trace["s_axis"], valid=1, ready=0),
+        "sink stalls": _is(trace["m_axis"], valid=1, ready=0),
+        "status stalls": _is(trace["m_axis_sts"], valid=1, ready=0),
+    }
+    if commands is not None:
+        stalls["command pauses"] = _is(trace["s_axis_cmd"], valid=0, ready=1)
+        stalls["command waits"] = _is(trace["s_axis_cmd"], valid=1, ready=0)
+    for stall, where in stalls.items():
+        coverage.hit("stall x phase", [(stall, str(phase)) for phase in phases[where]])
+
+
+def _is(pins, valid, ready):
+    return (pins["valid"] == valid) & (pins["ready"] == ready)

@@ -1,0 +1,1 @@
+"""The prover: induction and bounded checks of Amaranth designs by SAT."""

@@ -1,0 +1,1 @@
+"""Random jobs by the million, compared with the golden model."""

@@ -1,0 +1,280 @@
+"""Random packets through the compiled model, good and damaged, held to the golden model.
+
+Packets come in batches, each with back-pressure, junk and resets of its own. A batch is made from
+the seed and its number alone, so that one of them can be played again.
+"""
+
+import itertools
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cdma import golden
+from cdma.golden import ErrorCode, Format
+from cdma.hdl.zvc.config import Config
+from cdma.sim.backpressure import PORTS
+from cdma.sim.result import Scenario
+from cdma.sim.simulate import cosim_each
+from cdma.sim.stimulus import lengths, random_words
+
+#: Packets of a batch; of the decompressor damaged ones, the good ones between them not counted.
+BATCH_PACKETS = 500
+
+
+@dataclass
+class Outcome:
+    """What came of a run.
+
+    Attributes
+    ----------
+    packets, batches, cycles : int
+        Packets and batches played, and cycles of the clock that they took.
+    codes : Counter of str
+        Decompressor: packets by the name of the error in them, ``NONE`` where there is none; those
+        of a batch with a problem are not counted.
+    seconds : float
+        Wall time.
+    problem : str
+        First difference, broken rule or hang, or empty.
+    failed_batch : int or None
+        Batch that it was found in.
+    """
+
+    packets: int = 0
+    batches: int = 0
+    cycles: int = 0
+    codes: Counter = field(default_factory=Counter)
+    seconds: float = 0.0
+    problem: str = ""
+    failed_batch: int | None = None
+
+    @property
+    def malformed(self) -> int:
+        """Packets with an error in them."""
+        return self.codes.total() - self.codes["NONE"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A scenario, and how each of its packets came to be."""
+
+    scenario: Scenario
+    kinds: list[str]
+
+
+def fuzz(
+    unit: str,
+    config: Config,
+    packets: int,
+    seed: int = 0,
+    batch: int | None = None,
+    *,
+    verilog: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Play random packets until one is not dealt with as the golden model says.
+
+    About ten thousand packets a second at 8 lanes of 32 bits.
+
+    Parameters
+    ----------
+    unit : str
+        ``compressor`` and ``roundtrip`` are fed words, the ``decompressor`` damaged streams with
+        good ones between them.
+    config : Config
+        Size of the unit.
+    packets : int
+        Packets to play at least, in whole batches; of the decompressor malformed ones.
+    seed : int
+        Seeds all that is random.
+    batch : int or None
+        Play this batch only.
+    verilog : str or None
+        Simulated in place of what the package generates.
+    progress : callable or None
+        Told about once a second how far the run is.
+
+    Raises
+    ------
+    UserError, SimulationError
+        As :func:`cdma.sim.cosim`.
+    """
+    start = told = time.monotonic()
+    outcome = Outcome()
+    made = []
+
+    def played():
+        return outcome.malformed if unit == "decompressor" else outcome.packets
+
+    def scenarios() -> Iterator[Scenario]:
+        for number in itertools.count() if batch is None else [batch]:
+            if batch is None and played() >= packets:
+                break
+            made.append(make_batch(unit, config, seed, number))
+            yield made[-1].scenario
+
+    for result in cosim_each(unit, scenarios(), config, verilog, progress=progress):
+        current = made.pop()
+        outcome.batches += 1
+        outcome.packets += len(result.packets)
+        outcome.cycles += result.cycles
+        outcome.seconds = time.monotonic() - start
+        if result.problem:
+            outcome.problem = result.problem + _about(result, current)
+            outcome.failed_batch = outcome.batches - 1 if batch is None else batch
+            break
+        if unit == "decompressor":  # the codes are the golden model's, or there was a problem
+            outcome.codes.update(ErrorCode(packet.status[1]).name for packet in result.packets)
+        if progress and time.monotonic() - told > 1:
+            told = time.monotonic()
+            progress(f"{played():,} of {packets:,} packets, {outcome.cycles:,} cycles")
+    return outcome
+
+
+def make_batch(unit: str, config: Config, seed: int, number: int) -> Batch:
+    """Batch ``number`` of the run that ``seed`` names.
+
+    Back-pressure: a quarter of the batches has none, the others a profile of its own on each port.
+    Half of the batches see junk, a quarter are reset in the middle and start over.
+    """
+    rng = np.random.default_rng([seed, number])
+    words = [_words(config, rng) for _ in range(BATCH_PACKETS)]
+    if unit == "decompressor":
+        packets, kinds = _streams(words, config, rng)
+    else:
+        packets, kinds = words, ["good"] * len(words)
+    scenario = Scenario(
+        packets,
+        stall={port: _stall(rng) for port in PORTS} if rng.random() < 0.75 else "never",
+        seed=int(rng.integers(1 << 31)),
+        name=f"batch {number}",
+        reset_at=int(rng.integers(1, 400)) if rng.random() < 0.25 else None,
+        is_dirty=bool(rng.random() < 0.5),
+    )
+    return Batch(scenario, kinds)
+
+
+def damage(
+    stream: bytes, count: int, config: Config, rng: np.random.Generator
+) -> tuple[str, bytes, int]:
+    """Spoil a stream, or its word count, in a way that is drawn: name, stream and count."""
+    kind = _DAMAGES[rng.integers(len(_DAMAGES))]
+    return kind.__name__.lstrip("_"), *kind(stream, count, config, rng)
+
+
+_LENGTHS = (0.48, 0.48, 0.04)
+
+
+def _words(config, rng):
+    """A packet of few words, often around the corners of beat and block, seldom a longer one."""
+    fmt = config.format
+    if rng.random() < 0.5:
+        count = int(rng.choice(lengths(config)))
+    else:
+        around = rng.choice([config.lanes, fmt.block_words, 12 * fmt.block_words], p=_LENGTHS)
+        count = int(rng.integers(0, 3 * around))
+    density = float(rng.choice([0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1]))
+    if rng.random() < 0.8:
+        return random_words(count, density, fmt, rng)
+    # Blocks that are dense, and blocks that are empty.
+    dense = rng.random(-(-count // fmt.block_words)) < density
+    return random_words(count, 1, fmt, rng) * np.repeat(dense, fmt.block_words)[:count]
+
+
+def _streams(words, config, rng):
+    """Damaged streams, good ones behind a half of them."""
+    packets, kinds = [], []
+    for packet in words:
+        stream = golden.compress(packet, config.format).tobytes()
+        kind, *damaged = damage(stream, packet.size, config, rng)
+        packets.append(tuple(damaged))
+        kinds.append(kind)
+        if rng.random() < 0.5:
+            packets.append((stream, packet.size))
+            kinds.append("good")
+    return packets, kinds
+
+
+def _stall(rng):
+    draw = rng.integers
+    return [
+        "never",
+        f"bernoulli:{rng.uniform(0.05, 0.9):.2f}",
+        f"bursts:{draw(1, 20)},{draw(1, 20)}",
+        "alternating",
+        f"always-but-one:{draw(2, 30)}",
+        f"paused:{draw(1, 300)},{draw(0, 300)}",
+    ][draw(6)]
+
+
+def _truncated(stream, count, config, rng):
+    return stream[: rng.integers(len(stream) + 1)], count
+
+
+def _extended(stream, count, config, rng):
+    most = config.beat_bytes * (3 if rng.random() < 0.95 else 100)
+    return stream + rng.bytes(int(rng.integers(1, most + 1))), count
+
+
+def _flipped(stream, count, config, rng):
+    """One to four bits, one of them in the first mask."""
+    spoiled = np.frombuffer(stream, np.uint8).copy()
+    if spoiled.size:
+        bits = rng.integers(0, 8 * spoiled.size, rng.integers(1, 5))
+        bits[0] %= config.format.block_words
+        np.bitwise_xor.at(spoiled, bits // 8, (1 << bits % 8).astype(np.uint8))
+    return spoiled.tobytes(), count
+
+
+def _marked(stream, count, config, rng):
+    """A bit of the last mask past the end of the data, and the word for it or not."""
+    fmt: Format = config.format
+    inside = count % fmt.block_words
+    if not inside:
+        return _extended(stream, count, config, rng)
+    at = 0
+    for _ in range(count // fmt.block_words):
+        mask = int.from_bytes(stream[at : at + fmt.mask_bytes], "little")
+        at += fmt.mask_bytes + fmt.word_bytes * mask.bit_count()
+    spoiled = bytearray(stream)
+    bit = int(rng.integers(inside, fmt.block_words))
+    spoiled[at + bit // 8] |= 1 << bit % 8
+    return bytes(spoiled) + rng.bytes(fmt.word_bytes * int(rng.integers(2))), count
+
+
+def _dropped(stream, count, config, rng):
+    """A beat is missing."""
+    beats = -(-len(stream) // config.beat_bytes)
+    at = int(rng.integers(max(beats, 1))) * config.beat_bytes
+    return stream[:at] + stream[at + config.beat_bytes :], count
+
+
+def _miscounted(stream, count, config, rng):
+    near = [0, count - 1, count + 1, count + config.lanes, count - config.format.block_words]
+    counts = [*near, count + config.format.block_words, int(rng.integers(0, 4 * count + 100))]
+    return stream, max(0, int(rng.choice(counts)))
+
+
+def _noise(stream, count, config, rng):
+    most = 4 * config.format.block_words
+    size = int(rng.integers(0, most * config.format.word_bytes))
+    return rng.bytes(size), int(rng.integers(0, most))
+
+
+_DAMAGES = (_truncated, _extended, _flipped, _marked, _dropped, _miscounted, _noise)
+
+
+def _about(result, made):
+    """The packet that a result's problem is about, in words."""
+    found = re.match(r"packet (\d+):", result.difference)
+    index = int(found[1]) if found and not result.failure else len(result.packets)
+    if index >= len(made.kinds):
+        return ""
+    packet = made.scenario.packets[index]
+    if isinstance(packet, tuple):
+        return f" (packet {index}: {made.kinds[index]}, {len(packet[0])} bytes, {packet[1]} words)"
+    return f" (packet {index}: {packet.size} words)"

@@ -1,0 +1,1 @@
+"""Mutation testing: small faults in the units, and what finds them."""

@@ -1,0 +1,173 @@
+"""By how much counters are moved on in the middle of a packet, so that each of their parts carries.
+
+See :mod:`cdma.verify.mutation.long_packets`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cdma.hdl.lib.counter import PART_BITS
+from cdma.hdl.zvc.beat import COUNT_BITS
+from cdma.hdl.zvc.config import Config
+from cdma.verify.formal.aiger import Graph
+
+#: Courses: each has stalls and counts of its own.
+COURSES = 256
+#: Blocks of the packet whose counters are moved.
+BLOCKS = 30
+#: Shares of its beats that are in when they are moved.
+MOVES = (0.3, 0.6)
+# Shares of a count, behind the one and the other, at which a part carries. What counts words that
+# are still to come is ahead, and it is moved back in the end.
+_CARRIES = ((0.42, 0.5), (0.75, 0.9))
+_BORROWS = ((0.1, 0.2), (0.42, 0.5))
+_COUNTS = 1 << COUNT_BITS
+_IS_EVEN = np.arange(COURSES) % 2 == 0
+
+
+@dataclass(frozen=True)
+class Moves:
+    """By how much numbers are moved in each course: arrays of int64, shape (COURSES,).
+
+    Members
+    -------
+    registers : of each number that registers hold, by their name, one for each of two times
+    commanded : how many words more the packet's command says
+    counted : how much more each field of its status is to say
+    """
+
+    registers: dict[str, tuple[np.ndarray, np.ndarray]]
+    commanded: np.ndarray
+    counted: tuple[np.ndarray, np.ndarray]
+
+
+def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng) -> Moves:
+    """Words that came in and rows that left, of blocks of any density."""
+    fmt = config.format
+    row_bytes = config.lanes * fmt.word_bytes
+    # Words are counted in what all blocks but the last are multiples of.
+    per_block = fmt.block_words // (fmt.block_words & -fmt.block_words)
+    words_in, rows_out = (numbers[f"core.{name}"] for name in ("words_in", "rows_out"))
+    by_words = _carries(words_in, BLOCKS * per_block, rng)
+    by_rows = _carries(rows_out, status[1] // row_bytes, rng)
+    # In one half of the courses words carry, in the other rows; of the others there are as many as
+    # can be: blocks fill rows with their masks, or with all of their words too.
+    words = rng.uniform(fmt.mask_words + 1, fmt.mask_words + fmt.block_words - 1, COURSES)
+    rows_per_block = words / config.lanes
+    blocks, rows = [], []
+    for block, row in zip(by_words // per_block, by_rows, strict=True):
+        blocks.append(np.where(_IS_EVEN, block, row / rows_per_block).astype(np.int64))
+        rows.append(np.where(_IS_EVEN, block * rows_per_block, row).astype(np.int64))
+    return Moves(
+        {
+            "core.words_in": (blocks[0] * per_block, (blocks[1] - blocks[0]) * per_block),
+            "core.rows_out": (rows[0], rows[1] - rows[0]),
+        },
+        np.zeros(COURSES, np.int64),
+        (blocks[1] * fmt.block_words, rows[1] * row_bytes),
+    )
+
+
+def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng) -> Moves:
+    """Words of the stream that left, and words of data that are still to come."""
+    fmt = config.format
+    used = _carries(numbers["core.report.used"], status[0] // fmt.word_bytes, rng)
+    # A part is taken from, then once more; in the end as many words are left as beats are.
+    left = numbers["core.fetcher.left"]
+    start, digits, upper = _part_values(left, 1, rng)
+    words = BLOCKS * fmt.block_words
+    first, second = (words * (1 - rng.uniform(*share, COURSES)) for share in _BORROWS)
+    more = np.maximum(upper + (digits << start) - first.astype(np.int64), 0)
+    then = np.maximum(upper + (digits - 1 << start) - second.astype(np.int64), 0)
+    then = np.minimum(then, more)
+    moved = (used[0], used[1] - used[0])
+    return Moves(
+        {
+            "core.report.used": moved,
+            "core.report.block_start": moved,
+            "core.fetcher.left": (then - more, -then),
+        },
+        more,
+        (used[1] * fmt.word_bytes, np.zeros(COURSES, np.int64)),
+    )
+
+
+def _carries(number, count, rng):
+    """How much to add to a number on its way to ``count``, until the one time and the other, so
+    that a part carries into the next, from all ones or nearly so: shape (2, COURSES)."""
+    start, digits, upper = _part_values(number, -2, rng)
+    first, second = ((count * rng.uniform(*share, COURSES)).astype(int) for share in _CARRIES)
+    add = np.maximum(upper + (digits + 1 << start) - first, 0)
+    return np.stack([add, np.maximum(upper + (digits + 2 << start) - second, add)])
+
+
+def _part_values(number, value, rng):
+    """For each course a part of a number: where it starts, a value that differs from ``value`` in
+    one bit at most, and what is above: anything, or what passes a carry or borrow on."""
+    course, parts = np.arange(COURSES) // 2, np.array(number.parts)
+    starts, sizes = parts[course % len(parts)].T
+    course //= len(parts)
+    bit = course % (PART_BITS + 1)
+    digits = (value ^ np.where(bit < sizes, 1 << bit, 0)) & (1 << sizes) - 1
+    width = parts[-1].sum()
+    passing = (1 << width) - 1 if value < 0 else 0
+    above = np.where(course // (PART_BITS + 1) % 2, rng.integers(0, 1 << width, COURSES), passing)
+    return starts, digits, above >> starts + sizes << starts + sizes
+
+
+class Number:
+    """A number that registers hold, in parts that each remember whether they are full or zero.
+
+    ``parts`` has where each of these parts starts and its bits.
+    """
+
+    def __init__(self, graph: Graph, name: str):
+        registers = graph.registers
+        self._bits, self._flags, self.parts = [], [], []
+        for low in (f"{name}.first", f"{name}.words", name):
+            self._bits += _bits_of(registers, low)
+        while part := _bits_of(registers, f"{name}.part{len(self._bits)}"):
+            start, size = len(self._bits), len(part)
+            self._bits += part
+            self.parts.append((start, size))
+            for kind, digits in (("full", (1 << size) - 1), ("zero", 0)):
+                flag = registers.get(f"{name}.is_{kind}{start}")
+                if flag is not None:
+                    self._flags.append((flag, start, size, digits))
+        if not self._bits:
+            raise ValueError(f"Unit must hold a number in registers named {name!r}")
+
+    def add(self, state: dict[int, int], more: np.ndarray) -> None:
+        """Add to it; a part that does not change remembers what it did."""
+        before = sum(
+            unpacked(state[variable]).astype(np.int64) << place
+            for place, variable in enumerate(self._bits)
+        )
+        after = before + more
+        for place, variable in enumerate(self._bits):
+            state[variable] = packed(after >> place & 1 != 0)
+        for flag, start, size, digits in self._flags:
+            part, old = (each >> start & (1 << size) - 1 for each in (after, before))
+            state[flag] = packed(np.where(part == old, unpacked(state[flag]), part == digits))
+
+
+def _bits_of(registers, name):
+    """Variables of a register's bits, from the lowest on."""
+    if name in registers:
+        return [registers[name]]
+    found = []
+    while f"{name}[{len(found)}]" in registers:
+        found.append(registers[f"{name}[{len(found)}]"])
+    return found
+
+
+def packed(bits: np.ndarray) -> int:
+    """A bit of each course as one number."""
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+def unpacked(number: int) -> np.ndarray:
+    """Reverse :func:`packed`: bool, shape (COURSES,)."""
+    data = np.frombuffer(number.to_bytes(COURSES // 8, "little"), np.uint8)
+    return np.unpackbits(data, bitorder="little").astype(bool)

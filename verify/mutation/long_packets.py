@@ -1,0 +1,241 @@
+"""Counts of packets that are too long to be played: counters go on from any number.
+
+A packet of 2^32 words takes minutes. But what a unit does next depends on how many words there were
+only in its counters. So packets are played twice on the and-inverter graph of a unit, a few hundred
+courses at a time; and once, in the middle of the first packet, the counters are moved on by as much
+as more words would have: to where a carry is near, or anywhere. Then the status of that packet must
+count so much more, and all else must be the same in every cycle.
+
+A state in which counters are moved is one that the unit comes to, in a packet with more blocks
+before, of as many zeros as it takes. Of words that are still to come the command says more, and
+they are moved back when the carries have happened.
+"""
+
+import numpy as np
+
+from cdma import golden
+from cdma.hdl.zvc.beat import COUNT_BITS
+from cdma.hdl.zvc.config import Config
+from cdma.sim import stimulus
+from cdma.verify.formal.aiger import Graph, value
+from cdma.verify.mutation.graph import choice, offered_by
+from cdma.verify.mutation.long_moves import (
+    BLOCKS,
+    COURSES,
+    MOVES,
+    Number,
+    compressor_moves,
+    decompressor_moves,
+    packed,
+    unpacked,
+)
+
+#: Words of packets around it, all but one behind: they are counted from zero again.
+_LONG = 1
+_SHORT = (3, 5, 0, 40, 17)
+#: How often ports do not stall, by course.
+_WILLING = (0.6, 0.85, 1.0)
+_CYCLES_PER_BEAT = 4
+_ONES = (1 << COURSES) - 1
+_NUMBERS = {
+    "compressor": ("core.words_in", "core.rows_out"),
+    "decompressor": ("core.report.used", "core.report.block_start", "core.fetcher.left"),
+}
+
+
+class LongPackets:
+    """What is played on a unit, or on its mutants.
+
+    Parameters
+    ----------
+    unit : str
+        ``compressor`` or ``decompressor``.
+    config : Config
+        Its size.
+    graph : Graph
+        The unit with its mutants, see :func:`cdma.verify.mutation.proof.graph`.
+    seed : int
+        Seeds stalls, words, and by how much counters are moved.
+    is_cut : bool
+        The first packet's last beat does not come, which is an error of a stream.
+    """
+
+    def __init__(
+        self, unit: str, config: Config, graph: Graph, seed: int = 0, *, is_cut: bool = False
+    ):
+        self._graph = graph
+        self._evaluate = graph.evaluator()
+        rng = np.random.default_rng([seed, 4])
+        fmt = config.format
+        words = [
+            stimulus.random_words(count, 0.5, fmt, rng)
+            for count in (_SHORT[0], BLOCKS * fmt.block_words, *_SHORT[1:])
+        ]
+        self._commands = None
+        if unit == "compressor":
+            packets = [packet.tobytes() for packet in words]
+            self._statuses = [
+                (packet.size, golden.compress(packet, fmt).nbytes) for packet in words
+            ]
+        else:
+            packets = [stream for stream, _ in stimulus.streams(words, config)]
+            if is_cut:
+                packets[_LONG] = packets[_LONG][: -config.beat_bytes]
+            self._commands = [packet.size for packet in words]
+            self._statuses = [
+                golden.salvage(stream, packet.size, fmt)[1:]
+                for stream, packet in zip(packets, words, strict=True)
+            ]
+        self._beats = _beats(packets, config)
+        beats = -(-len(packets[_LONG]) // config.beat_bytes)
+        self._move_at = [int(share * beats) for share in MOVES]
+        self._numbers = {name: Number(graph, name) for name in _NUMBERS[unit]}
+        moves = compressor_moves if unit == "compressor" else decompressor_moves
+        self._moves = moves(config, self._statuses[_LONG], self._numbers, rng)
+        willing = rng.choice(_WILLING, COURSES)
+        ports = [name for name in graph.inputs if name.endswith(("_tvalid", "_tready"))]
+        cycles = _CYCLES_PER_BEAT * len(self._beats["tlast"])
+        self._willing = [
+            {port: rng.random(COURSES) < willing for port in ports} for _ in range(cycles)
+        ]
+        # In a half of the courses statuses have to wait.
+        for cycle in range(cycles // 2):
+            self._willing[cycle]["m_axis_sts_tready"] &= np.arange(COURSES) % 4 < 2
+
+    def fault(self, mutant: int = 0) -> str:
+        """What is wrong with the statuses of the unit, or of a mutant, or nothing."""
+        statuses, _ = self._play(mutant)
+        for course, each in enumerate(statuses):
+            more = [int(field[course]) for field in self._moves.counted]
+            expected = self._statuses.copy()
+            expected[_LONG] = tuple(
+                (a + b) % (1 << COUNT_BITS) for a, b in zip(expected[_LONG], more, strict=True)
+            )
+            if each != expected:
+                return f"other statuses when counters are moved by {more}"
+        return ""
+
+    def ports_tell(self) -> bool:
+        """Whether anything but the statuses of the unit is other when counters are moved."""
+        return self._play(0)[1] != self._play(0, is_moved=False)[1]
+
+    def _play(self, mutant, is_moved=True):
+        """Statuses of each course, and what else is seen at the ports in each cycle."""
+        graph, rng = self._graph, np.random.default_rng(0)
+        chosen = {name: _ONES * bit for name, bit in choice(graph, mutant).items()}
+        state = {variable: packed(rng.random(COURSES) < 0.5) for variable, _ in graph.latches}
+        feeds = {"s_axis": _Feed(self._beats)}
+        if self._commands is not None:
+            commands = np.tile(np.array(self._commands)[:, None], COURSES)
+            commands[_LONG] += self._moves.commanded * is_moved
+            bits = {f"tdata[{bit}]": commands >> bit & 1 for bit in range(COUNT_BITS)}
+            feeds["s_axis_cmd"] = _Feed(bits)
+        moved = np.zeros(COURSES, int)
+        statuses, seen = [[] for _ in range(COURSES)], []
+        for cycle, willing in enumerate(self._willing):
+            for time, beats in enumerate(self._move_at * is_moved):
+                due = (moved == time) & (feeds["s_axis"].taken >= beats)
+                moved += due
+                if due.any():
+                    for name, number in self._numbers.items():
+                        number.add(state, np.where(due, self._moves.registers[name][time], 0))
+            inputs = {"aclk": 0, "aresetn": _ONES if cycle else 0} | chosen
+            for name, bits in willing.items():
+                prefix, _, pin = name.rpartition("_")
+                if pin == "tready":
+                    inputs[name] = packed(bits)
+                else:
+                    pins = feeds[prefix].pins(bits & (cycle > 0))
+                    inputs |= {f"{prefix}_{pin}": driven for pin, driven in pins.items()}
+            values = self._evaluate(state, inputs, _ONES)
+            outputs, state = (
+                {key: value(values, literal, _ONES) for key, literal in literals}
+                for literals in (graph.outputs.items(), graph.latches)
+            )
+            if not cycle:
+                continue
+            if all(feed.is_done for feed in feeds.values()) and all(
+                len(each) >= len(self._statuses) for each in statuses
+            ):
+                break
+            for prefix, feed in feeds.items():
+                feed.accept(unpacked(outputs[f"{prefix}_tready"]))
+            leaves = unpacked(outputs["m_axis_sts_tvalid"] & inputs["m_axis_sts_tready"])
+            if leaves.any():
+                fields = _status(outputs)
+                for course in np.flatnonzero(leaves):
+                    statuses[course].append(tuple(int(field[course]) for field in fields))
+            seen.append(
+                [
+                    bits & outputs.get(offered_by(name), _ONES)
+                    for name, bits in outputs.items()
+                    if not name.startswith("m_axis_sts_tdata")
+                ]
+            )
+        return statuses, seen
+
+
+class _Feed:
+    """Each course's place in what a port is fed.
+
+    ``beats`` gives the bits of each pin, shape (beats,) or (beats, COURSES).
+    """
+
+    def __init__(self, beats: dict[str, np.ndarray]):
+        self._beats = beats
+        self._count = len(next(iter(beats.values())))
+        self.taken = np.zeros(COURSES, int)
+        self._offers = np.zeros(COURSES, bool)
+
+    def pins(self, willing: np.ndarray) -> dict[str, int]:
+        """What is driven: a beat that was offered stays."""
+        self._offers = (self._offers | willing) & (self.taken < self._count)
+        at = np.minimum(self.taken, self._count - 1)
+        found = {"tvalid": packed(self._offers)}
+        for pin, bits in self._beats.items():
+            now = bits[at] if bits.ndim == 1 else bits[at, np.arange(COURSES)]
+            found[pin] = packed(now != 0)
+        return found
+
+    @property
+    def is_done(self) -> bool:
+        """All is taken."""
+        return bool((self.taken == self._count).all())
+
+    def accept(self, ready: np.ndarray) -> None:
+        """What was offered is taken where the unit is ready."""
+        taken = self._offers & ready
+        self.taken += taken
+        self._offers &= ~taken
+
+
+def _beats(packets, config):
+    """Bits of each pin of a stream of words, by beat."""
+    size = config.beat_bytes
+    rows, keeps, lasts = [], [], []
+    for packet in packets:
+        count = max(1, -(-len(packet) // size))
+        padded = np.zeros(count * size, np.uint8)
+        padded[: len(packet)] = np.frombuffer(packet, np.uint8)
+        rows.append(padded.reshape(count, size))
+        keeps.append((np.arange(count * size) < len(packet)).reshape(count, size))
+        lasts.append(np.arange(count) == count - 1)
+    bits = np.unpackbits(np.concatenate(rows), axis=1, bitorder="little")
+    keep = np.concatenate(keeps)
+    return {
+        "tlast": np.concatenate(lasts),
+        **{f"tdata[{bit}]": bits[:, bit] for bit in range(bits.shape[1])},
+        **{f"tkeep[{byte}]": keep[:, byte] for byte in range(size)},
+    }
+
+
+def _status(outputs):
+    """Both fields of a status, by course."""
+    bits = [
+        outputs[f"m_axis_sts_tdata[{bit}]"]
+        for bit in range(sum(name.startswith("m_axis_sts_tdata") for name in outputs))
+    ]
+    return [
+        sum(unpacked(each).astype(np.int64) << place for place, each in enumerate(field))
+        for field in (bits[:COUNT_BITS], bits[COUNT_BITS:])
+    ]

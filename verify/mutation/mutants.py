@@ -1,0 +1,230 @@
+"""Mutants of a unit: small faults, many in one netlist, of which an input chooses one.
+
+Yosys' ``mutate`` draws them, even over modules, cells, bits and lines of the sources: a bit at a
+cell's pin is inverted, stuck at 0 or 1, or inverted where another bit of that pin is 0 or 1. The
+netlist is that of word-wide cells, before any optimisation, flat, memories whole. Clock pins are
+left alone: a fault there is one of the clock's tree, not of the logic.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.back import rtlil
+
+from cdma.errors import UserError
+from cdma.hdl.axi.stream import top
+from cdma.hdl.zvc.config import Config
+from cdma.toolchain import tool, yowasp
+
+#: Input that chooses; 0 is the unit without a fault.
+CHOICE = "mutant"
+#: What ``mutate`` calls its modes, in words.
+MODES = {
+    "inv": "inverted",
+    "const0": "stuck at 0",
+    "const1": "stuck at 1",
+    "cnot0": "inverted where bit {other} is 0",
+    "cnot1": "inverted where bit {other} is 1",
+}
+
+_CELL = re.compile(
+    r"^((?:  attribute .*\n)*)  cell \$(\w+) (\S+)\n((?:    .*\n)*)  end$", re.MULTILINE
+)
+_DRAW = """
+read_rtlil design.il
+proc -norom
+# What a register holds is made known by reset.
+delete t:$meminit_v2
+memory_collect
+flatten
+opt_expr
+opt_clean -purge
+setattr -unset init w:*
+write_rtlil flat.il
+mutate -list {count} -seed {seed} -o list.txt
+"""
+_WEAVE = """
+read_rtlil flat.il
+{mutations}
+write_rtlil mutated.il
+write_verilog -norename -noattr mutated.v
+"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a netlist, with its kind such as ``mux`` and where it was written."""
+
+    name: str
+    kind: str
+    src: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault.
+
+    Members
+    -------
+    number : value of the input ``mutant`` that chooses it, from 1 on
+    mode : key of :data:`MODES`
+    cell : kind of cell, such as ``mux``
+    module : where the cell is, such as ``core.fetcher``
+    port, bit : pin of the cell and bit of that pin
+    other : the other bit of the pin, of a mode that has one
+    line : where the cell was written, ``hdl/zvc/decompressor/fetch.py:204``
+    command : how Yosys is told to make it
+    """
+
+    number: int
+    mode: str
+    cell: str
+    module: str
+    port: str
+    bit: int
+    other: int | None
+    line: str
+    command: str
+
+    def __str__(self):
+        mode = MODES[self.mode].format(other=self.other)
+        return f"{self.module}: {self.cell}.{self.port}[{self.bit}] {mode}"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A unit's netlist, as RTLIL, and mutants of it."""
+
+    unit: str
+    rtlil: str
+    mutants: list[Mutant]
+
+
+@dataclass(frozen=True)
+class Mutated:
+    """A unit with an input :data:`CHOICE` and mutants that it chooses from: Verilog and RTLIL."""
+
+    verilog: str
+    rtlil: str
+    mutants: list[Mutant]
+
+
+def draw(unit: str, config: Config, count: int, seed: int, scratch: Path) -> Drawn:
+    """Draw mutants of a unit.
+
+    Parameters
+    ----------
+    unit : str
+        ``compressor`` or ``decompressor``.
+    config : Config
+        Its size.
+    count : int
+        How many.
+    seed : int
+        Seeds which.
+    scratch : Path
+        Existing folder for Yosys to work in.
+
+    Raises
+    ------
+    ValueError
+        When there is no such unit.
+    UserError
+        When Yosys is missing or fails, or the unit has not so many.
+    """
+    name = f"cdma_{unit}"
+    design = with_places(rtlil.convert(top(unit, config), name=name))
+    # A tenth more, for those at clock pins and at the enables of reads, which no memory here has.
+    script = _DRAW.format(count=count + count // 10 + 10, seed=seed)
+    made = tool.execute(
+        yowasp.yosys(),
+        ["draw.ys"],
+        {"design.il": design, "draw.ys": script},
+        ["flat.il", "list.txt"],
+        scratch,
+    )
+    lines = made["list.txt"].splitlines()
+    lines = [line for line in lines if "CLK -" not in line and "-port RD_EN " not in line][:count]
+    if len(lines) < count:
+        raise UserError(f"the {unit} has {len(lines)} mutants, expected at least {count}")
+    by_name = {cell.name: cell for cell in cells(made["flat.il"])}
+    mutants = [_read(number, line, by_name) for number, line in enumerate(lines, 1)]
+    return Drawn(unit, made["flat.il"], mutants)
+
+
+def weave(drawn: Drawn, mutants: list[Mutant], scratch: Path) -> Mutated:
+    """Put some of the mutants that were drawn into the netlist, each chosen by its number.
+
+    Raises
+    ------
+    UserError
+        When Yosys is missing or fails.
+    """
+    bits = max(mutant.number for mutant in mutants).bit_length()
+    mutations = [
+        f"mutate -ctrl {CHOICE} {bits} {mutant.number} {mutant.command}" for mutant in mutants
+    ]
+    made = tool.execute(
+        yowasp.yosys(),
+        ["weave.ys"],
+        {"flat.il": drawn.rtlil, "weave.ys": _WEAVE.format(mutations="\n".join(mutations))},
+        ["mutated.il", "mutated.v"],
+        scratch,
+    )
+    return Mutated(made["mutated.v"], made["mutated.il"], mutants)
+
+
+def cells(text: str) -> list[Cell]:
+    """The cells of a netlist, in their order."""
+    found = []
+    for attributes, kind, name, body in _CELL.findall(text):
+        src = re.search(r'attribute \\src "([^"]*)"', attributes)
+        parameters = re.findall(r"parameter (?:signed )?(\S+) (\S+)", body)
+        cell = Cell(name.removeprefix("\\"), kind, src[1] if src else "", tuple(sorted(parameters)))
+        found.append(cell)
+    return found
+
+
+def module_of(cell: str) -> str:
+    """Where a cell of a flat netlist is, by its name: ``core.fetcher``."""
+    path = re.sub(r"^\$flatten|\\|\.?\$\d+$|\.$", "", cell).replace("..", ".")
+    return path.rpartition(".$")[0] or path
+
+
+def with_places(text: str) -> str:
+    """The design with a process' place in the sources at each of its branches, which Yosys makes
+    multiplexers of."""
+    place, lines = "", []
+    for line in text.splitlines():
+        kind, _, rest = line.strip().partition(" ")
+        if kind == "attribute" and rest.startswith("\\src "):
+            place = line
+        elif kind == "switch":
+            lines.append(place)
+        lines.append(line)
+    return "\n".join([*lines, ""])
+
+
+def _line(src: str) -> str:
+    """First place in this package's hardware, from the package's folder on."""
+    places = re.findall(r"\bhdl/[\w/]+\.py:\d+", src)
+    return places[0] if places else "hdl"
+
+
+def _read(number: int, line: str, by_name: dict[str, Cell]) -> Mutant:
+    found = dict(re.findall(r" -(\w+) (\S+)", line))
+    cell = by_name[found["cell"]]
+    other = found.get("ctrlbit")
+    return Mutant(
+        number,
+        found["mode"],
+        cell.kind,
+        module_of(cell.name),
+        found["port"],
+        int(found["portbit"]),
+        None if other is None else int(other),
+        _line(cell.src),
+        command=re.sub(r"^mutate | -(src|wire|wirebit) .*", "", line),
+    )

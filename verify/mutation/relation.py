@@ -1,0 +1,207 @@
+"""Registers whose content does not matter while some other register says so, as proven of a unit.
+
+A stage holds anything while its valid bit is low. That is a relation between states of the unit:
+they are equal but for registers that do not matter. It is proven to hold on: from two such states,
+with the same inputs, the unit gives the same at its ports and goes to two such states. Since the
+registers that conditions are about are the same in both states, and the relation is therefore
+transitive, it is enough to look at states that differ in one bit.
+
+The conditions are found by the proof itself. To begin with, a register matters only while every
+condition bit is high and low, that is never; whenever the solver shows that it did, the conditions
+that excused it are taken away, until none is left, and the register always matters, or no
+counterexample is.
+"""
+
+import random
+
+from cdma.errors import require
+from cdma.verify.formal.aiger import Graph, value
+from cdma.verify.mutation.graph import Logic, choice, offered_by, outputs_differ
+
+#: Random states that are looked at before the solver is asked.
+_STATES = 2048
+
+
+def matters(graph: Graph) -> dict[int, list[int]]:
+    """Find which register bits of a unit matter only at times.
+
+    Returns
+    -------
+    dict of int to list of int
+        By variable of a register: literals of registers; it matters only while all are true.
+    """
+    return _Search(graph).run()
+
+
+class _Search:
+    def __init__(self, graph):
+        solvers = require("pysat.solvers", extra="formal", verb="a proof")
+        self._solver = solvers.Solver(name="cadical195")
+        self._solver.add_clause([-_variable(0)])
+        self._logic = logic = Logic()
+        self._whens = {}
+        self._state = {variable: logic.input() for variable, _ in graph.latches}
+        inputs = {name: logic.input() for name in graph.inputs} | choice(graph, 0)
+        inputs |= {"aclk": 0}
+        in_reset, _ = logic.evaluate(graph, inputs | {"aresetn": 0}, self._state)
+        inputs["aresetn"] = 1
+        self._following, outputs = logic.evaluate(graph, inputs, self._state)
+        # What has a reset value says what is valid.
+        flags = [variable for variable, literal in in_reset.items() if literal < 2]
+        self._conditions = {
+            variable: {2 * flag + sign for flag in flags for sign in (0, 1)}
+            for variable, literal in in_reset.items()
+            if literal >= 2
+        }
+        self._reaches = {}
+        for variable in self._conditions:
+            other = self._state | {variable: self._state[variable] ^ 1}
+            following, others = logic.evaluate(graph, inputs, other)
+            different = {
+                each: logic.differ(literal, following[each])
+                for each, literal in self._following.items()
+            }
+            self._reaches[variable] = (
+                outputs_differ(logic, outputs, others),
+                {each: literal for each, literal in different.items() if literal},
+            )
+        for (a, b), result in logic.gates.items():
+            a, b, result = _signed(a), _signed(b), _signed(result)
+            self._solver.append_formula([[-result, a], [-result, b], [result, -a, -b]])
+
+        self._sample(_Samples(graph))
+
+    def _sample(self, samples):
+        """Take the conditions away that random states speak against."""
+        changes = {variable: samples.changes(variable) for variable in self._conditions}
+        is_changed = True
+        while is_changed:
+            is_changed = False
+            matters = {}
+            for variable, conditions in self._conditions.items():
+                matters[variable] = samples.ones
+                for condition in conditions:
+                    matters[variable] &= samples.next(condition)
+            for variable, conditions in self._conditions.items():
+                wrong, different = changes[variable]
+                for each, where in different.items():
+                    wrong |= where & matters.get(each, samples.ones)
+                left = {each for each in conditions if not wrong & ~samples.now(each)}
+                if left != conditions:
+                    self._conditions[variable] = left
+                    is_changed = True
+
+    def run(self):
+        is_changed = True
+        while is_changed:
+            is_changed = False
+            for variable in list(self._conditions):
+                while self._conditions[variable] and self._weaken(variable):
+                    is_changed = True
+        return {variable: sorted(found) for variable, found in self._conditions.items() if found}
+
+    def _weaken(self, variable):
+        """Take conditions away that excuse a difference which is seen; whether there were any."""
+        seen, different = self._reaches[variable]
+        ways = [_signed(seen)]
+        for each, literal in different.items():
+            way = self._new()
+            self._demand([-way, _signed(literal)])
+            if self._conditions.get(each):
+                self._demand([-way, self._when(each)])
+            ways.append(way)
+        conditions = self._conditions[variable]
+        holds = {condition: self._state[condition >> 1] ^ condition & 1 for condition in conditions}
+        model = self._solve(ways, [_signed(literal ^ 1) for literal in holds.values()])
+        if model is None:
+            return False
+        left = {condition for condition, literal in holds.items() if _is_true(model, literal)}
+        self._conditions[variable] = left
+        self._whens.pop(variable, None)
+        return True
+
+    def _when(self, variable):
+        """Implies that the register matters in the next state."""
+        if variable not in self._whens:
+            when = self._whens[variable] = self._new()
+            for condition in self._conditions[variable]:
+                holds = self._following[condition >> 1] ^ condition & 1
+                self._demand([-when, _signed(holds)])
+        return self._whens[variable]
+
+    def _new(self):
+        return _signed(self._logic.input())
+
+    def _demand(self, clause):
+        self._solver.add_clause(clause)
+
+    def _solve(self, *any_of):
+        """A state in which one of each list is true; what is demanded for it ends with the call."""
+        now = self._new()
+        for literals in any_of:
+            self._demand([-now, *literals])
+        is_found = self._solver.solve(assumptions=[now])
+        model = self._solver.get_model() if is_found else None
+        self._demand([-now])
+        return model
+
+
+class _Samples:
+    """Random states and inputs of a unit, and what another value of one register changes."""
+
+    def __init__(self, graph):
+        self._graph = graph
+        self.ones = (1 << _STATES) - 1
+        rng = random.Random(0)
+        self._state, self._inputs = (
+            {each: rng.getrandbits(_STATES) for each in names}
+            for names in ([variable for variable, _ in graph.latches], graph.inputs)
+        )
+        self._inputs |= choice(graph, 0) | {"aclk": 0, "aresetn": self.ones}
+        self._values = graph.evaluate(self._state, self._inputs, self.ones)
+        self._following = dict(graph.latches)
+
+    def now(self, literal):
+        """In which of the states a literal is true."""
+        return value(self._values, literal, self.ones)
+
+    def next(self, condition):
+        """In which of them a literal of a register is true a cycle later."""
+        return self.now(self._following[condition >> 1] ^ condition & 1)
+
+    def changes(self, variable):
+        """In which of them the ports tell that a register has another value, and by each register,
+        its next state."""
+        values, reached = self._values.copy(), {variable}
+        values[variable] ^= self.ones
+        inverted = (0, self.ones)
+        for result, a, b in self._graph.gates:
+            if a >> 1 in reached or b >> 1 in reached:
+                new = (values[a >> 1] ^ inverted[a & 1]) & (values[b >> 1] ^ inverted[b & 1])
+                if new != values[result]:
+                    values[result] = new
+                    reached.add(result)
+        seen = 0
+        for name, literal in self._graph.outputs.items():
+            different = values[literal >> 1] ^ self._values[literal >> 1]
+            valid = offered_by(name)
+            seen |= different & self.now(self._graph.outputs[valid]) if valid else different
+        different = {
+            each: values[literal >> 1] ^ self._values[literal >> 1]
+            for each, literal in self._graph.latches
+            if literal >> 1 in reached
+        }
+        return seen, different
+
+
+def _variable(literal):
+    return (literal >> 1) + 1
+
+
+def _signed(literal):
+    return -_variable(literal) if literal & 1 else _variable(literal)
+
+
+def _is_true(model, literal):
+    index = literal >> 1
+    return (index < len(model) and model[index] > 0) != bool(literal & 1)

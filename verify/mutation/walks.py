@@ -1,0 +1,76 @@
+"""Random courses of a unit's ports on its and-inverter graph, thousands side by side.
+
+They say soon in which registers a mutant comes to differ from the unit. Inputs obey the rules of
+the stream, but for a gap in ``tkeep``; how often bits are set differs from course to course.
+"""
+
+import re
+from functools import cached_property
+
+import numpy as np
+
+from cdma.verify.formal.aiger import Graph, value
+from cdma.verify.mutation.graph import choice
+from cdma.verify.mutation.long_moves import packed
+
+COURSES, CYCLES = 2048, 300
+_ONES = (1 << COURSES) - 1
+#: How often ports are willing and bits of payload are set, by course.
+_WILLING = (0.05, 0.3, 0.5, 0.8, 0.95, 1.0)
+_SET = (0.02, 0.1, 0.3, 0.6, 1.0)
+
+
+class Courses:
+    """Courses of a unit, which begin in any state with a cycle of reset.
+
+    Parameters
+    ----------
+    graph : Graph
+        The unit with its mutants, see :func:`cdma.verify.mutation.proof.graph`.
+    """
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self._evaluate = graph.evaluator()
+
+    def apart(self, mutant: int) -> set[int]:
+        """Variables of the registers in which a mutant comes to differ."""
+        chosen = {name: _ONES * bit for name, bit in choice(self.graph, mutant).items()}
+        state = self._run[0][1]
+        found = set()
+        for (inputs, _), (_, unit) in zip(self._run, self._run[1:], strict=False):
+            state, _ = self._step(state, inputs | chosen)
+            found |= {variable for variable, bits in unit.items() if bits != state[variable]}
+        return found
+
+    @cached_property
+    def _run(self):
+        """Inputs of each cycle, and the state in which they find the unit."""
+        rng = np.random.default_rng(0)
+        # All bits of a pin alike: words are zero where few of their bits are set.
+        pins = {name: name.partition("[")[0] for name in self.graph.inputs}
+        shares = {
+            pin: rng.choice(_WILLING if pin.endswith(("valid", "ready")) else _SET, COURSES)
+            for pin in dict.fromkeys(pins.values())
+        }
+        state = {variable: packed(rng.random(COURSES) < 0.5) for variable, _ in self.graph.latches}
+        chosen = choice(self.graph, 0)
+        run, inputs, outputs = [], {}, {}
+        for cycle in range(CYCLES):
+            fresh = {name: packed(rng.random(COURSES) < shares[pin]) for name, pin in pins.items()}
+            for name, before in inputs.items():
+                found = re.match(r"(\w+)_t(?!ready)", name)
+                if found:
+                    stalled = inputs[f"{found[1]}_tvalid"] & ~outputs[f"{found[1]}_tready"]
+                    fresh[name] = before & stalled | fresh[name] & ~stalled
+            inputs = fresh | chosen | {"aclk": 0, "aresetn": _ONES if cycle else 0}
+            run.append((inputs, state))
+            state, outputs = self._step(state, inputs)
+        return run
+
+    def _step(self, state, inputs):
+        values = self._evaluate(state, inputs, _ONES)
+        return (
+            {variable: value(values, literal, _ONES) for variable, literal in self.graph.latches},
+            {name: value(values, each, _ONES) for name, each in self.graph.outputs.items()},
+        )
