@@ -25,6 +25,9 @@ class RowBuffer(wiring.Component):
     i, o : In, Out streams of ``shape``
     """
 
+    i: stream.Interface
+    o: stream.Interface
+
     def __init__(self, shape, depth: int):
         if depth < 2:
             raise ValueError(f"Depth of a buffer must be at least 2, not {depth!r}")

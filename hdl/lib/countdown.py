@@ -1,41 +1,55 @@
-"""Counting down the words of a packet, block by block."""
+"""Counting down in steps of one size."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.counter import PART_BITS
-from cdma.hdl.zvc.beat import COUNT_BITS
 
 
-class Remaining(wiring.Component):
-    """Words of a packet that are still to come, and whether they are the last block's.
+class Countdown(wiring.Component):
+    """A number that a constant is subtracted from, and whether one step is left.
 
     As in :class:`~cdma.hdl.lib.counter.Counter`, the upper bits are counted in parts that remember
     whether they are zero. All outputs are registered.
 
     Parameters
     ----------
-    block_words : int
-        Words that a step takes away.
+    width : int
+        Bits of the number.
+    size : int
+        What a step subtracts.
 
     Members
     -------
     load : In, begin with ``load_words``
-    load_words : In, words of a packet
-    step : In, take a block's words away; not looked at with ``load``
+    load_words : In, the number
+    step : In, subtract ``size``; not looked at with ``load``
     words : Out, the low bits of what is left, all of it when ``is_last``
-    is_last : Out, no more than a block is left
-    is_zero : Out, the packet has no words
+    is_last : Out, no more than ``size`` is left
+    is_zero : Out, the number that was loaded is zero
     """
 
-    def __init__(self, block_words: int):
-        self.block_words = block_words
-        self.low_bits = (2 * block_words).bit_length()
+    load: Signal
+    load_words: Signal
+    step: Signal
+    words: Signal
+    is_last: Signal
+    is_zero: Signal
+
+    def __init__(self, width: int, size: int):
+        self.width = width
+        self.size = size
+        self.low_bits = (2 * size).bit_length()
+        if not 0 < self.low_bits < width:
+            raise ValueError(
+                f"Size of a step must be positive and less than a quarter of the number's range of "
+                f"{width} bits, not {size!r}"
+            )
         super().__init__(
             {
                 "load": In(1),
-                "load_words": In(COUNT_BITS),
+                "load_words": In(width),
                 "step": In(1),
                 "words": Out(self.low_bits),
                 "is_last": Out(1),
@@ -45,13 +59,13 @@ class Remaining(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        size, low = self.block_words, self.low_bits
+        size, low = self.size, self.low_bits
         less = Signal(low + 1)
         m.d.comb += less.eq(self.words - size)
         borrow = less[-1]
         are_zero = []
-        for start in range(low, COUNT_BITS, PART_BITS):
-            bits = min(PART_BITS, COUNT_BITS - start)
+        for start in range(low, self.width, PART_BITS):
+            bits = min(PART_BITS, self.width - start)
             part = Signal(bits, name=f"part{start}")
             is_zero = Signal(name=f"is_zero{start}")
             loaded = self.load_words[start : start + bits]

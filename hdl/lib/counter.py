@@ -29,6 +29,11 @@ class Counter(wiring.Component):
     value : Out, the sum
     """
 
+    enable: Signal
+    restart: Signal
+    step: Signal
+    value: Signal
+
     def __init__(self, width: int, step_bits: int):
         if not 0 < step_bits < width:
             raise ValueError(

@@ -28,6 +28,11 @@ class PrefixSum(wiring.Component):
     total : Out, number of ones in the mask
     """
 
+    enable: Signal
+    mask: Signal
+    ranks: data.View
+    total: Signal
+
     def __init__(self, width: int):
         if width < 2:
             raise ValueError(f"Width of a prefix sum must be at least 2, not {width!r}")

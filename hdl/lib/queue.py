@@ -29,6 +29,11 @@ class Queue(wiring.Component):
     valid : Out, a bit per entry, contiguous from the head
     """
 
+    i: stream.Interface
+    o: stream.Interface
+    entries: data.View
+    valid: Signal
+
     def __init__(self, shape, depth: int, *, pipe: bool = False):
         if depth < 1:
             raise ValueError(f"Depth of a queue must be at least 1, not {depth!r}")

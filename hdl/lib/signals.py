@@ -1,6 +1,6 @@
 """Small idioms of signals that several components use."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Assert, Cat, Module, Signal, Value
 
 
 def registered(m: Module, value, name: str, *, is_reset: bool = False) -> Signal:
@@ -11,7 +11,9 @@ def registered(m: Module, value, name: str, *, is_reset: bool = False) -> Signal
 
 
 def select(m: Module, number: Value, values: list, name: str | None = None) -> Signal:
-    """``values[number]``; the first of them for a number that is too large."""
+    """``values[number]``; the first of them when ``number`` is beyond the last."""
+    # No m.Switch: Yosys writes its multiplexer as a function with overlapping cases. Verilator
+    # warns of these, and Icarus Verilog refuses the function's name.
     chosen = Signal.like(values[0], name=name)
     m.d.comb += chosen.eq(values[0])
     for k, value in enumerate(values[1:], 1):
@@ -20,11 +22,16 @@ def select(m: Module, number: Value, values: list, name: str | None = None) -> S
     return chosen
 
 
-def copies(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:
-    """Three registers of ``value``, for what one alone would drive too slowly.
+def any_of(bits) -> Value:
+    """One of ``bits`` is set."""
+    return Cat(bits).any()
 
-    Their values at reset differ, as synthesis would else make one register of them: for a cycle
-    after reset they must not matter.
+
+def duplicates(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:
+    """Three registers of ``value``, to share a fan-out that is too large for one.
+
+    Synthesis merges registers that are alike, so these differ at reset: for one cycle after reset
+    their value must not matter.
     """
     ones = (1 << len(value)) - 1
     registers = [
@@ -35,3 +42,21 @@ def copies(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:
     with m.If(enable):
         m.d.sync += [register.eq(value) for register in registers]
     return registers
+
+
+def kept_apart(name: str) -> Signal:
+    """Signal that synthesis does not merge into the logic around it.
+
+    For both inputs of a mux whose select arrives late: Yosys and ABC would else share logic between
+    the two, and the late signal would pass through it.
+    """
+    return Signal(name=name, attrs={"keep": 1})
+
+
+def assert_ready(m: Module, platform, port) -> None:
+    """State for proofs that a stream is ready whenever it is valid.
+
+    For a buffer that is sized so that its ``ready`` needs no look.
+    """
+    if platform == "formal":
+        m.d.comb += Assert(~port.valid | port.ready)

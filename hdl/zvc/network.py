@@ -84,6 +84,11 @@ class Compactor(wiring.Component):
     bank_words : Out, array of ``lanes`` words; anything where no marked word comes
     """
 
+    enable: Signal
+    words: data.View
+    routes: data.View
+    bank_words: data.View
+
     def __init__(self, lanes: int, word_bits: int):
         self.lanes = lanes
         self.word_bits = word_bits
@@ -139,6 +144,13 @@ class Expander(wiring.Component):
     routes : In, :class:`Routes`
     words : Out, array of ``lanes`` words
     """
+
+    enable: Signal
+    bank_words: data.View
+    has_word: Signal
+    mask: Signal
+    routes: data.View
+    words: data.View
 
     def __init__(self, lanes: int, word_bits: int):
         self.lanes = lanes

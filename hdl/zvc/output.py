@@ -31,6 +31,11 @@ class PacketOutput(wiring.Component):
     o_status : Out stream of ``status``
     """
 
+    i: stream.Interface
+    i_status: data.View
+    o: stream.Interface
+    o_status: stream.Interface
+
     def __init__(self, config: Config, status: data.Layout):
         self.config = config
         self.status = status

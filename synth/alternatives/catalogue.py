@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In
 
 from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.compressor.intake import Intake
 from cdma.hdl.zvc.config import Config
 from cdma.synth.alternatives import networks, pipelines
 from cdma.synth.flow.measure import Design
@@ -33,7 +33,7 @@ def _staged(kind) -> Callable[[Config], wiring.Component]:
 
 
 def _waiting(kind) -> Callable[[Config], wiring.Component]:
-    return lambda config: kind(config.beat_bits, Compressor.rows(config))
+    return lambda config: kind(config.beat_bits, Intake.rows(config))
 
 
 #: What makes each component for a configuration, by name, ``kind: what``.

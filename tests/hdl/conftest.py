@@ -13,7 +13,7 @@ from amaranth.sim import Simulator
 
 from cdma.format import ErrorCode
 from cdma.golden import compress
-from cdma.hdl.zvc.compressor.assembler import Assembler
+from cdma.hdl.zvc.compressor.assembly.place import rows_of_ring, rows_reached
 from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.sim.backpressure import parse
 
@@ -281,14 +281,14 @@ def place_of():
     def place(before: int, after: int, has_mask: bool, last: bool, config) -> dict:
         """``before`` and ``after`` are the words of the stream before the beat and with it."""
         lanes, full = config.lanes, before // config.lanes
-        end, depth = after - full * lanes, Assembler.rows(config)
+        end, depth = after - full * lanes, rows_of_ring(config)
         rows = max(-(-after // lanes), full + 1) - full if last else after // lanes - full
         return {
             "lane": before % lanes,
             "has_mask": int(has_mask),
             "rows": rows,
             "reaches": sum(
-                1 << k - 1 for k in range(1, Assembler.reach(config) + 1) if end > k * lanes
+                1 << k - 1 for k in range(1, rows_reached(config) + 1) if end > k * lanes
             ),
             "fits": sum(
                 1 << complete - 1

@@ -1,4 +1,4 @@
-"""The rules of a stream as statements of a proof; in simulations ``cdma.sim.cocotb.ports`` checks."""
+"""The rules of a stream as statements of a proof (``cdma.sim.cocotb.ports``: in simulations)."""
 
 from amaranth.asserts import AnySeq
 from amaranth.hdl import Assert, Module, Mux, Signal, Value

@@ -1,12 +1,13 @@
 """The place of each beat in the stream."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.prefix import PrefixSum, add
 from cdma.hdl.lib.signals import registered
-from cdma.hdl.zvc.compressor.assembler import Assembler, Place
+from cdma.hdl.zvc.compressor.assembly.place import Place, rows_of_ring
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.network import Routes, routes
 
@@ -16,7 +17,7 @@ class Placed(data.StructLayout):
 
     Members
     -------
-    place : :class:`~cdma.hdl.zvc.compressor.assembler.Place`
+    place : :class:`~cdma.hdl.zvc.compressor.assembly.place.Place`
     routes : how its words get there, :class:`~cdma.hdl.zvc.network.Routes`
     """
 
@@ -24,10 +25,18 @@ class Placed(data.StructLayout):
         super().__init__({"place": Place(config), "routes": Routes(config.lanes)})
 
 
+class _Beat(data.StructLayout):
+    """A beat that is being counted."""
+
+    def __init__(self):
+        super().__init__({"first": 1, "last": 1, "has_words": 1})
+
+
 class Placer(wiring.Component):
     """Count the non-zero words of each beat and give it its place in the stream.
 
-    Throughput one beat a cycle, latency ``2 + PrefixSum.latency(lanes)`` cycles.
+    Throughput one beat a cycle, latency :meth:`latency` cycles. There is no back-pressure: who
+    takes the places has room for all beats that are on their way.
 
     Parameters
     ----------
@@ -41,8 +50,16 @@ class Placer(wiring.Component):
     keep : In, its words
     first : In, a block begins with it
     last : In, the packet ends with it
-    o : Out stream of :class:`Placed`; always ready
+    o_valid, o : Out, :class:`Placed`
     """
+
+    valid: Signal
+    mask: Signal
+    keep: Signal
+    first: Signal
+    last: Signal
+    o_valid: Signal
+    o: data.View
 
     def __init__(self, config: Config):
         self.config = config
@@ -53,67 +70,68 @@ class Placer(wiring.Component):
                 "keep": In(config.lanes),
                 "first": In(1),
                 "last": In(1),
-                "o": Out(stream.Signature(Placed(config))),
+                "o_valid": Out(1),
+                "o": Out(Placed(config)),
             }
         )
 
+    @staticmethod
+    def latency(config: Config) -> int:
+        """Cycles from a beat to its place."""
+        return 2 + PrefixSum.latency(config.lanes)
+
     def elaborate(self, platform):
         m = Module()
-        lanes, mask_words = self.config.lanes, self.config.format.mask_words
+        config = self.config
+        lanes, mask_words = config.lanes, config.format.mask_words
         lane_bits = lanes.bit_length() - 1
-        m.submodules.prefix = prefix = PrefixSum(lanes)
-        m.d.comb += prefix.enable.eq(1)
 
         # Count.
-        beat = Signal(data.StructLayout({"first": 1, "last": 1, "has_words": 1}))
-        valid, mask = self.valid, self.mask
+        m.submodules.prefix = prefix = PrefixSum(lanes)
+        m.submodules.count = count = DelayLine(_Beat(), 1 + prefix.latency(lanes))
         m.d.comb += [
-            beat.first.eq(self.first),
-            beat.last.eq(self.last),
-            beat.has_words.eq(self.keep[0]),
+            prefix.enable.eq(1),
+            prefix.mask.eq(registered(m, self.mask, "mask")),
+            count.enable.eq(1),
+            count.i_valid.eq(self.valid),
+            count.i.first.eq(self.first),
+            count.i.last.eq(self.last),
+            count.i.has_words.eq(self.keep[0]),
         ]
-        for stage in range(1 + prefix.latency(lanes)):
-            valid = registered(m, valid, f"valid{stage}", is_reset=True)
-            beat = registered(m, beat, f"beat{stage}")
-            if stage == 0:
-                mask = registered(m, mask, "mask")
-        m.d.comb += prefix.mask.eq(mask)
         # A last beat without a word, where a block would begin, has no mask.
-        begins = beat.first & beat.has_words
+        begins = count.o.first & count.o.has_words
         has_mask = registered(m, begins, "has_mask")
         step = registered(
             m, Mux(begins, add(m, prefix.total, Const(mask_words)), prefix.total), "step"
         )
         ranks = registered(m, prefix.ranks, "ranks")
-        valid = registered(m, valid, "valid_counted", is_reset=True)
-        beat = registered(m, beat, "beat_counted")
+        valid = registered(m, count.o_valid, "valid_counted", is_reset=True)
+        last = registered(m, count.o.last, "last")
 
         # Place.
         lane = Signal(lane_bits)  # behind what went before
         behind = Signal(range(2 * lanes + mask_words))  # words of the row, were it longer
-        placed = self.o.payload
-        place = placed.place
-        rows = Assembler.rows(self.config)
         offset = Signal(lane_bits)
         is_partial = (behind[:lane_bits] != 0) | (behind == 0)
+        place = self.o.place
         m.d.comb += [
             behind.eq(add(m, lane, step)),
             offset.eq(Mux(has_mask, add(m, lane, Const(mask_words)), lane)),
-            self.o.valid.eq(valid),
+            self.o_valid.eq(valid),
             place.lane.eq(lane),
             place.has_mask.eq(has_mask),
             # A packet's last beat completes the row that it ends in, even an empty one.
-            place.rows.eq(add(m, behind[lane_bits:], beat.last & is_partial)),
-            place.last.eq(beat.last),
+            place.rows.eq(add(m, behind[lane_bits:], last & is_partial)),
+            place.last.eq(last),
             place.end.eq(behind),
             place.is_full.eq((behind != 0) & (behind[:lane_bits] == 0)),
-            placed.routes.eq(routes(m, ranks, offset)),
+            self.o.routes.eq(routes(m, ranks, offset)),
         ]
         m.d.comb += [
-            fits.eq(behind <= (rows - complete) * lanes)
+            fits.eq(behind <= (rows_of_ring(config) - complete) * lanes)
             for complete, fits in enumerate(place.fits, 1)
         ]
         m.d.comb += [reaches.eq(behind > k * lanes) for k, reaches in enumerate(place.reaches, 1)]
         with m.If(valid):
-            m.d.sync += lane.eq(Mux(beat.last, 0, behind[:lane_bits]))
+            m.d.sync += lane.eq(Mux(last, 0, behind[:lane_bits]))
         return m

@@ -1,17 +1,17 @@
 """What the decompressor reports of a packet."""
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.format import ErrorCode
 from cdma.hdl.lib.counter import Counter
 from cdma.hdl.zvc.beat import COUNT_BITS, DecompressorStatus
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.reader import Read
+from cdma.hdl.zvc.decompressor.reader.reader import ReadBeat
 
 
-class Report(wiring.Component):
+class DecompressorReport(wiring.Component):
     """Count the words of a packet's stream as its beats leave, and remember its first error.
 
     Parameters
@@ -22,14 +22,18 @@ class Report(wiring.Component):
     Members
     -------
     enable : In, a beat leaves
-    read : In, its :class:`~cdma.hdl.zvc.decompressor.reader.Read`
+    read : In, its :class:`~cdma.hdl.zvc.decompressor.reader.reader.ReadBeat`
     status : Out, :class:`DecompressorStatus` of the packet whose last beat left in the cycle before
     """
+
+    enable: Signal
+    read: data.View
+    status: data.View
 
     def __init__(self, config: Config):
         self.config = config
         super().__init__(
-            {"enable": In(1), "read": In(Read(config)), "status": Out(DecompressorStatus())}
+            {"enable": In(1), "read": In(ReadBeat(config)), "status": Out(DecompressorStatus())}
         )
 
     def elaborate(self, platform):

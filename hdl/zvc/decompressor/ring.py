@@ -29,7 +29,7 @@ class StreamRing(wiring.Component):
     Two readers see a word of each bank combinationally, each bank at a row of its own: as many
     consecutive words as there are lanes, from any word on.
 
-    Throughput one beat a cycle, latency one cycle.
+    Throughput one beat a cycle, latency :attr:`LATENCY` cycle.
 
     Parameters
     ----------
@@ -48,6 +48,19 @@ class StreamRing(wiring.Component):
     rows_a, rows_b : In, arrays of an index per bank
     words_a, words_b : Out, arrays of a word per bank
     """
+
+    #: Cycles from a beat to its row.
+    LATENCY = 1
+
+    i: stream.Interface
+    has_room: Signal
+    accept: Signal
+    tail: Signal
+    info: data.View
+    rows_a: data.View
+    rows_b: data.View
+    words_a: data.View
+    words_b: data.View
 
     def __init__(self, config: Config, rows: int):
         if rows < 2:

@@ -3,12 +3,12 @@
 import pytest
 
 from cdma.hdl.lib import countdown
-from cdma.hdl.lib.countdown import Remaining
+from cdma.hdl.lib.countdown import Countdown
 
 
 def check(play, size, packets, most=1 << 30):
     """Count each of ``packets`` down, to its last block or for ``most`` steps."""
-    dut = Remaining(size)
+    dut = Countdown(32, size)
     low = 1 << dut.low_bits
     rows, expected = [], []
     for words in packets:
@@ -57,5 +57,11 @@ def test_near_the_largest_count(play, rng, size):
 
 def test_a_load_wins_over_a_step(play):
     rows = [{"load": 1, "load_words": 64, "step": 1}, {"load_words": 20}, {"load": 0, "step": 0}]
-    seen = play(Remaining(32), rows, ["words", "is_last"])
+    seen = play(Countdown(32, 32), rows, ["words", "is_last"])
     assert (seen["words"], seen["is_last"]) == ([0, 64, 20], [0, 0, 1])
+
+
+@pytest.mark.parametrize(("width", "size"), [(8, 64), (8, 0), (0, 1)])
+def test_a_step_beyond_the_number_is_refused(width, size):
+    with pytest.raises(ValueError, match=rf"^Size of a step must be .*, not {size}$"):
+        Countdown(width, size)

@@ -4,7 +4,9 @@ import pytest
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
-from cdma.hdl.zvc.compressor.assembler import AssembledRow, Assembler, Place
+from cdma.hdl.zvc.compressor.assembly.assembler import Assembler
+from cdma.hdl.zvc.compressor.assembly.place import Place
+from cdma.hdl.zvc.compressor.assembly.store import AssembledRow
 from cdma.hdl.zvc.config import Config
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, take

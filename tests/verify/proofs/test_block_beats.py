@@ -10,9 +10,10 @@ from cdma.hdl.lib.prefix import PrefixSum, popcount
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.block_beats import BlockBeats
-from cdma.hdl.zvc.decompressor.fetch import Block, MaskFetcher
-from cdma.hdl.zvc.decompressor.reader import BeatTags, Counted
+from cdma.hdl.zvc.decompressor.beats.beat import BeatTags, CountedBeat
+from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
+from cdma.hdl.zvc.decompressor.fetch import MaskFetcher
+from cdma.hdl.zvc.decompressor.fetch.block import Block
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import offer, take
 
@@ -60,7 +61,7 @@ class Cuts(Elaboratable):
 
         # The line.
         is_counted = MaskFetcher.is_counted(config)
-        m.submodules.waiting = waiting = Queue(Counted(config), 2 if is_counted else 3)
+        m.submodules.waiting = waiting = Queue(CountedBeat(config), 2 if is_counted else 3)
         line = [(valid, self._cut(m))]
         for stage in range(PrefixSum.latency(self.lanes)):
             beat = Signal.like(line[0][1], name=f"beat{stage}")

@@ -3,7 +3,7 @@
 import pytest
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
-from cdma.hdl.lib.countdown import Remaining
+from cdma.hdl.lib.countdown import Countdown
 from cdma.hdl.lib.counter import PART_BITS, Counter
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.verify.formal.prover import probe
@@ -79,10 +79,10 @@ def test_a_counter_is_the_sum_of_its_steps(formal, width, step_bits):
     formal(Sums(Counter(width, step_bits)))
 
 
-@pytest.mark.proof(Remaining, "blocks of 8, 32, 64 and 96 words", induction=1)
+@pytest.mark.proof(Countdown, "blocks of 8, 32, 64 and 96 words", induction=1)
 @pytest.mark.parametrize("block_words", [8, 32, 64, 96])
 def test_what_remains_is_what_was_loaded_less_the_steps(formal, block_words):
-    formal(Leaves(Remaining(block_words)))
+    formal(Leaves(Countdown(block_words)))
 
 
 @pytest.mark.proof(Counter, "32 bits by 9", bounded=4)
@@ -93,9 +93,9 @@ def test_a_broken_counter_is_refuted(formal, mutated, old, new):
     formal.refutes(Sums(mutated(Counter, old, new)(32, 9)))
 
 
-@pytest.mark.proof(Remaining, "blocks of 32 words", bounded=4)
+@pytest.mark.proof(Countdown, "blocks of 32 words", bounded=4)
 @pytest.mark.parametrize(
     ("old", "new"), [("<= 2 * size", "< 2 * size"), ("part == 1", "part == 0")]
 )
 def test_a_broken_remainder_is_refuted(formal, mutated, old, new):
-    formal.refutes(Leaves(mutated(Remaining, old, new)(32)))
+    formal.refutes(Leaves(mutated(Countdown, old, new)(32)))

@@ -6,7 +6,7 @@ from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 from cdma.format import ErrorCode
 from cdma.hdl.zvc.beat import COUNT_BITS, thermometer
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.block_beats import BlockBeats
+from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
 from cdma.hdl.zvc.decompressor.reader import PayloadReader
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.stream_rules import anything, goes_on, offer, take

@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Assert, Cat, Cover, Elaboratable, Module, Signal
 
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.jump import JumpTable
+from cdma.hdl.zvc.decompressor.fetch.jump import JumpTable
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
 

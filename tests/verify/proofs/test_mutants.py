@@ -18,11 +18,12 @@ from cdma.cli.options import config_named
 from cdma.files import write_text
 from cdma.hdl.lib.counter import Counter
 from cdma.hdl.zvc.beat import COUNT_BITS, CompressorStatus, DecompressorStatus
-from cdma.hdl.zvc.compressor.assembler import AssembledRow, Assembler
+from cdma.hdl.zvc.compressor.assembly.assembler import Assembler
+from cdma.hdl.zvc.compressor.assembly.store import AssembledRow
 from cdma.hdl.zvc.compressor.placer import Placer
 from cdma.hdl.zvc.compressor.unit import Compressor
-from cdma.hdl.zvc.decompressor.block_beats import BlockBeats
-from cdma.hdl.zvc.decompressor.report import Report
+from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
+from cdma.hdl.zvc.decompressor.report import DecompressorReport
 from cdma.hdl.zvc.decompressor.ring import StreamRing
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.hdl.zvc.output import PacketOutput
@@ -82,7 +83,7 @@ BENCHES = {
         "core.fetcher": Bench("test_fetch", lambda p, c: p.walks(c), 9, 1),
         "core.beats": Bench("test_block_beats", lambda p, c: p.Cuts(BlockBeats(c)), 8, 1),
         "core.reader": Bench("test_reader", lambda p, c: p.reads(c), 8, 1),
-        "core.report": Bench("test_report", lambda p, c: p.Reports(Report(c)), 5, 1),
+        "core.report": Bench("test_report", lambda p, c: p.Reports(DecompressorReport(c)), 5, 1),
         "core.output": Bench(
             "test_output", lambda p, c: p.Reports(PacketOutput(c, DecompressorStatus())), 8, 1
         ),

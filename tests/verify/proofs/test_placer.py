@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.lib.prefix import PrefixSum, popcount
-from cdma.hdl.zvc.compressor.assembler import Assembler
+from cdma.hdl.zvc.compressor.assembly.assembler import Assembler
 from cdma.hdl.zvc.compressor.placer import Placer
 from cdma.hdl.zvc.config import Config
 from cdma.verify.formal.stream_rules import anything

@@ -6,7 +6,8 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module
 from amaranth.lib import data
 
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.reader import PayloadReader, rows_of_beat
+from cdma.hdl.zvc.decompressor.reader import PayloadReader
+from cdma.hdl.zvc.decompressor.reader.place import rows_of_beat
 from cdma.hdl.zvc.decompressor.ring import RowInfo
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.hdl.zvc.network import routes

@@ -7,8 +7,8 @@ from cdma.format import ErrorCode
 from cdma.hdl.lib.counter import PART_BITS
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.reader import Read
-from cdma.hdl.zvc.decompressor.report import Report
+from cdma.hdl.zvc.decompressor.reader.reader import ReadBeat
+from cdma.hdl.zvc.decompressor.report import DecompressorReport
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
 
@@ -28,7 +28,7 @@ class Reports(Elaboratable):
         read, tags = dut.read, dut.read.tags
         m.d.comb += [
             dut.enable.eq(anything(m, 1, "enable")),
-            read.as_value().eq(anything(m, Read(dut.config).size, "any_read")),
+            read.as_value().eq(anything(m, ReadBeat(dut.config).size, "any_read")),
         ]
 
         # The packet so far: its words; of the blocks before, the first error and where its block
@@ -121,13 +121,13 @@ def _error(is_past_end, is_truncated):
     return Mux(is_past_end, ErrorCode.MASK_PAST_END, truncated)
 
 
-@pytest.mark.proof(Report, "8x32, 2x8", induction=1)
+@pytest.mark.proof(DecompressorReport, "8x32, 2x8", induction=1)
 @pytest.mark.parametrize("config", [Config.of(8, 32), Config.of(2, 8)], ids=lambda c: c.name)
 def test_the_first_error_of_any_packet_is_reported_with_its_place(formal, config):
-    formal(Reports(Report(config)))
+    formal(Reports(DecompressorReport(config)))
 
 
-@pytest.mark.proof(Report, "8x32", bounded=5)
+@pytest.mark.proof(DecompressorReport, "8x32", bounded=5)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -139,4 +139,4 @@ def test_the_first_error_of_any_packet_is_reported_with_its_place(formal, config
     ],
 )
 def test_a_broken_report_is_refuted(formal, mutated, old, new):
-    formal.refutes(Reports(mutated(Report, old, new)(Config.of(8, 32))))
+    formal.refutes(Reports(mutated(DecompressorReport, old, new)(Config.of(8, 32))))

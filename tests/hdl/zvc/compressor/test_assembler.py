@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cdma.golden import compress
-from cdma.hdl.zvc.compressor.assembler import Assembler
+from cdma.hdl.zvc.compressor.assembly.assembler import Assembler
+from cdma.hdl.zvc.compressor.assembly.place import rows_of_ring
 from cdma.hdl.zvc.config import Config
 from cdma.sim.backpressure import parse
 from cdma.sim.stimulus import random_words
@@ -198,7 +199,7 @@ def test_holds_just_its_capacity(simulate, beats_from, config):
     sizes = [
         config.lanes + beat["place"]["has_mask"] * config.format.mask_words for beat in beats.ports
     ]
-    capacity = Assembler.rows(config) * config.lanes
+    capacity = rows_of_ring(config) * config.lanes
     fit = sum(total <= capacity for total in np.cumsum(sizes))
     assert sum(cycle < 60 for cycle in taken) == fit + 1
 

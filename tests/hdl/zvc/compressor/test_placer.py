@@ -2,7 +2,6 @@
 
 import pytest
 
-from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.zvc.compressor.placer import Placer
 from cdma.hdl.zvc.config import Config
 
@@ -60,12 +59,12 @@ def test_every_beat_gets_its_place(play, place_of, rng, config):
         rows += [{"valid": 0, "mask": 1}] * int(gap)
         came.append(len(rows))
         rows.append(beat)
-    latency = 2 + PrefixSum.latency(config.lanes)
+    latency = Placer.latency(config)
     rows += [{"valid": 0}] * (latency + 1)
-    seen = play(Placer(config), rows, ["o.valid", "o.payload"])
-    given = [cycle for cycle, valid in enumerate(seen["o.valid"]) if valid]
+    seen = play(Placer(config), rows, ["o_valid", "o"])
+    given = [cycle for cycle, valid in enumerate(seen["o_valid"]) if valid]
     assert given == [cycle + latency for cycle in came]
-    placed = [seen["o.payload"][cycle] for cycle in given]
+    placed = [seen["o"][cycle] for cycle in given]
     lanes = config.lanes
     stream = stream_of(beats, config)
     for item, beat, (before, begins, after) in zip(placed, beats, stream, strict=True):

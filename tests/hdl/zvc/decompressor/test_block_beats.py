@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.block_beats import BlockBeats
+from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
 
 CONFIGS = [
     Config.of(8, 32),

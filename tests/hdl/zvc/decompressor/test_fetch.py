@@ -10,7 +10,9 @@ from cdma.golden import compress
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import Beat, DecompressorCommand
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.fetch import Block, MaskFetcher
+from cdma.hdl.zvc.decompressor.fetch import CountingFetcher, fetcher_of
+from cdma.hdl.zvc.decompressor.fetch.base import reads_of
+from cdma.hdl.zvc.decompressor.fetch.block import Block
 from cdma.hdl.zvc.decompressor.ring import StreamRing
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.sim.stimulus import random_words
@@ -47,7 +49,7 @@ class Fetcher(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.ring = ring = StreamRing(self.config, self.rows)
-        m.submodules.fetcher = fetcher = MaskFetcher(self.config, self.rows)
+        m.submodules.fetcher = fetcher = fetcher_of(self.config)(self.config, self.rows)
         wiring.connect(m, wiring.flipped(self.i), ring.i)
         wiring.connect(m, wiring.flipped(self.i_command), fetcher.i_command)
         m.submodules.queue = queue = Queue(Block(self.config), 2)
@@ -193,7 +195,7 @@ def test_a_block_takes_no_longer_than_its_beats(check, rng, config, density):
     assert cycles[-1] - cycles[0] <= (blocks - 1) * max(config.block_beats, 1)
 
 
-SHORT = [config for config in CONFIGS if MaskFetcher.reads(config) == 1]
+SHORT = [config for config in CONFIGS if reads_of(config) == 1]
 
 
 @pytest.mark.parametrize("config", SHORT, ids=[config.name for config in SHORT])
@@ -202,7 +204,7 @@ def test_a_short_packet_each_cycle(check, rng, config):
     assert np.diff(check(config, packets)["o"].cycles).tolist() == [1] * 19
 
 
-LONG = [config for config in CONFIGS if MaskFetcher.reads(config) == 2]
+LONG = [config for config in CONFIGS if reads_of(config) == 2]
 
 
 @pytest.mark.parametrize("config", LONG, ids=[config.name for config in LONG])
@@ -212,6 +214,6 @@ def test_a_mask_longer_than_a_beat_is_read_a_beat_a_cycle(check, config):
 
 
 def test_masks_are_counted_where_there_is_time_for_it():
-    counted = [config.name for config in CONFIGS if MaskFetcher.is_counted(config)]
+    counted = [config.name for config in CONFIGS if fetcher_of(config) is CountingFetcher]
     assert counted == ["4x16", "8x32", "2x8", "2x8b24", "4x8"]
-    assert [MaskFetcher.reads(config) for config in CONFIGS] == [1, 1, 2, 2, 1, 1, 1, 1]
+    assert [reads_of(config) for config in CONFIGS] == [1, 1, 2, 2, 1, 1, 1, 1]

@@ -3,8 +3,8 @@
 import pytest
 
 from cdma.hdl.zvc.config import NAMED, Config
-from cdma.hdl.zvc.decompressor.fetch import MaskFetcher
-from cdma.hdl.zvc.decompressor.jump import JumpTable
+from cdma.hdl.zvc.decompressor.fetch import LookupFetcher, fetcher_of
+from cdma.hdl.zvc.decompressor.fetch.jump import JumpTable
 
 CASES = [
     (NAMED["16x16"], 6),  # a block of two beats, a mask of two words
@@ -17,7 +17,7 @@ CASES = [
 
 @pytest.mark.parametrize(("config", "rows"), CASES, ids=[config.name for config, _ in CASES])
 def test_every_word_tells_where_the_next_mask_ends(simulate, rng, config, rows):
-    assert not MaskFetcher.is_counted(config)
+    assert fetcher_of(config) is LookupFetcher
     fmt, lanes = config.format, config.lanes
     table = JumpTable(config, rows)
     count = 25

@@ -11,9 +11,10 @@ from amaranth.lib.wiring import In, Out
 from cdma.golden import compress
 from cdma.hdl.zvc.beat import Beat
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.block_beats import BlockBeats
-from cdma.hdl.zvc.decompressor.fetch import Block
-from cdma.hdl.zvc.decompressor.reader import PayloadReader, rows_of_beat
+from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
+from cdma.hdl.zvc.decompressor.fetch.block import Block
+from cdma.hdl.zvc.decompressor.reader import PayloadReader
+from cdma.hdl.zvc.decompressor.reader.place import rows_of_beat
 from cdma.hdl.zvc.decompressor.ring import StreamRing
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.sim.backpressure import parse

@@ -4,7 +4,7 @@ import pytest
 
 from cdma.format import ErrorCode
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.report import Report
+from cdma.hdl.zvc.decompressor.report import DecompressorReport
 
 CONFIG = Config.of(4, 16)
 MASK = CONFIG.format.mask_words
@@ -95,7 +95,7 @@ def test_first_error_is_reported(play, name):
             rows.append({"enable": 1, "read": read})
         ends.append((len(rows), code, length))
     rows.append({"enable": 0})
-    seen = play(Report(CONFIG), rows, ["status"])["status"]
+    seen = play(DecompressorReport(CONFIG), rows, ["status"])["status"]
     for cycle, code, length in ends:
         assert seen[cycle] == {"bytes": length, "error": ErrorCode(code)}
 
@@ -104,5 +104,5 @@ def test_words_of_long_packets_are_counted(play):
     """And the place of the block in error is that of its mask."""
     rows = [{"enable": 1, "read": read} for _ in range(300) for read in (FIRST, SECOND)]
     rows += [{"read": beat(2, first=True)}, {"read": beat(1, last=True, missing=1)}, {"enable": 0}]
-    seen = play(Report(CONFIG), rows, ["status"])["status"]
+    seen = play(DecompressorReport(CONFIG), rows, ["status"])["status"]
     assert seen[-1] == {"bytes": 300 * BLOCK, "error": ErrorCode.TRUNCATED}

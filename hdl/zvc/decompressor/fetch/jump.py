@@ -31,6 +31,14 @@ class JumpTable(wiring.Component):
     rows_on : Out, rows from this word's to that
     """
 
+    accept: Signal
+    tail: Signal
+    words: data.View
+    row: Signal
+    lane: Signal
+    to_lane: Signal
+    rows_on: Signal
+
     def __init__(self, config: Config, rows: int):
         self.config = config
         self.rows = rows

@@ -1,0 +1,114 @@
+"""Beat assembly: words from the network's banks become full rows."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.zvc.beat import thermometer
+from cdma.hdl.zvc.compressor.assembly.account import RowAccount
+from cdma.hdl.zvc.compressor.assembly.place import Place
+from cdma.hdl.zvc.compressor.assembly.plan import LandingPlan
+from cdma.hdl.zvc.compressor.assembly.store import AssembledRow, RowStore
+from cdma.hdl.zvc.config import Config
+
+
+class Assembler(wiring.Component):
+    """Put the masks and words of the beats behind each other and give out full rows.
+
+    Beats land in a ring of rows and full rows leave from there. A block's mask and a beat's words
+    land in one cycle. All places that hold no word are zero in a row that leaves.
+
+    Throughput one beat in and one row out a cycle, latency :attr:`LATENCY` cycles. ``enable`` is
+    registered: a beat lands if there is room for it though no row should leave. ``o`` comes from
+    registers, through one multiplexer.
+
+    Parameters
+    ----------
+    config : Config
+        Lanes and format.
+
+    Members
+    -------
+    valid : In, there is a beat; none in the cycle after reset
+    place : In, its :class:`~cdma.hdl.zvc.compressor.assembly.place.Place`
+    first : In, place of its first word of data, counted as ``place.end`` is
+    mask : In, its block's mask
+    kept : In, words of data of the block that begins with the beat, or 0
+    bank_words : In, its words as :class:`~cdma.hdl.zvc.network.Compactor` gives them, a cycle later
+        than those above
+    enable : Out, the beat is taken in; low in the cycle after reset
+    o : Out stream of :class:`~cdma.hdl.zvc.compressor.assembly.store.AssembledRow`
+    """
+
+    #: Cycles from a beat to the row that it completes.
+    LATENCY = 2
+
+    valid: Signal
+    place: data.View
+    first: Signal
+    mask: Signal
+    kept: Signal
+    bank_words: data.View
+    enable: Signal
+    o: stream.Interface
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "valid": In(1),
+                "place": In(Place(config)),
+                "first": In(range(config.lanes + config.format.mask_words)),
+                "mask": In(config.format.block_words),
+                "kept": In(range(config.format.block_words + 1)),
+                "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
+                "enable": Out(1),
+                "o": Out(stream.Signature(AssembledRow(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes, place = self.config.lanes, self.place
+        m.submodules.account = account = RowAccount(self.config)
+        m.submodules.plan = plan = LandingPlan(self.config)
+        m.submodules.store = store = RowStore(self.config)
+        wiring.connect(m, store.o, wiring.flipped(self.o))
+        m.d.comb += [
+            account.valid.eq(self.valid),
+            account.place.eq(place),
+            account.leaves.eq(self.o.valid & self.o.ready),
+            self.enable.eq(account.enable),
+            plan.enable.eq(account.lands),
+            plan.valid.eq(self.valid),
+            plan.place.eq(place),
+            plan.first.eq(self.first),
+        ]
+
+        # What is known of a beat waits one cycle for its words.
+        lane = Signal.like(place.lane, reset_less=True)
+        last = Signal(reset_less=True)
+        keep = Signal(lanes, reset_less=True)  # of the row in which the beat ends
+        mask = Signal.like(self.mask, reset_less=True)
+        kept = Signal.like(self.o.payload.kept)  # words of data that no row counts, the beat's too
+        is_whole = ~place.last | place.is_full
+        with m.If(account.lands):
+            m.d.sync += [
+                lane.eq(place.lane),
+                last.eq(place.last),
+                keep.eq(thermometer(place.end[: len(lane)], lanes) | is_whole.replicate(lanes)),
+                mask.eq(self.mask),
+                kept.eq(Mux(plan.o.completes.any(), 0, kept) + Mux(self.valid, self.kept, 0)),
+            ]
+        m.d.comb += [
+            store.enable.eq(account.lands),
+            store.landing.eq(plan.o),
+            store.lane.eq(lane),
+            store.mask.eq(mask),
+            store.bank_words.eq(self.bank_words),
+            store.tags.last.eq(last),
+            store.tags.keep.eq(keep),
+            store.tags.kept.eq(kept),
+            store.has_row.eq(account.has_row),
+        ]
+        return m

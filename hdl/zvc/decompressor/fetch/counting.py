@@ -1,0 +1,144 @@
+"""The mask fetcher for long blocks: a mask's ones are counted once it is fetched."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+
+from cdma.hdl.lib.prefix import tree
+from cdma.hdl.lib.signals import duplicates, registered
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.fetch.base import MaskFetcher, reads_of
+from cdma.hdl.zvc.decompressor.fetch.control import FetchControl
+from cdma.hdl.zvc.decompressor.fetch.ends import PacketEnds
+from cdma.hdl.zvc.decompressor.fetch.window import MaskWindow
+from cdma.hdl.zvc.decompressor.ring import add_row
+
+#: Cycles from a mask to the place of the next: groups of 8 bits, their sum, the move.
+COUNT_CYCLES = 3
+
+
+class CountingFetcher(MaskFetcher):
+    """Count the ones of a mask in three cycles, then move to the next mask.
+
+    For blocks of four beats and more. Throughput one block each ``block_beats`` cycles at least;
+    a mask that is longer than a beat is read a beat a cycle. The ports are those of
+    :class:`~cdma.hdl.zvc.decompressor.fetch.base.MaskFetcher`; ``o`` is combinational from
+    ``bank_words``.
+    """
+
+    @staticmethod
+    def latency(config: Config) -> int:
+        """Cycles from the row in which a mask ends to its block, the same cycle counted as 0."""
+        return reads_of(config) - 1
+
+    def elaborate(self, platform):
+        m = Module()
+        config, lanes, block = self.config, self.config.lanes, self.o.payload
+        m.submodules.ends = ends = PacketEnds(config, self.rows, self.number_bits)
+        m.submodules.control = control = FetchControl(config)
+        m.submodules.window = window = MaskWindow(config)
+        lane = Signal(range(lanes), init=self.first_words - 1)  # of the last word to read
+        ahead = Signal(signed(self.number_bits))  # rows of the packet in the ring, from there on
+        is_there = Signal()  # `ahead` is positive
+        moves, next_lane, rows_on = self._count(m, control.moves_on, lane)
+        wiring.connect(m, wiring.flipped(self.i_command), control.i_command)
+        m.d.comb += [
+            ends.accept.eq(self.accept),
+            ends.tail.eq(self.tail),
+            ends.info.eq(self.info),
+            ends.switch.eq(control.switch),
+            control.is_there.eq(is_there),
+            control.is_complete.eq(
+                is_there & ~(ends.end.known & (ahead == 1) & (lane >= ends.end.count))
+            ),
+            control.end_known.eq(ends.end.known),
+            control.is_last_read.eq(window.is_last_read),
+            # All reads but a mask's last do not wait for whoever takes the block.
+            control.can_read.eq(self.o.ready | ~window.is_last_read),
+            control.next_free.eq(self.next_ready),
+            window.bank_words.eq(self.bank_words),
+            window.fetch.eq(control.fetch),
+            window.void.eq(control.block.void),
+            self.o.valid.eq(control.done),
+            block.eq(control.block),
+            block.mask.eq(window.mask),
+        ]
+        if reads_of(config) > 1:
+            final_words = config.format.mask_words - lanes
+            with m.If(control.fetch & control.is_complete & ~window.is_last_read):
+                m.d.comb += [moves.eq(1), Cat(next_lane, rows_on).eq(lane + final_words)]
+        self._move(m, lane, moves, next_lane, rows_on, ends, control.switch, window)
+        self._follow(m, ahead, is_there, moves, rows_on, ends, control.switch)
+        # While the ones are counted the place is kept, and nothing is fetched.
+        m.d.comb += control.is_busy.eq(self.next_stages.any())
+        return m
+
+    def _count(self, m, starts, lane):
+        """Count the mask that was handed on. Gives when to move, to which lane and how far."""
+        fmt = self.config.format
+        stages, self.next_stages = Signal(COUNT_CYCLES), Signal(COUNT_CYCLES)
+        m.d.comb += self.next_stages.eq(Cat(starts, stages[:-1]))
+        m.d.sync += stages.eq(self.next_stages)
+        # The place of the mask is added with them.
+        behind = Signal(len(lane) + 1)
+        m.d.comb += behind.eq(lane + self.first_words)
+        groups = []
+        for start in range(0, fmt.block_words, 8):
+            terms = [*self.mask[start : start + 8], *([] if start else [behind])]
+            groups.append(registered(m, tree(m, terms), f"ones{start}"))
+        # For sums as long as the last one a carry chain is faster.
+        half = len(groups) // 2
+        total = tree(m, groups[:half]) + tree(m, groups[half:]) if half else groups[0]
+        place = registered(m, total, "place")
+        moves, next_lane = Signal(), Signal.like(lane)
+        rows_on = Signal(range(self.row_reach + 1))
+        m.d.comb += [moves.eq(stages[-1]), Cat(next_lane, rows_on).eq(place)]
+        return moves, next_lane, rows_on
+
+    def _move(self, m, lane, moves, next_lane, rows_on, ends, switch, window):
+        """Where the mask stands: lane, the same one-hot, and row of the ring."""
+        lanes, first_words = self.config.lanes, self.first_words
+        at = Signal(lanes, init=1 << first_words - 1)
+        index, next_index = Signal(range(self.rows)), Signal(range(self.rows))
+        m.d.comb += [next_index.eq(index), window.at.eq(at)]
+        m.d.sync += index.eq(next_index)
+        with m.If(switch):
+            m.d.sync += [lane.eq(first_words - 1), at.eq(1 << first_words - 1)]
+            m.d.comb += next_index.eq(ends.end.next_index)
+        with m.Elif(moves):
+            m.d.sync += [lane.eq(next_lane), at.eq(Cat(next_lane == k for k in range(lanes)))]
+            m.d.comb += next_index.eq(add_row(m, index, rows_on, self.rows))
+        read_index = duplicates(m, next_index, "index")
+        for bank, row in enumerate(self.bank_rows):
+            held_index = read_index[bank * len(read_index) // lanes]
+            # The last banks give words of the row before when the mask wraps.
+            below = first_words + bank - lanes
+            if below <= 0:
+                m.d.comb += row.eq(held_index)
+            else:
+                before = add_row(m, held_index, self.rows - 1, self.rows)
+                m.d.comb += row.eq(Mux(at[:below].any(), before, held_index))
+
+    def _follow(self, m, ahead, is_there, moves, rows_on, ends, switch):
+        """How many rows of the packet are in the ring from the mask's row on."""
+        end = ends.end
+
+        def candidate(name, value):
+            rows = Signal.like(ahead, name=f"ahead_{name}")
+            m.d.comb += rows.eq(value)
+            return Cat(rows, rows > 0)
+
+        def with_arrival(name, value, value_1):
+            # Whether a row arrives is known late and drives the mux.
+            arrives = self.accept & ~end.known
+            return Mux(arrives, candidate(f"{name}_1", value_1), candidate(name, value))
+
+        new_packet = Mux(
+            self.accept,
+            candidate("new_packet_1", ends.rows_in + 1 - end.row),
+            candidate("new_packet", ends.rows_in - end.row),
+        )
+        known_packet = candidate("known_packet", ends.next_row - end.row)
+        following = Mux(ends.has_next, known_packet, new_packet)
+        at_next_mask = with_arrival("next_mask", ahead - rows_on, ahead - rows_on + 1)
+        same = Mux(moves, at_next_mask, with_arrival("still", ahead, ahead + 1))
+        m.d.sync += Cat(ahead, is_there).eq(Mux(switch, following, same))

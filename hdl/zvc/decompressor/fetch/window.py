@@ -1,0 +1,82 @@
+"""The words of a mask, picked from the banks of the ring."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.fetch.base import reads_of
+
+
+class MaskWindow(wiring.Component):
+    """Pick the words of a mask from the banks, wherever it ends, and join its reads.
+
+    Combinational for a mask that fits into a beat; a longer one is read in two cycles.
+
+    Parameters
+    ----------
+    config : Config
+        Lanes and format.
+
+    Members
+    -------
+    bank_words : In, array of a word per bank
+    at : In, bank of the last word to pick, one-hot
+    fetch : In, the words are read
+    void : In, there is no mask
+    is_last_read : Out, the words complete the mask
+    mask : Out, the mask, when ``is_last_read``
+    """
+
+    bank_words: data.View
+    at: Signal
+    fetch: Signal
+    void: Signal
+    is_last_read: Signal
+    mask: Signal
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
+                "at": In(config.lanes),
+                "fetch": In(1),
+                "void": In(1),
+                "is_last_read": Out(1),
+                "mask": Out(config.format.block_words),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes, fmt = self.config.lanes, self.config.format
+        first_words = min(fmt.mask_words, lanes)
+        picked = [
+            _one_hot_mux(m, self.at, [self.bank_words[(at - k) % lanes] for at in range(lanes)])
+            for k in reversed(range(first_words))
+        ]
+        if reads_of(self.config) == 1:
+            m.d.comb += [self.is_last_read.eq(1), self.mask.eq(Cat(picked))]
+            return m
+        # Where the first beat is not complete, the place is kept, so the second is not either.
+        final_words = fmt.mask_words - lanes
+        is_second = Signal()
+        earlier = Signal(lanes * fmt.word_bits, reset_less=True)
+        m.d.comb += [
+            self.is_last_read.eq(is_second | self.void),
+            self.mask.eq(Cat(earlier, picked[lanes - final_words :])),
+        ]
+        with m.If(self.fetch):
+            m.d.sync += [earlier.eq(Cat(picked)), is_second.eq(~self.is_last_read)]
+        return m
+
+
+def _one_hot_mux(m, is_chosen, words):
+    """The word whose bit of ``is_chosen`` is set."""
+    terms = [word & bit.replicate(len(word)) for word, bit in zip(words, is_chosen, strict=True)]
+    while len(terms) > 1:
+        terms = [a | b for a, b in zip(terms[::2], terms[1::2], strict=True)]
+    chosen = Signal(len(words[0]))
+    m.d.comb += chosen.eq(terms[0])
+    return chosen

@@ -1,0 +1,5 @@
+"""Reading the words of each output beat from the ring."""
+
+from cdma.hdl.zvc.decompressor.reader.reader import PayloadReader
+
+__all__ = ["PayloadReader"]

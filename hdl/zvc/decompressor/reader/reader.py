@@ -1,0 +1,176 @@
+"""Reading the words of each output beat from the ring."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.prefix import tree
+from cdma.hdl.lib.signals import select
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.beats.beat import BeatTags, CountedBeat
+from cdma.hdl.zvc.decompressor.reader.place import BeatPlace, rows_of_beat
+from cdma.hdl.zvc.decompressor.reader.window import RowWindow
+from cdma.hdl.zvc.decompressor.ring import RowInfo
+from cdma.hdl.zvc.network import Routes, routes
+
+
+class ReadBeat(data.StructLayout):
+    """A beat that has been read.
+
+    Members
+    -------
+    used : words of the stream that it took, its mask's included
+    has_words : some of them are not its mask's
+    behind : place behind its words, counted from the start of a row
+    there : place behind the last word that was there, counted from the same
+    has_more : other bytes of the packet were there, or came in later; looked at when ``last``
+    tags : :class:`~cdma.hdl.zvc.decompressor.beats.beat.BeatTags`
+    """
+
+    def __init__(self, config: Config):
+        lanes, mask_words = config.lanes, config.format.mask_words
+        super().__init__(
+            {
+                "used": range(lanes + mask_words + 1),
+                "has_words": 1,
+                "behind": range(2 * lanes + mask_words),
+                "there": range(rows_of_beat(config) * lanes + 1),
+                "has_more": 1,
+                "tags": BeatTags(config),
+            }
+        )
+
+
+class PayloadReader(wiring.Component):
+    """Read the words of a beat from the ring when they are there, or when they will never be.
+
+    How far a beat's words reach is known a cycle after it comes. Until then it is launched when all
+    rows are there that they could be in, which costs nothing while the stream comes a row a cycle.
+
+    Throughput one beat a cycle; latency one cycle.
+
+    Parameters
+    ----------
+    config : Config
+        Lanes and format.
+    rows : int
+        Rows of the ring.
+
+    Members
+    -------
+    i : In stream of :class:`~cdma.hdl.zvc.decompressor.beats.beat.CountedBeat`
+    accept, info : In, what :class:`~cdma.hdl.zvc.decompressor.ring.StreamRing` says of a row that
+        it takes in
+    has_room : Out, the ring has room for a row; from a register
+    bank_rows : Out, which row each bank is to give
+    enable : In, what follows takes a beat, or nothing
+    launch : Out, with ``enable``: a beat is read
+    has_word : Out, the banks that give one; in the others the stream has ended
+    mask, routes : Out, where they go
+    drains : Out, waits for the end of a packet; ``enable`` must be low
+    o_valid, o : Out, :class:`ReadBeat` that was launched with the last ``enable``
+    """
+
+    i: stream.Interface
+    accept: Signal
+    info: data.View
+    has_room: Signal
+    bank_rows: data.View
+    enable: Signal
+    launch: Signal
+    has_word: Signal
+    mask: Signal
+    routes: data.View
+    drains: Signal
+    o_valid: Signal
+    o: data.View
+
+    def __init__(self, config: Config, rows: int):
+        self.config = config
+        self.rows = rows
+        super().__init__(
+            {
+                "i": In(stream.Signature(CountedBeat(config))),
+                "accept": In(1),
+                "info": In(RowInfo(config)),
+                "has_room": Out(1),
+                "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
+                "enable": In(1),
+                "launch": Out(1),
+                "has_word": Out(config.lanes),
+                "mask": Out(config.lanes),
+                "routes": Out(Routes(config.lanes)),
+                "drains": Out(1),
+                "o_valid": Out(1),
+                "o": Out(ReadBeat(config)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        beat = self.i.payload
+        m.submodules.place = place = BeatPlace(self.config)
+        m.submodules.window = window = RowWindow(self.config, self.rows)
+        m.d.comb += [
+            place.launch.eq(self.launch),
+            place.beat.eq(beat),
+            window.accept.eq(self.accept),
+            window.info.eq(self.info),
+            window.launch.eq(self.launch),
+            window.last.eq(beat.tags.last),
+            window.first_row.eq(place.first_row),
+            window.carry.eq(place.carry),
+            self.has_room.eq(window.has_room),
+            self.drains.eq(window.drains),
+            self.launch.eq(self.enable & self.i.valid & self._may_launch(m, place, window)),
+            self.i.ready.eq(self.launch),
+            self.mask.eq(beat.mask),
+            self.routes.eq(routes(m, beat.ranks, place.start.lane)),
+        ]
+        ours = list(zip(window.is_ours, window.infos, strict=True))
+        for bank in range(self.config.lanes):
+            has_word = [here & (info.count > bank) for here, info in ours]
+            row = place.start[f"row{bank}"]
+            m.d.comb += [
+                self.bank_rows[bank].eq(select(m, row, list(window.indices), f"row{bank}")),
+                self.has_word[bank].eq(select(m, row, has_word)),
+            ]
+        self._tell(m, beat, place, window, ours)
+        return m
+
+    def _may_launch(self, m, place, window):
+        """The rows that a beat's words are in are there, or will never be."""
+        beat, lanes, reach = self.i.payload, self.config.lanes, window.reach
+        needs, known_needs = Signal(reach - 1), Signal(reach - 1)
+        for row in range(reach - 1):
+            m.d.comb += needs[row].eq(
+                (place.behind > row * lanes) & (place.behind <= (row + 1) * lanes)
+            )
+        is_waiting = self.i.valid & ~self.launch
+        m.d.sync += known_needs.eq(needs & is_waiting.replicate(reach - 1))
+        # Of two rows the second is always one of those; of more, the start tells which is the last.
+        may_read = window.may_read
+        farthest = may_read[-1] if reach == 2 else select(m, place.start.row0, list(may_read))
+        return beat.is_empty | farthest | (known_needs & may_read[:-1]).any()
+
+    def _tell(self, m, beat, place, window, ours):
+        """What there is to report of the beat."""
+        counts = [Mux(here, info.count, 0) for here, info in ours]
+        is_ragged = Cat(here & info.ragged for here, info in ours).any()
+        mask_words = Mux(beat.tags.first, self.config.format.mask_words, 0)
+        read = Signal.like(self.o, reset_less=True)
+        drained = Signal()  # a row with bytes in it
+        with m.If(self.enable):
+            m.d.sync += [
+                self.o_valid.eq(self.launch),
+                read.used.eq(beat.total + mask_words),
+                read.has_words.eq(~beat.is_empty),
+                read.behind.eq(place.behind),
+                read.there.eq(tree(m, counts)),
+                read.has_more.eq(is_ragged),
+                read.tags.eq(beat.tags),
+                drained.eq(0),
+            ]
+        with m.If(window.leftover):
+            m.d.sync += drained.eq(1)
+        m.d.comb += [self.o.eq(read), self.o.has_more.eq(read.has_more | drained)]
