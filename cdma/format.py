@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 WORD_BITS = (8, 16, 32, 64)
+#: Bytes of words under one mask, unless told otherwise: the paper's line of 128 bytes.
+BLOCK_BYTES = 128
 
 
 class ErrorCode(IntEnum):
@@ -27,7 +29,8 @@ class Format:
         Bits in a word: 8, 16, 32 or 64.
     block_words : int or None
         Words under one mask, a positive multiple of ``word_bits`` so that a mask is a whole number
-        of words. ``None`` gives 32, or 64 for 64-bit words.
+        of words. ``None`` gives 128 bytes of words: 128, 64 and 32 words of 8, 16 and 32 bits; and
+        64 words of 64 bits, the fewest whose mask is a whole word.
 
     Raises
     ------
@@ -44,7 +47,8 @@ class Format:
         if self.word_bits not in WORD_BITS:
             raise ValueError(f"Word width must be 8, 16, 32 or 64 bits, not {self.word_bits!r}")
         if self.block_words is None:
-            object.__setattr__(self, "block_words", max(32, self.word_bits))
+            words = max(8 * BLOCK_BYTES // self.word_bits, self.word_bits)
+            object.__setattr__(self, "block_words", words)
         if not _is_int(self.block_words):
             raise TypeError(f"Block length must be an integer, not {self.block_words!r}")
         if self.block_words <= 0 or self.block_words % self.word_bits:

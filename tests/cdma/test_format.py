@@ -6,7 +6,8 @@ from cdma.golden import Format
 
 
 @pytest.mark.parametrize(
-    ("word_bits", "block_words", "mask_words"), [(8, 32, 4), (16, 32, 2), (32, 32, 1), (64, 64, 1)]
+    ("word_bits", "block_words", "mask_words"),
+    [(8, 128, 16), (16, 64, 4), (32, 32, 1), (64, 64, 1)],
 )
 def test_default_block(word_bits, block_words, mask_words):
     fmt = Format(word_bits)
@@ -18,7 +19,7 @@ def test_default_block(word_bits, block_words, mask_words):
 
 def test_formats_are_values():
     assert Format() == Format(32, 32)
-    assert len({Format(8), Format(8, 32), Format(8, 64)}) == 2
+    assert len({Format(8), Format(8, 128), Format(8, 64)}) == 2
 
 
 @pytest.mark.parametrize(("words", "nonzeros", "size"), [(0, 0, 0), (1, 0, 4), (33, 2, 16)])

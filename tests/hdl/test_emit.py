@@ -19,7 +19,7 @@ from cdma.hdl.zvc.config import Config
 CONFIG = Config.of(4, 16)
 BOTH = pytest.mark.parametrize("unit", UNITS)
 SIZES = pytest.mark.parametrize(
-    "config", [CONFIG, Config.of(2, 8), Config.of(8, 8, 8)], ids=["4x16", "2x8", "8x8b8"]
+    "config", [CONFIG, Config.of(2, 8, 32), Config.of(8, 8, 8)], ids=["4x16", "2x8", "8x8b8"]
 )
 PROGRAM = """
 import json, sys

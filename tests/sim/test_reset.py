@@ -98,7 +98,7 @@ def resets(unit, config, stall, is_thorough=False):
 @sizes(
     Config.of(8, 32),
     SMALL,
-    slow=[Config.of(2, 8), Config.of(16, 16), Config.of(32, 8), Config.of(8, 32, 96)],
+    slow=[Config.of(2, 8, 32), Config.of(16, 16), Config.of(32, 8), Config.of(8, 32, 96)],
 )
 @pytest.mark.parametrize("stall", STALLS)
 def test_reset_in_every_cycle(verify, unit, config, stall):
@@ -109,7 +109,7 @@ def test_reset_in_every_cycle(verify, unit, config, stall):
 
 @pytest.mark.slow
 @UNIT
-@sizes(Config.of(8, 32), Config.of(2, 8), Config.of(32, 8))
+@sizes(Config.of(8, 32), Config.of(2, 8, 32), Config.of(32, 8))
 @pytest.mark.parametrize("stall", STALLS)
 def test_all_that_may_follow_a_reset(verify, unit, config, stall):
     verify(unit, resets(unit, config, STALLS[stall], is_thorough=True), config, simulator="fast")
@@ -161,7 +161,7 @@ def power_ups(unit, config, count):
 
 
 @UNIT
-@sizes(Config.of(8, 32), slow=[SMALL, Config.of(2, 8), Config.of(32, 8)])
+@sizes(Config.of(8, 32), slow=[SMALL, Config.of(2, 8, 32), Config.of(32, 8)])
 @pytest.mark.parametrize("contents", ["X", "random"])
 def test_nothing_of_power_up_reaches_an_output(verify, icarus, unit, config, contents):
     verilog = emit.verilog(unit, config)
@@ -172,7 +172,7 @@ def test_nothing_of_power_up_reaches_an_output(verify, icarus, unit, config, con
 
 @pytest.mark.slow
 @UNIT
-@sizes(Config.of(8, 32), Config.of(2, 8))
+@sizes(Config.of(8, 32), Config.of(2, 8, 32))
 @pytest.mark.parametrize("seed", range(4))
 def test_random_power_up_under_icarus_at_length(verify, icarus, unit, config, seed):
     verilog = randomised(emit.verilog(unit, config), 100 + seed)

@@ -41,4 +41,4 @@ def test_a_unit_that_does_something_wrong_is_refused(monkeypatch):
 
     monkeypatch.setitem(cycles.BENCHES, "compressor", Other)
     with pytest.raises(SimulationError, match=r"^packets: "):
-        cycles.measure("compressor", Config.of(2, 8))
+        cycles.measure("compressor", Config.of(2, 8, 32))

@@ -48,7 +48,7 @@ def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng
     row_bytes = config.lanes * fmt.word_bytes
     # Words are counted in what all blocks but the last are multiples of.
     per_block = fmt.block_words // (fmt.block_words & -fmt.block_words)
-    words_in, rows_out = (numbers[f"core.{name}"] for name in ("words_in", "rows_out"))
+    words_in, rows_out = (numbers[f"core.report.{name}"] for name in ("words_in", "rows_out"))
     by_words = _carries(words_in, BLOCKS * per_block, rng)
     by_rows = _carries(rows_out, status[1] // row_bytes, rng)
     # In one half of the courses words carry, in the other rows; of the others there are as many as
@@ -61,8 +61,8 @@ def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng
         rows.append(np.where(_IS_EVEN, block * rows_per_block, row).astype(np.int64))
     return Moves(
         {
-            "core.words_in": (blocks[0] * per_block, (blocks[1] - blocks[0]) * per_block),
-            "core.rows_out": (rows[0], rows[1] - rows[0]),
+            "core.report.words_in": (blocks[0] * per_block, (blocks[1] - blocks[0]) * per_block),
+            "core.report.rows_out": (rows[0], rows[1] - rows[0]),
         },
         np.zeros(COURSES, np.int64),
         (blocks[1] * fmt.block_words, rows[1] * row_bytes),
@@ -74,7 +74,7 @@ def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, r
     fmt = config.format
     used = _carries(numbers["core.report.used"], status[0] // fmt.word_bytes, rng)
     # A part is taken from, then once more; in the end as many words are left as beats are.
-    left = numbers["core.fetcher.left"]
+    left = numbers["core.fetcher.control.left"]
     start, digits, upper = _part_values(left, 1, rng)
     words = BLOCKS * fmt.block_words
     first, second = (words * (1 - rng.uniform(*share, COURSES)) for share in _BORROWS)
@@ -86,7 +86,7 @@ def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, r
         {
             "core.report.used": moved,
             "core.report.block_start": moved,
-            "core.fetcher.left": (then - more, -then),
+            "core.fetcher.control.left": (then - more, -then),
         },
         more,
         (used[1] * fmt.word_bytes, np.zeros(COURSES, np.int64)),

@@ -38,8 +38,8 @@ _WILLING = (0.6, 0.85, 1.0)
 _CYCLES_PER_BEAT = 4
 _ONES = (1 << COURSES) - 1
 _NUMBERS = {
-    "compressor": ("core.words_in", "core.rows_out"),
-    "decompressor": ("core.report.used", "core.report.block_start", "core.fetcher.left"),
+    "compressor": ("core.report.words_in", "core.report.rows_out"),
+    "decompressor": ("core.report.used", "core.report.block_start", "core.fetcher.control.left"),
 }
 
 

@@ -140,7 +140,7 @@ def test_info_for_people(capsys, tensor):
     assert main(["info", "a.zvc"]) == 0
     out = capsys.readouterr().out
     assert "float16 2x3x1000, 6,000 words" in out
-    assert "16-bit words, blocks of 32 words" in out
+    assert "16-bit words, blocks of 64 words" in out
     assert "12,000 bytes as an array, 752 as a stream" in out
     assert "ratio    15.957" in out
 

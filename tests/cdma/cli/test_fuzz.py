@@ -43,7 +43,7 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
     where = r"cdma fuzz: compressor 4x16, batch 0 \(seed \d+\): m_axis: a byte that is not kept "
     assert re.match(where, told)
     command = (
-        "cdma fuzz --unit compressor --lanes 4 --word-bits 16 --block-words 32 --seed 9 --batch 0"
+        "cdma fuzz --unit compressor --lanes 4 --word-bits 16 --block-words 64 --seed 9 --batch 0"
     )
     assert replay == f"replay: {command}"
     assert main(command.split()[1:]) == 1

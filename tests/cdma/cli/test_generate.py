@@ -53,7 +53,8 @@ def test_json_is_the_manifest(quick, report, tmp_path):
 def test_the_same_bytes_in_every_process(tmp_path, unit):
     written = []
     for seed in ("1", "2"):
-        argv = [sys.executable, "-m", "cdma", "generate", unit, "--lanes", "2", "--word-bits", "8"]
+        size = ("--lanes", "2", "--word-bits", "8", "--block-words", "32")
+        argv = [sys.executable, "-m", "cdma", "generate", unit, *size]
         done = subprocess.run(
             [*argv, "-o", str(tmp_path / seed)],
             env={"PYTHONHASHSEED": seed, "PATH": ""},
@@ -71,7 +72,10 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
     ("argv", "message"),
     [
         (("--lanes", 3), "Number of lanes must be a power of two in 2..64, not 3"),
-        (("--lanes", 64), "Number of lanes must divide the block length 32, not 64"),
+        (
+            ("--lanes", 64),
+            "Number of lanes must divide the block length 32, not 64: take blocks of 64 words",
+        ),
         (("--word-bits", 24), "Word width must be 8, 16, 32 or 64 bits, not 24"),
         (
             ("--block-words", 40),

@@ -74,13 +74,13 @@ def test_report(report, tmp_path):
 
 
 def test_tables_and_progress(capsys):
-    assert main(["mutate", "--unit", "compressor", "--count", "100", "--config", "2x8"]) == 0
+    assert main(["mutate", "--unit", "compressor", "--count", "100", "--config", "2x8b32"]) == 0
     out, err = capsys.readouterr()
-    assert re.search(r"^compressor +2x8 +100 +98 +1 +1 +99.0%$", out, re.M)
+    assert re.search(r"^compressor +2x8b32 +100 +98 +1 +1 +99.0%$", out, re.M)
     line = r"^compressor +hdl/zvc/.*/ring.py:100 +core.ring: mux.Y\[100\] inverted +undecided$"
     assert re.search(line, out, re.M)
     assert "hdl/zvc/decompressor/ring.py:199" not in out
-    assert err.endswith("compressor 2x8: drawing mutants\n")
+    assert err.endswith("compressor 2x8b32: drawing mutants\n")
 
 
 def test_too_few_found(capsys):

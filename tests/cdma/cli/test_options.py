@@ -21,7 +21,7 @@ def parse(add, *argv):
     [
         ((), 32, Format(32, 32)),
         ((), 64, Format(64, 64)),
-        (("--word-bits", "8"), 64, Format(8, 32)),
+        (("--word-bits", "8"), 64, Format(8, 128)),
         (("--word-bits", "16", "--block-words", "48"), 32, Format(16, 48)),
     ],
 )
@@ -47,7 +47,7 @@ def test_config():
         (("--lanes", "3"), "Number of lanes must be a power of two in 2..64, not 3"),
         (
             ("--lanes", "64"),
-            "Number of lanes must divide the block length 32, not 64",
+            "Number of lanes must divide the block length 32, not 64: take blocks of 64 words",
         ),
     ],
 )

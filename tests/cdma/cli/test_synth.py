@@ -41,7 +41,7 @@ def test_without_liberty_cells_are_left_out(run, capsys, tmp_path):
 
 def test_several_configurations_in_cells_with_a_plot(run, capsys, tmp_path, library_file):
     status = run(
-        *("--config", "8x32", "--config", "4x16b64", "--no-ecp5", "--liberty", library_file),
+        *("--config", "8x32", "--config", "4x16b32", "--no-ecp5", "--liberty", library_file),
         *("-o", "out", "--cache", "kept", "--json"),
     )
     assert status == 0
@@ -50,8 +50,8 @@ def test_several_configurations_in_cells_with_a_plot(run, capsys, tmp_path, libr
     assert [(record["unit"], record["config"]) for record in whole["records"]] == [
         ("compressor", "8x32"),
         ("decompressor", "8x32"),
-        ("compressor", "4x16b64"),
-        ("decompressor", "4x16b64"),
+        ("compressor", "4x16b32"),
+        ("decompressor", "4x16b32"),
     ]
     assert all(record["ecp5"] is None for record in whole["records"])
     assert whole["records"][0]["asic"]["library"] == "toy"
@@ -106,7 +106,7 @@ def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, librar
     monkeypatch.setattr(scaling, "WORD_BITS", (8,))
     assert run("--sweep", "--unit", "compressor", "--no-ecp5", "--liberty", library_file) == 0
     out, _ = capsys.readouterr()
-    assert "compressor 4x8: no room" in out.splitlines()
+    assert "compressor 4x8b64: no room" in out.splitlines()
     assert "area um2 over lanes x log2(lanes)" in out
     written = json.loads(Path("build/synth/synth.json").read_text())
     assert len(written["records"]) == 6

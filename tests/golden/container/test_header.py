@@ -61,15 +61,15 @@ def test_fields():
     assert header.version == 1
     assert header.format == golden.Format(16)
     assert (header.dtype, header.shape, header.words) == ("int16", (10, 100), 1000)
-    assert (header.chunk_blocks, header.chunk_words) == (4, 128)
+    assert (header.chunk_blocks, header.chunk_words) == (4, 256)
     assert header.nonzeros == 500
     assert header.density == 0.5
     assert header.raw_bytes == 2000
     assert header.stream_bytes == 128 + 1000
     assert header.ratio == 2000 / 1128
-    assert header.header_bytes == len(data) - header.stream_bytes == header_size(2, 8)
+    assert header.header_bytes == len(data) - header.stream_bytes == header_size(2, 4)
     assert header.file_bytes == len(data)
-    assert header.chunk_offsets.shape == (9,)
+    assert header.chunk_offsets.shape == (5,)
     assert header.chunk_offsets[-1] == header.stream_bytes
     assert pack_header(header) == data[: header.header_bytes]
 

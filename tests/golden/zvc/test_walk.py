@@ -71,7 +71,7 @@ def test_lockstep_stays_inside_a_stream_that_ends_early():
 
 def test_gather_masks():
     words = np.arange(10, dtype="<u1")
-    assert gather_masks(words, np.array([0, 5]), Format(8)).tolist() == [
+    assert gather_masks(words, np.array([0, 5]), Format(8, 32)).tolist() == [
         [0, 1, 2, 3],
         [5, 6, 7, 8],
     ]

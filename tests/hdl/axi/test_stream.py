@@ -15,7 +15,7 @@ from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "interfaces.md").read_text()
-SIZES = [Config.of(8, 32), Config.of(2, 8), Config.of(16, 16), Config.of(4, 64)]
+SIZES = [Config.of(8, 32), Config.of(2, 8, 32), Config.of(16, 16), Config.of(4, 64)]
 OTHER = {"in": "out", "out": "in"}
 
 
@@ -72,7 +72,7 @@ def test_ports_are_those_of_the_document(unit, config):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_clock_and_reset_are_as_the_document_says(unit):
-    axi = top(unit, Config.of(2, 8))
+    axi = top(unit, Config.of(2, 8, 32))
     assert "synchronous active-low reset `aresetn`" in DOCUMENT
     assert "rising edge of `aclk`" in DOCUMENT
     domain = Fragment.get(axi, None).domains["sync"]
@@ -102,7 +102,7 @@ def test_word_i_of_a_beat_is_where_the_document_says(unit):
 
 def test_an_empty_packet_through_the_ports():
     """Reset, clock and both directions of each stream, cycle by cycle."""
-    config = Config.of(2, 8)
+    config = Config.of(2, 8, 32)
     axi = top("compressor", config)
 
     async def bench(ctx):

@@ -19,7 +19,7 @@ def fields(layout):
     return {name: (field.offset, field.width) for name, field in layout}
 
 
-@pytest.mark.parametrize("config", [Config.of(8, 32), Config.of(2, 8), Config.of(64, 8, 64)])
+@pytest.mark.parametrize("config", [Config.of(8, 32), Config.of(2, 8, 32), Config.of(64, 8, 64)])
 def test_beat_has_words_then_keep_then_last(config):
     bits, size = config.beat_bits, config.beat_bytes
     assert fields(Beat(config)) == {

@@ -18,7 +18,9 @@ def test_default():
     [
         ((8, 32), "8x32", 256, 32, 4),
         ((8, 32, 96), "8x32b96", 256, 32, 12),
-        ((2, 8, 32), "2x8", 16, 2, 16),
+        ((2, 8, 32), "2x8b32", 16, 2, 16),
+        ((16, 16), "16x16", 256, 32, 4),
+        ((32, 8, 32), "32x8b32", 256, 32, 1),
         ((64, 8, 64), "64x8b64", 512, 64, 1),
         ((4, 64), "4x64", 256, 32, 16),
         ((4, 64, 128), "4x64b128", 256, 32, 32),
@@ -63,10 +65,15 @@ def test_number_of_lanes_is_not_an_integer(lanes, shown):
 
 
 @pytest.mark.parametrize(
-    ("lanes", "word_bits", "block_words"), [(64, 32, 32), (32, 8, 48), (64, 32, 96)]
+    ("lanes", "word_bits", "block_words", "nearest"),
+    [(64, 32, 32, 64), (32, 8, 48, 128), (64, 32, 96, 64)],
 )
-def test_lanes_that_do_not_divide_the_block(lanes, word_bits, block_words):
-    message = f"^Number of lanes must divide the block length {block_words}, not {lanes}$"
+def test_lanes_that_do_not_divide_the_block(lanes, word_bits, block_words, nearest):
+    message = (
+        f"^Number of lanes must divide the block length {block_words}, not {lanes}: "
+        f"take blocks of {nearest} words$"
+    )
+    assert Config.of(lanes, word_bits, nearest).format.block_words == nearest
     with pytest.raises(ValueError, match=message):
         Config.of(lanes, word_bits, block_words)
 
@@ -89,13 +96,15 @@ def test_block_too_long_for_hardware():
 
 
 @pytest.mark.parametrize(
-    ("lanes", "word_bits", "longest"), [(2, 8, 32), (4, 16, 128), (8, 32, 512), (2, 64, 256)]
+    ("lanes", "word_bits", "longest", "nearest"),
+    [(2, 8, 32, 32), (4, 16, 128, 64), (8, 32, 512, 32), (2, 64, 256, 64)],
 )
-def test_mask_longer_than_two_beats(lanes, word_bits, longest):
+def test_mask_longer_than_two_beats(lanes, word_bits, longest, nearest):
+    assert Config.of(lanes, word_bits, nearest).format.block_words == nearest
     assert Config.of(lanes, word_bits, longest).format.mask_words == 2 * lanes
     message = (
         f"^Mask of a block must be at most 2 beats, {2 * lanes} words for {lanes} lanes, "
-        f"not {2 * lanes + 2} words$"
+        f"not {2 * lanes + 2} words: take blocks of {nearest} words$"
     )
     with pytest.raises(ValueError, match=message):
         Config.of(lanes, word_bits, longest + 2 * word_bits)

@@ -70,7 +70,7 @@ def kept_of(beat, config=CONFIG):
     return beat | {"words": beat["words"][:kept]}
 
 
-@pytest.mark.parametrize("config", [CONFIG, Config.of(2, 8), Config.of(32, 8)])
+@pytest.mark.parametrize("config", [CONFIG, Config.of(2, 8, 32), Config.of(32, 8)])
 def test_bytes_of_kept_words_are_kept(exchange, config):
     counts = list(range(config.lanes + 1))
     rows = [row(count, config=config) for count in counts]

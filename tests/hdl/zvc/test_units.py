@@ -16,15 +16,15 @@ def params(configs, is_slow=False):
 
 QUICK = [
     *(NAMED[name] for name in ("8x32", "16x16", "32x8")),
-    Config.of(2, 8),  # a mask of two beats
-    Config.of(4, 8),  # a mask of a beat
+    Config.of(2, 8, 32),  # a mask of two beats
+    Config.of(4, 8, 32),  # a mask of a beat
     Config.of(4, 64),
     Config.of(4, 8, 24),  # blocks that are no power of two
     Config.of(8, 32, 64),  # a mask of two words
 ]
 SLOW = [NAMED["32x32"], Config.of(64, 8, 64)]  # a block a beat
 EVERY = pytest.mark.parametrize("config", params(QUICK) + params(SLOW, is_slow=True))
-SMALL = [Config.of(4, 16), Config.of(2, 8), Config.of(8, 8, 8)]
+SMALL = [Config.of(4, 16), Config.of(2, 8, 32), Config.of(8, 8, 8)]
 SOME = pytest.mark.parametrize("config", params(SMALL))
 UNIT = pytest.mark.parametrize("unit", [Compressor, Decompressor], ids=lambda unit: unit.__name__)
 

@@ -15,7 +15,7 @@ from cdma.sim.compiled import build, unit
 from cdma.toolchain import simulators
 
 UNITS = ("compressor", "decompressor", "roundtrip")
-SMALL = Config.of(2, 8)
+SMALL = Config.of(2, 8, 32)
 
 #: A design with the ports of the smallest compressor that gives back what it is fed, and breaks the
 #: rule whose number is the first byte of a packet.

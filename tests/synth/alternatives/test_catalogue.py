@@ -22,7 +22,7 @@ def test_every_kind_has_what_the_units_have_and_something_else():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", catalogue.COMPONENTS)
 def test_verilog_has_a_clock(name):
-    design = catalogue.design(name, Config.of(2, 8))
+    design = catalogue.design(name, Config.of(2, 8, 32))
     assert (design.unit, design.top) == (name, "alternative")
     assert re.search(r"^module alternative\(", design.verilog, re.MULTILINE)
     assert re.search(r"^  input aclk;", design.verilog, re.MULTILINE)
@@ -38,6 +38,6 @@ def test_verilog_has_a_clock(name):
     ],
 )
 def test_storage_is_what_it_should_be(steps, name, area):
-    design = catalogue.design(name, Config.of(4, 8))
+    design = catalogue.design(name, Config.of(4, 8, 32))
     found = ecp5.synthesise(steps, design.label, design.top, design.verilog).area
     assert {figure: getattr(found, figure) for figure in area} == area

@@ -25,7 +25,7 @@ def test_second_run_calls_no_tool_and_gives_the_same(tmp_path, tiny, library_fil
     assert measure.measure([tiny], Steps(tmp_path / "cache"), **options) == first
     assert calls == []
     (record,) = first
-    assert (record["unit"], record["config"], record["bytes_per_cycle"]) == ("tiny", "2x8", 2)
+    assert (record["unit"], record["config"], record["bytes_per_cycle"]) == ("tiny", "2x8b32", 2)
     assert record["ecp5"]["flip_flops"] == 33
     assert record["ecp5"]["gb_per_s"] == pytest.approx(2 * record["ecp5"]["fmax_mhz"] / 1e3)
     assert record["asic"]["abc"]["storage_um2"] == 330.0
@@ -86,7 +86,7 @@ def test_a_unit_that_does_not_map_has_no_figures(monkeypatch, tmp_path, tiny):
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_generated_units_map_and_route(tmp_path, unit):
-    design = measure.generated(unit, Config.of(2, 8))
+    design = measure.generated(unit, Config.of(2, 8, 32))
     (record,) = measure.measure([design], Steps(tmp_path), seeds=1, jobs=2)
     assert record["ecp5"]["lut4"] > 100
     assert record["ecp5"]["flip_flops"] > 50

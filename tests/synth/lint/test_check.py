@@ -102,7 +102,7 @@ def test_every_waiver_has_a_reason():
         NAMED["8x32"],
         *(
             pytest.param(config, marks=pytest.mark.slow)
-            for config in (*NAMED.values(), Config.of(2, 8))
+            for config in (*NAMED.values(), Config.of(2, 8, 32))
             if config.name != "8x32"
         ),
     ],
@@ -152,7 +152,7 @@ def test_verb_names_findings_and_ends_with_1(run, capsys, monkeypatch):
     monkeypatch.setitem(
         check.CHECKS, "yosys", (yowasp.yosys, ["-p", "log -stderr Warning: odd"], check._read_yosys)
     )
-    assert run("--config", "2x8", "--json") == 1
+    assert run("--config", "2x8b32", "--json") == 1
     told = json.loads(capsys.readouterr().out)
     findings = [finding for check in told["checks"] for finding in check["findings"]]
     assert findings == [{"tool": "yosys", "kind": "warning", "line": 0, "message": "odd"}]
@@ -163,7 +163,7 @@ def test_missing_tools_are_left_out_and_said(run, capsys, monkeypatch):
         raise UserError("slang is away")
 
     monkeypatch.setitem(check.CHECKS, "slang", (missing, [], None))
-    assert run("--config", "2x8") == 0
+    assert run("--config", "2x8b32") == 0
     out, err = capsys.readouterr()
     assert "slang is away; left out" in err.splitlines()
     assert "slang" not in out

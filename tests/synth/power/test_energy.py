@@ -91,7 +91,10 @@ def test_a_wrong_netlist_is_told(run, capsys, monkeypatch, tiny, library_file):
     )
     monkeypatch.setattr(switching, "simulate", lambda *_: switching.Run(window, window, b"wrong"))
     monkeypatch.setattr(energy, "energy", lambda *_: energy.Energy(1.0, 2.0, 3.0))
-    assert run("--lanes", 2, "--unit", "compressor", "--liberty", library_file) == 1
+    assert (
+        run("--lanes", 2, "--block-words", 32, "--unit", "compressor", "--liberty", library_file)
+        == 1
+    )
     assert capsys.readouterr().err.splitlines()[-1] == (
         "cdma power: compressor: the netlist gave another output than the golden model"
     )

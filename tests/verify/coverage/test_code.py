@@ -20,7 +20,7 @@ from cdma.verify.coverage.code import (
 from cdma.verify.coverage.scenarios import scenarios
 
 UNIT = pytest.mark.parametrize("unit", ["compressor", "decompressor"])
-SMALL = Config.of(2, 8)
+SMALL = Config.of(2, 8, 32)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from cdma.verify.coverage.scenarios import every_place, scenarios
 
 UNIT = pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 CONFIG = Config.of(8, 32)
-SMALL = Config.of(4, 16)
+SMALL = Config.of(4, 16, 32)
 
 
 def seen(unit, scenario, config=SMALL):
@@ -66,7 +66,7 @@ def test_what_a_packet_shows():
     assert found["words of a stream's last beat"] == {4: 1}
     assert found["length x next length, back to back"] == {}
     # The decompressor shows the same of it.
-    stream = compress(words)
+    stream = compress(words, SMALL.format)
     back = seen("decompressor", Scenario([(bytes(stream), words.size)]))
     for name in list(found)[:8]:
         assert back[name] == found[name], name
@@ -125,8 +125,8 @@ def test_phases_of_a_packet():
     found = seen("compressor", paused)["stall x phase"]
     assert found["sink stalls", "whole"] > 50
     assert found["status stalls", "reporting"] > 20
-    stream = bytes(compress(words))
-    packets = [(stream, 40), (bytes(compress(words[:4])), 4)]
+    stream = bytes(compress(words, SMALL.format))
+    packets = [(stream, 40), (bytes(compress(words[:4], SMALL.format)), 4)]
     late = [seen("decompressor", Scenario([p], {"command": "paused:100"})) for p in packets]
     assert all(each["stall x phase"]["command pauses", "uncommanded"] > 50 for each in late)
     # The longer stream does not fit into the ring.
@@ -163,5 +163,5 @@ def test_what_should_be_impossible_is_told():
 def test_a_unit_that_is_wrong_is_not_measured():
     verilog = emit.verilog("compressor", SMALL)
     verilog = re.sub(r"assign m_axis_tdata = (.*?);", r"assign m_axis_tdata = (\1) ^ 1;", verilog)
-    with pytest.raises(SimulationError, match=r"^compressor 4x16: packet 0: byte 0 "):
+    with pytest.raises(SimulationError, match=r"^compressor 4x16b32: packet 0: byte 0 "):
         measure("compressor", SMALL, [Scenario([every_place(SMALL)])], verilog=verilog)

@@ -17,7 +17,7 @@ from cdma.verify.mutation import trials as stimulus
 from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, Fate, Outcome, Player
 from cdma.verify.mutation.trials import Trial, first_trials, trials
 
-SMALL = Config.of(2, 8)
+SMALL = Config.of(2, 8, 32)
 COUNT = 40
 
 

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from cdma.hdl.zvc.config import Config
-from cdma.toolchain.simulators import cache_folder
+from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation import mutants
 from cdma.verify.mutation.long_packets import LongPackets
 from cdma.verify.mutation.proof import graph
@@ -14,8 +14,8 @@ CONFIG = Config.of(4, 8, 16)
 
 
 MODULES = {
-    "compressor": ("core.words_in", "core.rows_out"),
-    "decompressor": ("core.report.used", "core.fetcher.left"),
+    "compressor": ("core.report.words_in", "core.report.rows_out"),
+    "decompressor": ("core.report.used", "core.fetcher.control.left"),
 }
 
 

@@ -11,7 +11,7 @@ from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
 from cdma.verify.mutation import mutants
 
-SMALL = Config.of(2, 8)
+SMALL = Config.of(2, 8, 32)
 HDL = Path(mutants.top.__code__.co_filename).parents[1]
 
 

@@ -246,7 +246,7 @@ class Assembles(Elaboratable):
 CONFIGS = [
     pytest.param(Config.of(8, 32), marks=pytest.mark.slow),
     pytest.param(Config.of(16, 16), marks=pytest.mark.slow),
-    pytest.param(Config.of(2, 8), marks=pytest.mark.slow),
+    pytest.param(Config.of(2, 8, 32), marks=pytest.mark.slow),
     Config.of(4, 8, 24),
 ]
 

@@ -310,7 +310,7 @@ CONFIGS = [
     Config.of(2, 8, 8),
     Config.of(4, 8, 16),  # a mask of half a beat
     pytest.param(Config.of(8, 32), marks=pytest.mark.slow),
-    pytest.param(Config.of(2, 8), marks=pytest.mark.slow),
+    pytest.param(Config.of(2, 8, 32), marks=pytest.mark.slow),
 ]
 
 

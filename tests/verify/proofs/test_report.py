@@ -122,7 +122,7 @@ def _error(is_past_end, is_truncated):
 
 
 @pytest.mark.proof(DecompressorReport, "8x32, 2x8", induction=1)
-@pytest.mark.parametrize("config", [Config.of(8, 32), Config.of(2, 8)], ids=lambda c: c.name)
+@pytest.mark.parametrize("config", [Config.of(8, 32), Config.of(2, 8, 32)], ids=lambda c: c.name)
 def test_the_first_error_of_any_packet_is_reported_with_its_place(formal, config):
     formal(Reports(DecompressorReport(config)))
 

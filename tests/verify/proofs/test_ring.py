@@ -104,4 +104,4 @@ def test_a_row_is_held_until_it_is_passed_and_none_is_written_before(formal, row
     ],
 )
 def test_a_broken_ring_is_refuted(formal, mutated, old, new):
-    formal.refutes(Holds(mutated(StreamRing, old, new)(Config.of(2, 8), 3)))
+    formal.refutes(Holds(mutated(StreamRing, old, new)(Config.of(2, 8, 32), 3)))

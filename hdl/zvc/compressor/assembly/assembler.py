@@ -86,24 +86,22 @@ class Assembler(wiring.Component):
         ]
 
         # What is known of a beat waits one cycle for its words.
-        lane = Signal.like(place.lane, reset_less=True)
         last = Signal(reset_less=True)
         keep = Signal(lanes, reset_less=True)  # of the row in which the beat ends
         mask = Signal.like(self.mask, reset_less=True)
         kept = Signal.like(self.o.payload.kept)  # words of data that no row counts, the beat's too
         is_whole = ~place.last | place.is_full
+        ends_at = thermometer(place.end[: len(place.lane)], lanes)
         with m.If(account.lands):
             m.d.sync += [
-                lane.eq(place.lane),
                 last.eq(place.last),
-                keep.eq(thermometer(place.end[: len(lane)], lanes) | is_whole.replicate(lanes)),
+                keep.eq(ends_at | is_whole.replicate(lanes)),
                 mask.eq(self.mask),
                 kept.eq(Mux(plan.o.completes.any(), 0, kept) + Mux(self.valid, self.kept, 0)),
             ]
         m.d.comb += [
             store.enable.eq(account.lands),
             store.landing.eq(plan.o),
-            store.lane.eq(lane),
             store.mask.eq(mask),
             store.bank_words.eq(self.bank_words),
             store.tags.last.eq(last),
@@ -111,4 +109,9 @@ class Assembler(wiring.Component):
             store.tags.kept.eq(kept),
             store.has_row.eq(account.has_row),
         ]
+        if self.config.format.mask_words > 1:  # else a bank can take but one word of the mask
+            lane = Signal.like(place.lane, reset_less=True)
+            with m.If(account.lands):
+                m.d.sync += lane.eq(place.lane)
+            m.d.comb += store.lane.eq(lane)
         return m

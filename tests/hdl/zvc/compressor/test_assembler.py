@@ -16,8 +16,8 @@ from cdma.sim.throughput import packet_beats
 CONFIGS = [
     Config.of(8, 32),
     Config.of(4, 16),
-    Config.of(2, 8),  # a mask of two beats
-    Config.of(4, 8),  # a mask of a beat
+    Config.of(2, 8, 32),  # a mask of two beats
+    Config.of(4, 8, 32),  # a mask of a beat
     Config.of(4, 8, 24),
     Config.of(8, 8, 8),  # a block a beat
     Config.of(2, 64),

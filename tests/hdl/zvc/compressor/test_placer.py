@@ -8,7 +8,7 @@ from cdma.hdl.zvc.config import Config
 CONFIGS = [
     Config.of(8, 32),
     Config.of(4, 16),
-    Config.of(2, 8),  # a mask of two beats
+    Config.of(2, 8, 32),  # a mask of two beats
     Config.of(4, 8, 24),
     Config.of(32, 8),  # the prefix sum has a register
     Config.of(8, 8, 8),  # a block a beat

@@ -7,7 +7,7 @@ from cdma.golden import compress
 from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.hdl.zvc.config import Config
 
-SMALL = [Config.of(4, 16), Config.of(2, 8), Config.of(8, 8, 8)]
+SMALL = [Config.of(4, 16), Config.of(2, 8, 32), Config.of(8, 8, 8)]
 SOME = pytest.mark.parametrize("config", SMALL, ids=[config.name for config in SMALL])
 
 

@@ -9,7 +9,7 @@ from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
 CONFIGS = [
     Config.of(8, 32),
     Config.of(4, 16),
-    Config.of(2, 8),
+    Config.of(2, 8, 32),
     Config.of(4, 8, 24),
     Config.of(8, 8, 8),  # a block a beat
     Config.of(32, 8),  # the prefix sum has a register

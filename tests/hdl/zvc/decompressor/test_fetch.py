@@ -18,9 +18,9 @@ from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.sim.stimulus import random_words
 
 CONFIGS = [
-    Config.of(4, 16),  # ones are counted; a mask of two words
+    Config.of(4, 16, 32),  # ones are counted; a mask of two words
     Config.of(8, 32),
-    Config.of(2, 8),  # a mask of two beats
+    Config.of(2, 8, 32),  # a mask of two beats
     Config.of(2, 8, 24),  # a mask of a beat and a half
     Config.of(4, 8, 32),  # a mask as long as a beat
     Config.of(8, 8, 16),  # jumps: a block of two beats, a mask of two words
@@ -215,5 +215,5 @@ def test_a_mask_longer_than_a_beat_is_read_a_beat_a_cycle(check, config):
 
 def test_masks_are_counted_where_there_is_time_for_it():
     counted = [config.name for config in CONFIGS if fetcher_of(config) is CountingFetcher]
-    assert counted == ["4x16", "8x32", "2x8", "2x8b24", "4x8"]
+    assert counted == ["4x16b32", "8x32", "2x8b32", "2x8b24", "4x8b32"]
     assert [reads_of(config) for config in CONFIGS] == [1, 1, 2, 2, 1, 1, 1, 1]

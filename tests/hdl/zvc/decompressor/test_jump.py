@@ -2,13 +2,13 @@
 
 import pytest
 
-from cdma.hdl.zvc.config import NAMED, Config
+from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.fetch import LookupFetcher, fetcher_of
 from cdma.hdl.zvc.decompressor.fetch.jump import JumpTable
 
 CASES = [
-    (NAMED["16x16"], 6),  # a block of two beats, a mask of two words
-    (Config.of(16, 8), 5),  # a mask of four words
+    (Config.of(16, 16, 32), 6),  # a block of two beats, a mask of two words
+    (Config.of(16, 8, 32), 5),  # a mask of four words
     (Config.of(16, 16, 16), 5),  # a block a beat
     (Config.of(8, 8, 8), 4),
     (Config.of(8, 8, 24), 7),

@@ -23,9 +23,9 @@ from cdma.sim.stimulus import random_words
 CONFIGS = [
     Config.of(4, 16),
     Config.of(8, 32),
-    Config.of(2, 8),  # a mask of two beats
+    Config.of(2, 8, 32),  # a mask of two beats
     Config.of(2, 8, 24),
-    Config.of(4, 8),  # a mask as long as a beat
+    Config.of(4, 8, 32),  # a mask as long as a beat
     Config.of(8, 8, 8),  # a block a beat
 ]
 EVERY = pytest.mark.parametrize("config", CONFIGS, ids=[config.name for config in CONFIGS])
@@ -285,7 +285,12 @@ def test_one_beat_a_cycle(simulate, work_of, rng, config):
 
 @pytest.mark.parametrize(
     ("config", "rows"),
-    [(Config.of(8, 32), 2), (Config.of(4, 8), 3), (Config.of(2, 8), 4), (Config.of(64, 8, 64), 3)],
+    [
+        (Config.of(8, 32), 2),
+        (Config.of(4, 8, 32), 3),
+        (Config.of(2, 8, 32), 4),
+        (Config.of(64, 8, 64), 3),
+    ],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_rows_that_a_beat_and_its_mask_touch(config, rows):

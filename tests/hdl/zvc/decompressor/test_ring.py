@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.ring import StreamRing, add_row
 
-CONFIGS = [Config.of(4, 16), Config.of(2, 8), Config.of(8, 32)]
+CONFIGS = [Config.of(4, 16), Config.of(2, 8, 32), Config.of(8, 32)]
 EVERY = pytest.mark.parametrize("config", CONFIGS, ids=[config.name for config in CONFIGS])
 
 
