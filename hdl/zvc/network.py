@@ -46,10 +46,7 @@ def routes(m: Module, ranks, offset) -> data.View:
         span = 1 << level
         for group, start in enumerate(result[f"level{level}"]):
             below = ranks[(2 * group + 1) * span][: level + 1]
-            # Of two lanes the only sum is of one bit. Written in gates, Verilator's DFG pass (of
-            # 2026-05) simulates the decompressor wrongly; Icarus and Verilator without it do not.
-            total = offset + below if lanes == 2 else add(m, offset[: level + 1], below)
-            m.d.comb += start.eq(total)
+            m.d.comb += start.eq(add(m, offset[: level + 1], below))
     return result
 
 
