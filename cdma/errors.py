@@ -4,6 +4,9 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+#: Name under which pip installs this package; ``cdma`` belongs to another project there.
+DISTRIBUTION = "cdma-engine"
+
 #: What to install for a module whose package has another name.
 PACKAGES = {
     "pysat": "python-sat",
@@ -31,6 +34,11 @@ class SimulationError(Exception):
     """
 
 
+def hint(extra: str) -> str:
+    """Command that installs an extra of this package."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
 def require(module: str, *, extra: str, verb: str):
     """Import and give an optional module.
 
@@ -55,7 +63,7 @@ def require(module: str, *, extra: str, verb: str):
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise
         package = PACKAGES.get(error.name.split(".")[0], error.name.split(".")[0])
-        raise MissingPackageError(f"{verb} needs {package}: pip install 'cdma[{extra}]'") from error
+        raise MissingPackageError(f"{verb} needs {package}: {hint(extra)}") from None
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from cdma.hdl.zvc.config import Config
 TOP = "cdma_roundtrip"
 
 
-def verilog(compressor: str, decompressor: str, config: Config) -> str:
+def verilog(units: str, config: Config) -> str:
     """Both units and a top level ``cdma_roundtrip`` around them.
 
     ``s_axis`` feeds the compressor, whose stream goes straight into the decompressor and is shown
@@ -28,7 +28,7 @@ def verilog(compressor: str, decompressor: str, config: Config) -> str:
             is_input = prefix != "link" and prefix.startswith("s_") != (name == "tready")
             direction = "input" if is_input else "output"
             ports.append(f"{direction} [{width - 1}:0] {prefix}_{name}")
-    units = [
+    instances = [
         _instance(
             "compressor", {"s_axis": "s_axis", "m_axis": "link", "m_axis_sts": "m_axis_csts"}
         ),
@@ -42,8 +42,8 @@ def verilog(compressor: str, decompressor: str, config: Config) -> str:
             },
         ),
     ]
-    top = f"module {TOP}(\n  " + ",\n  ".join(ports) + ");\n" + "".join(units) + "endmodule\n"
-    return "\n".join([compressor, decompressor, top])
+    top = f"module {TOP}(\n  " + ",\n  ".join(ports) + ");\n" + "".join(instances) + "endmodule\n"
+    return f"{units}\n{top}"
 
 
 def _instance(unit, joins):

@@ -6,6 +6,9 @@ import numpy as np
 
 from cdma.hdl.zvc.config import Config
 
+#: Bytes or words that a difference is shown with, on either side.
+AROUND = 3
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -48,13 +51,15 @@ def first_difference(packets, expected: list[Expected], config: Config) -> str:
     expected : list of Expected
         What should have.
     config : Config
-        Lanes, to say in which beat a difference is.
+        Lanes and format, to say where a difference is.
     """
     for index, (got, want) in enumerate(zip(packets, expected, strict=False)):
         told = (
-            _bytes_difference(got.link, want.link, 1, config, "stream ")
+            _difference("stream ", got.link, want.link, 1, want, got.link_cycles, config)
             or _status_difference(got.link_status, want.link_status, "compressor status")
-            or _bytes_difference(got.output, want.output, want.unit_bytes, config)
+            or _difference(
+                "", got.output, want.output, want.unit_bytes, want, got.output_cycles, config
+            )
             or _beats_difference(got.beats_out, len(want.output), config)
             or _status_difference(got.status, want.status, "status")
         )
@@ -81,7 +86,8 @@ def wrong_count(counts: dict[str, int], expected: int) -> str:
     return ""
 
 
-def _bytes_difference(got, want, unit_bytes, config, what=""):
+def _difference(what, got, want, unit_bytes, expected, cycles, config):
+    """The first byte or word that differs: where and when it is, what it is, what stands around."""
     if got == want:
         return ""
     common = min(len(got), len(want))
@@ -93,10 +99,42 @@ def _bytes_difference(got, want, unit_bytes, config, what=""):
     start = item * unit_bytes
     end = start + unit_bytes
     name = "byte" if unit_bytes == 1 else "word"
+    beat = start // config.beat_bytes
+    role = _stream_role if unit_bytes == 1 else _word_role
+    place = [f"beat {beat}", role(start, expected.words, config)]
+    if beat < len(cycles):
+        place.insert(0, f"cycle {cycles[beat]}")
+    first = max(0, item - AROUND)
+    span = slice(first * unit_bytes, (item + AROUND + 1) * unit_bytes)
     return (
-        f"{what}{name} {item} (beat {start // config.beat_bytes}) is "
-        f"{_hex(got[start:end])}, expected {_hex(want[start:end])}"
+        f"{what}{name} {item} ({', '.join(place)}) is {_hex(got[start:end])}, "
+        f"expected {_hex(want[start:end])}; from {name} {first} on: "
+        f"{_items(got[span], unit_bytes)}, expected {_items(want[span], unit_bytes)}"
     )
+
+
+def _word_role(start, words, config):
+    """Which word of which block a byte of the data is in."""
+    block, index = divmod(start // config.format.word_bytes, config.format.block_words)
+    return f"block {block}, word {index}"
+
+
+def _stream_role(start, words, config):
+    """What a byte of the stream is: of which block, of its mask or of which word."""
+    fmt = config.format
+    nonzero = np.zeros(-(-words.size // fmt.block_words) * fmt.block_words, bool)
+    nonzero[: words.size] = words.reshape(-1) != 0
+    blocks = nonzero.reshape(-1, fmt.block_words)
+    sizes = fmt.mask_bytes + fmt.word_bytes * blocks.sum(axis=1)
+    ends = np.cumsum(sizes)
+    block = int(np.searchsorted(ends, start, side="right"))
+    if block == len(blocks):
+        return "behind the last block"
+    offset = start - int(ends[block] - sizes[block])
+    if offset < fmt.mask_bytes:
+        return f"block {block}, mask of words {8 * offset} to {8 * offset + 7}"
+    rank, byte = divmod(offset - fmt.mask_bytes, fmt.word_bytes)
+    return f"block {block}, byte {byte} of word {int(np.flatnonzero(blocks[block])[rank])}"
 
 
 def _beats_difference(got, size, config):
@@ -106,6 +144,12 @@ def _beats_difference(got, size, config):
 
 def _status_difference(got, want, what):
     return "" if got == want else f"{what} is {got[0]}, {got[1]}, expected {want[0]}, {want[1]}"
+
+
+def _items(data, unit_bytes):
+    """Numbers in hexadecimal, one after the other."""
+    parts = [data[at : at + unit_bytes] for at in range(0, len(data), unit_bytes)]
+    return " ".join(_hex(part)[2:] for part in parts)
 
 
 def _hex(data):

@@ -1,5 +1,6 @@
 """What a bench is asked to do and what it reports, as passed between processes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cdma.sim.backpressure import parse
@@ -95,12 +96,14 @@ class Stimulus:
 
 @dataclass(frozen=True)
 class Packet:
-    """One packet as it crossed a port: its bytes, its beats, its first and last handshake."""
+    """One packet as it crossed a port: its bytes, its beats, its first and last handshake; and the
+    cycle of every beat, where that was recorded."""
 
     data: bytes
     beats: int
     first_cycle: int
     last_cycle: int
+    cycles: Sequence[int] = ()
 
 
 @dataclass

@@ -55,6 +55,8 @@ class PacketResult:
         Of a roundtrip, the stream between the units.
     link_status : tuple of int or None
         Of a roundtrip, the compressor's status record.
+    output_cycles, link_cycles : sequence of int
+        Cycle in which each beat was taken, where that was recorded.
     """
 
     output: bytes
@@ -66,6 +68,8 @@ class PacketResult:
     status_cycle: int
     link: bytes | None = None
     link_status: tuple[int, int] | None = None
+    output_cycles: Sequence[int] = ()
+    link_cycles: Sequence[int] = ()
 
     @property
     def cycles(self) -> int:

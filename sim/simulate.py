@@ -1,15 +1,21 @@
 """Co-simulation of a unit with the golden model: packets in, what the RTL emitted out, compared."""
 
 import os
+import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 from cdma.errors import UserError
+from cdma.files import replacing
 from cdma.hdl.zvc.config import Config
 from cdma.sim.compiled import play
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Result, Scenario
 from cdma.sim.units import BENCHES
 from cdma.toolchain import simulators
+from cdma.toolchain.waves import convert, wave_format
 
 #: Module that cocotb loads.
 BENCH = "cdma.sim.cocotb.bench"
@@ -57,32 +63,44 @@ def cosim_all(
     config: Config,
     simulator: str = "verilator",
     *,
-    verilog: str | None = None,
+    verilog: str | os.PathLike | None = None,
     cache: str | os.PathLike | None = None,
     seconds: float | None = None,
     progress: Callable[[str], None] | None = None,
+    waves: str | os.PathLike | None = None,
 ) -> list[Result]:
     """Run many scenarios in one simulation; arguments as for :func:`cosim`.
 
     Parameters
     ----------
-    verilog : str or None
-        Simulated in place of what the package generates.
+    verilog : str, path or None
+        Simulated in place of what the package generates: the text of a design, or its file. It has
+        the module ``cdma_<unit>``; for a roundtrip those of both units.
     cache, progress
         See :func:`cdma.toolchain.simulators.build` and :func:`cdma.toolchain.simulators.run`.
     seconds : float or None
         Wall time after which the simulation is ended; ``None`` allows ample time for its size.
+    waves : path or None
+        File for the waveforms of all signals, ``.fst`` or ``.vcd``; written also when a run fails.
+        With ``fast`` one scenario.
     """
     if simulator not in SIMULATORS:
         raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
+    if waves is not None:
+        wave_format(waves, simulator)
     if simulator == "fast":
-        return list(cosim_each(unit, scenarios, config, verilog, cache, seconds, progress))
+        if waves is not None and len(scenarios) > 1:
+            raise UserError(f"{waves}: the fast model writes the waveforms of one scenario")
+        options = (verilog, cache, seconds, progress, waves)
+        return list(cosim_each(unit, scenarios, config, *options))
     bench = _bench(unit, config)
-    verilog = verilog or bench.verilog()
+    text = design_text(unit, config, verilog)
     stimuli = [bench.stimulus(scenario) for scenario in scenarios]
     seconds = seconds or sum(map(_ample_seconds, stimuli))
-    folder = simulators.build(verilog, bench.top, simulator, cache, progress)
-    reports = simulators.run(folder, bench.top, stimuli, BENCH, simulator, seconds, progress)
+    folder = simulators.build(text, bench.top, simulator, cache, progress, waves is not None)
+    waves = None if waves is None else Path(waves)
+    arguments = (folder, bench.top, stimuli, BENCH, simulator, seconds, progress, waves)
+    reports = simulators.run(*arguments)
     return [
         bench.result(scenario, report) for scenario, report in zip(scenarios, reports, strict=True)
     ]
@@ -92,14 +110,16 @@ def cosim_each(
     unit: str,
     scenarios: Iterable[Scenario],
     config: Config,
-    verilog: str | None = None,
+    verilog: str | os.PathLike | None = None,
     cache: str | os.PathLike | None = None,
     seconds: float | None = None,
     progress: Callable[[str], None] | None = None,
+    waves: str | os.PathLike | None = None,
 ) -> Iterator[Result]:
     """Run scenarios on the compiled model one by one, taking each when it is wanted.
 
-    Arguments as for :func:`cosim_all`; ``seconds`` bounds each scenario.
+    Arguments as for :func:`cosim_all`; ``seconds`` bounds each scenario, and each replaces the
+    waveforms of the one before.
 
     Yields
     ------
@@ -107,16 +127,54 @@ def cosim_each(
         For each scenario, before the next is taken.
     """
     bench = _bench(unit, config)
-    model = ModelUnit(unit, config, verilog or bench.verilog(), cache, progress)
+    kind = None if waves is None else wave_format(waves, "fast")
+    text = design_text(unit, config, verilog)
+    model = ModelUnit(unit, config, text, cache, progress, has_waves=waves is not None)
     for scenario in scenarios:
         stimulus = bench.stimulus(scenario)
-        report = play.play(model, stimulus, seconds or _ample_seconds(stimulus), progress)
-        yield bench.result(scenario, report)
+        seconds_ = seconds or _ample_seconds(stimulus)
+        with ExitStack() as files:
+            file = vcd = None
+            if waves is not None:
+                file = files.enter_context(replacing(waves))
+                folder = Path(files.enter_context(tempfile.TemporaryDirectory(dir=file.parent)))
+                vcd = file if kind == "vcd" else folder / "dump.vcd"
+            report = play.play(model, stimulus, seconds_, progress, waves=vcd)
+            if kind == "fst":
+                convert(vcd, file)
+        result = bench.result(scenario, report)
+        if result.difference:  # once more, to tell in which cycle
+            report = play.play(model, stimulus, seconds_, is_traced=True)
+            result = bench.result(scenario, report)
+        yield result
 
 
-def unit_verilog(unit: str, config: Config) -> str:
-    """What is simulated: a unit as generated, or of a roundtrip both and a top around them."""
-    return _bench(unit, config).verilog()
+def design_text(unit: str, config: Config, verilog: str | os.PathLike | None) -> str:
+    """The design that is simulated.
+
+    Parameters
+    ----------
+    unit, config, verilog
+        As for :func:`cosim_all`.
+
+    Raises
+    ------
+    UserError
+        When there is no such unit, the file cannot be read, or it lacks a module.
+    """
+    bench = _bench(unit, config)
+    if verilog is None:
+        return bench.verilog()
+    if isinstance(verilog, str):
+        return bench.complete(verilog)
+    try:
+        text = Path(verilog).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{verilog}: cannot read this Verilog ({error})") from None
+    for module in bench.modules:
+        if not re.search(rf"^\s*module\s+{module}\b", text, re.MULTILINE):
+            raise UserError(f"{verilog}: has no module {module}, which the {unit} needs")
+    return bench.complete(text)
 
 
 def _bench(unit, config):

@@ -33,6 +33,15 @@ class Bench:
         """What is simulated, top level ``top``."""
         return _emit().verilog(self.unit, self.config)
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules that a user's design must have."""
+        return (self.top,)
+
+    def complete(self, verilog: str) -> str:
+        """A user's design, with what is simulated around it."""
+        return verilog
+
     def stimulus(self, scenario: Scenario) -> Stimulus:
         """What the ports are fed with, and what they owe."""
         profiles = {port: profile.text for port, profile in per_port(scenario.stall).items()}
@@ -95,6 +104,7 @@ class Bench:
                 first_cycle=before.first_cycle,
                 last_cycle=after.last_cycle,
                 status_cycle=status.first_cycle,
+                output_cycles=after.cycles,
             )
             for before, after, status in found
         ]
@@ -146,9 +156,14 @@ class _Roundtrip(_Compressor):
     drains = (*Bench.drains, ("m_axis_csts", "status"))
     watched = ("link",)
 
+    modules = ("cdma_compressor", "cdma_decompressor")
+
     def verilog(self):
         units = [_emit().verilog(unit, self.config) for unit in ("compressor", "decompressor")]
-        return chain.verilog(*units, self.config)
+        return self.complete("\n".join(units))
+
+    def complete(self, verilog):
+        return chain.verilog(verilog, self.config)
 
     def feeds(self, packets):
         commands = [_command(_words(packet, self.format).size) for packet in packets]
@@ -158,7 +173,12 @@ class _Roundtrip(_Compressor):
         found = super().packets(report)
         links = zip(report.packets["link"], report.packets["m_axis_csts"], strict=False)
         return [
-            replace(packet, link=stream.data, link_status=_record(status.data))
+            replace(
+                packet,
+                link=stream.data,
+                link_status=_record(status.data),
+                link_cycles=stream.cycles,
+            )
             for packet, (stream, status) in zip(found, links, strict=False)
         ]
 

@@ -15,7 +15,7 @@ from cdma.hdl.axi.stream import UNITS
 from cdma.hdl.zvc.config import Config
 from cdma.sim.compiled import play
 from cdma.sim.compiled.unit import ModelUnit, Played
-from cdma.sim.simulate import unit_verilog
+from cdma.sim.simulate import design_text
 from cdma.sim.units import BENCHES
 from cdma.verify.mutation.trials import first_trials, trials
 
@@ -38,7 +38,7 @@ def measure(unit: str, config: Config) -> dict[str, int]:
     SimulationError
         When the unit does something wrong in one of them.
     """
-    model = ModelUnit(unit, config, unit_verilog(unit, config))
+    model = ModelUnit(unit, config, design_text(unit, config, None))
     bench = BENCHES[unit](config)
     record = {}
     for trial in itertools.chain(first_trials(unit, config), trials(unit, config)):

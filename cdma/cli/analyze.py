@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     algorithms, missing = installed(args.algorithm)
     if missing:
         print(
-            f"{' and '.join(missing)} left out: pip install 'cdma[study]' adds them",
+            f"{' and '.join(missing)} left out: pip install 'cdma-engine[study]' adds them",
             file=sys.stderr,
         )
     tasks = plan(

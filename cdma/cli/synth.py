@@ -16,8 +16,8 @@ from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, write_text
 
 EPILOG = """\
-ECP5 needs pip install 'cdma[synth]'; figures in standard cells need a Liberty file, their timing
-OpenSTA (the program sta). Steps that have not changed since the last run are not run again.
+ECP5 needs pip install 'cdma-engine[synth]'; standard-cell area needs a Liberty file, and timing
+also needs OpenSTA (the program sta). Steps that have not changed since the last run are not run again.
 
 examples:
   cdma synth --config 8x32 --config 16x16 --liberty nangate45_typ.lib.gz

@@ -16,8 +16,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from cdma.errors import SimulationError, UserError, require
+from cdma.files import replacing
 from cdma.toolchain import icarus, verilator
 from cdma.toolchain.cache import cache_folder, digest, kept
+from cdma.toolchain.waves import convert
 
 SIMULATORS = ("verilator", "icarus")
 
@@ -30,6 +32,7 @@ def build(
     simulator: str = "verilator",
     cache: str | os.PathLike | None = None,
     progress: Callable[[str], None] | None = None,
+    has_waves: bool = False,
 ) -> Path:
     """Build a simulation once; later calls with the same text give the same folder.
 
@@ -45,6 +48,8 @@ def build(
         Folder of builds; See :func:`cdma.toolchain.cache.cache_folder`.
     progress : callable or None
         Told when a build begins.
+    has_waves : bool
+        Its runs can write waveforms.
 
     Raises
     ------
@@ -61,9 +66,10 @@ def build(
     def make(work):
         if progress:
             progress(f"building {top} with {simulator}")
-        _build(work, verilog, top, simulator, env, runtime)
+        _build(work, verilog, top, simulator, env, runtime, has_waves)
 
-    return kept(folder, digest(verilog, top, simulator, versions, verilator.BUILD), make)
+    name = digest(verilog, top, simulator, versions, verilator.BUILD, has_waves)
+    return kept(folder, name, make)
 
 
 def run(
@@ -74,6 +80,7 @@ def run(
     simulator: str = "verilator",
     seconds: float = 600,
     progress: Callable[[str], None] | None = None,
+    waves: Path | None = None,
 ) -> list:
     """Play ``job`` on a build, give one report for each of its stimuli.
 
@@ -96,6 +103,8 @@ def run(
         Wall time after which the simulation is ended.
     progress : callable or None
         Told now and then how far the simulation is.
+    waves : Path or None
+        File that gets the waveforms, of a build that can write them; also when the run fails.
 
     Raises
     ------
@@ -118,7 +127,20 @@ def run(
             "plusargs": _VERILATOR_RUN if simulator == "verilator" else [],
             "log_file": str(work / "log"),
         }
-        _runner("test", simulator, spec, work, env, seconds, progress)
+        dump = work / ("dump.vcd" if simulator == "verilator" else "dump.fst")
+        if waves is not None:
+            spec["waves"] = True
+            if simulator == "verilator":
+                spec["test_args"] = ["--trace-file", str(dump)]
+            else:
+                spec["plusargs"] = [f"+dumpfile_path={dump}"]
+        try:
+            _runner("test", simulator, spec, work, env, seconds, progress)
+        finally:
+            if waves is not None and dump.is_file():
+                with replacing(waves) as temporary:
+                    copy = shutil.copy if dump.suffix == waves.suffix else convert
+                    copy(dump, temporary)
         _check_results(work, len(job))
         return [_report(work, index) for index in range(len(job))]
 
@@ -141,7 +163,7 @@ def _versions(simulator: str, env: dict[str, str]) -> str:
     return f"{program} cocotb {metadata.version('cocotb')} {sys.version}"
 
 
-def _build(work, verilog, top, simulator, env, runtime):
+def _build(work, verilog, top, simulator, env, runtime, has_waves):
     out = work / "out"
     out.mkdir()
     (out / "design.v").write_text(verilog)
@@ -151,6 +173,7 @@ def _build(work, verilog, top, simulator, env, runtime):
         "build_dir": str(out),
         "timescale": ["1ns", "1ps"],
         "log_file": str(work / "log"),
+        "waves": has_waves,
     }
     if simulator == "verilator":
         # The runner logs each of its two commands into the same file, the last one wins.

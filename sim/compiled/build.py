@@ -35,6 +35,7 @@ def build(
     *,
     has_mutants: bool = False,
     has_coverage: bool = False,
+    has_waves: bool = False,
 ) -> Path:
     """Build a unit's model once; later calls with the same text give the same file.
 
@@ -52,6 +53,8 @@ def build(
         The design has an input ``mutant``, see :mod:`cdma.verify.mutation.mutants`.
     has_coverage : bool
         Count lines, branches and toggles, see :mod:`cdma.verify.coverage.code`.
+    has_waves : bool
+        Runs can write waveforms, as VCD.
 
     Returns
     -------
@@ -68,15 +71,16 @@ def build(
     env = verilator.environment()
     cache = cache_folder(cache, "builds")
     defines = [f"-D{name}={value}" for name, value in _macros(unit, config, has_mutants).items()]
-    defines.append(f"-DHAS_COVERAGE={int(has_coverage)}")
+    defines += [f"-DHAS_COVERAGE={int(has_coverage)}", f"-DHAS_WAVES={int(has_waves)}"]
     include = verilator.include_folder()
     headers = (SOURCES[0].parent, include, include / "vltstd")
     flags = [*_COMPILE, *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
+    sources = [*_RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
     runtime = kept(
         cache,
-        digest(versions, _COMPILE, _RUNTIME),
-        lambda work: _compile_runtime(work, include, flags, env),
+        digest(versions, _COMPILE, sources),
+        lambda work: _compile_runtime(work, sources, include, flags, env),
     )
 
     def make(work):
@@ -84,10 +88,10 @@ def build(
             progress(f"building the model of cdma_{unit} {config.name}")
         _compile_unit(work, verilog, unit, options, [*flags, *defines], runtime, env)
 
-    options = _COVERAGE if has_coverage else ["split.vlt"]
+    options = _COVERAGE if has_coverage else ["--trace-vcd"] if has_waves else ["split.vlt"]
     flags += ["-O1"] * has_coverage  # with its counters the design is long
-    sources = [source.read_text() for source in SOURCES]
-    name = digest(verilog, defines, sources, versions, _VERILATE, _SPLIT, _COMPILE)
+    texts = [source.read_text() for source in SOURCES]
+    name = digest(verilog, defines, texts, versions, _VERILATE, _SPLIT, _COMPILE)
     return kept(cache, name, make) / "model.so"
 
 
@@ -103,11 +107,11 @@ def _macros(unit, config, has_mutants):
     }
 
 
-def _compile_runtime(work, include, flags, env):
+def _compile_runtime(work, sources, include, flags, env):
     """Verilator's own library is the same for all designs."""
     out = work / "out"
     out.mkdir()
-    for source in _RUNTIME:
+    for source in sources:
         options = [*flags, "-c", str(include / source)]
         verilator.compile_cpp(options, out, env, "Verilator's library")
 

@@ -1,14 +1,22 @@
 // Clock loop around a Verilated unit: does what sim/bench.py does under cocotb, cycle for cycle.
 //
 // It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (what tkeep of s_axis keeps or
-// drops together), STATUS_BYTES, HAS_COMMAND, HAS_LINK, HAS_MUTANTS and HAS_COVERAGE. Structs are mirrored in
-// sim/compiled/run.py.
+// drops together), STATUS_BYTES, HAS_COMMAND, HAS_LINK, HAS_MUTANTS, HAS_COVERAGE and
+// HAS_WAVES. Structs are mirrored in sim/compiled/run.py.
 
 #include <memory>
 
 #include "Vmodel.h"
 #include "streams.h"
 #include "verilated.h"
+#if HAS_WAVES
+#include "verilated_vcd_c.h"
+using Waves = VerilatedVcdC;
+#else
+struct Waves {
+    void dump(uint64_t) {}
+};
+#endif
 
 struct Job {
     Port source, command, sink, status, link, link_status;
@@ -22,6 +30,7 @@ struct Job {
 
 namespace {
 
+constexpr int HALF_PERIOD = 5000;  // ps, of the waveforms
 constexpr int QUIET_CYCLES = 40;  // a run goes on so long, to see whether anything more comes
 enum Outcome { RUNNING, DONE, FAILED };
 
@@ -45,9 +54,11 @@ uint8_t* bytes_of(Signal& signal) {
 // One run, from reset.
 class Bench {
   public:
-    Bench(Vmodel& top, Job& job)
+    Bench(Vmodel& top, Job& job, Waves* waves, uint64_t& time)
         : top_(top),
           job_(job),
+          waves_(waves),
+          time_(time),
           source_(job.source, PACKET_PINS(top, s_axis), job.junk),
 #if HAS_COMMAND
           command_(job.command, RECORD_PINS(top, s_axis_cmd), job.junk),
@@ -72,8 +83,7 @@ class Bench {
     Outcome advance(int64_t cycles) {
         for (int64_t left = cycles; left; --left) {
             // What depends on the inputs at once settles before the edge.
-            top_.aclk = 0;
-            top_.eval();
+            settle(0);
             const int64_t cycle = job_.cycle;
             if (job_.trace) each_port([&](auto& port) { job_.trace = port.record(job_.trace); });
             if (tick(cycle)) {
@@ -81,8 +91,7 @@ class Bench {
             } else if (cycle - last_move_ > job_.patience) {
                 fail("hangs: no handshake since cycle %lld", static_cast<long long>(last_move_));
             }
-            top_.aclk = 1;
-            top_.eval();
+            settle(1);
             drive();
             job_.cycle = cycle + 1;
             if (is_done() && ++quiet_ == QUIET_CYCLES) return DONE;
@@ -91,11 +100,16 @@ class Bench {
     }
 
   private:
+    void settle(int clock) {
+        top_.aclk = clock;
+        top_.eval();
+        if (waves_) waves_->dump(time_);
+        time_ += HALF_PERIOD;
+    }
+
     void pass_edge() {
-        top_.aclk = 0;
-        top_.eval();
-        top_.aclk = 1;
-        top_.eval();
+        settle(0);
+        settle(1);
         each_port([](auto& port) { port.check_silence(); });
     }
 
@@ -148,6 +162,8 @@ class Bench {
 
     Vmodel& top_;
     Job& job_;
+    Waves* waves_;
+    uint64_t& time_;
     Junk junk_{job_.junk};  // driven in reset
     int64_t last_move_ = 0;
     int quiet_ = 0;
@@ -170,6 +186,7 @@ struct RandomContext : VerilatedContext {
         // Registers without a reset start at random values, but where toggles are counted.
         randReset(HAS_COVERAGE ? 0 : 2);
         randSeed(seed);
+        if (HAS_WAVES) traceEverOn(true);
     }
 };
 
@@ -178,6 +195,8 @@ struct Model {
 
     RandomContext context;
     Vmodel top;
+    std::unique_ptr<Waves> waves;
+    uint64_t time = 0;
     std::unique_ptr<Bench> bench;
 };
 
@@ -197,7 +216,20 @@ void vl_fatal(const char*, int, const char*, const char* text) { fail("%s", text
 extern "C" {
 
 [[gnu::visibility("default")]] Model* model_new(int seed) { return new Model(seed); }
-[[gnu::visibility("default")]] void model_delete(Model* model) { delete model; }
+[[gnu::visibility("default")]] void model_delete(Model* model) {
+#if HAS_WAVES
+    if (model->waves) model->waves->close();
+#endif
+    delete model;
+}
+
+#if HAS_WAVES
+[[gnu::visibility("default")]] void model_open_waves(Model* model, const char* path) {
+    model->waves = std::make_unique<Waves>();
+    model->top.trace(model->waves.get(), 99);
+    model->waves->open(path);
+}
+#endif
 
 #if HAS_MUTANTS
 // What the model is from now on: the design with a fault of that number, 0 as it was written.
@@ -215,7 +247,7 @@ extern "C" {
 // Reset, and begin a job, which stays where it is until its end.
 [[gnu::visibility("default")]] int model_start(Model* model, Job* job) {
     return guarded(*job, [&] {
-        model->bench = std::make_unique<Bench>(model->top, *job);
+        model->bench = std::make_unique<Bench>(model->top, *job, model->waves.get(), model->time);
         return RUNNING;
     });
 }

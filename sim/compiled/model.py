@@ -15,7 +15,7 @@ from cdma.sim.cocotb.ports import Violation
 from cdma.sim.compiled.build import STATUS_BYTES
 from cdma.sim.compiled.run import Fed, Played
 from cdma.sim.compiled.unit import ModelUnit
-from cdma.sim.simulate import unit_verilog
+from cdma.sim.simulate import design_text
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class RtlModel:
         with refusals_as_user_errors():
             self.config = Config(lanes, Format() if fmt is None else fmt)
         self.unit = unit
-        verilog = verilog or unit_verilog(unit, self.config)
+        verilog = design_text(unit, self.config, verilog)
         self._model = ModelUnit(unit, self.config, verilog, cache, progress)
 
     def run(

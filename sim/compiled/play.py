@@ -1,6 +1,7 @@
 """Plays a run of a job on a compiled model in place of cocotb."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -15,17 +16,28 @@ def play(
     stimulus: Stimulus,
     seconds: float = 600,
     progress: Callable[[str], None] | None = None,
+    waves: Path | None = None,
+    *,
+    is_traced: bool = False,
 ) -> Report:
     """Play one run of a job; stalls, cycles and rules are those of :mod:`cdma.sim.cocotb.bench`.
 
     Two differences: there is no X, and a port that gives more than it owes fails at once.
+
+    With ``is_traced`` the cycle of every beat is reported, as under cocotb.
 
     Raises
     ------
     SimulationError
         When it takes more than ``seconds`` of wall time.
     """
-    played = model.play(**arguments(stimulus), seconds=seconds, progress=progress)
+    options = {
+        "seconds": seconds,
+        "progress": progress,
+        "waves": waves,
+        "is_traced": is_traced,
+    }
+    played = model.play(**arguments(stimulus), **options)
     return report(stimulus, played)
 
 
@@ -43,7 +55,11 @@ def report(stimulus: Stimulus, played: Played) -> Report:
     """What was played, as a bench under cocotb reports it."""
     return Report(
         {
-            prefix: _packets(port, with_data=prefix not in stimulus.inputs)
+            prefix: _packets(
+                port,
+                prefix not in stimulus.inputs,
+                None if played.trace is None else played.trace[prefix],
+            )
             for prefix, port in played.ports.items()
         },
         {prefix: port.stalls for prefix, port in played.ports.items()},
@@ -68,10 +84,12 @@ def _fed(stimulus):
     )
 
 
-def _packets(port: Crossed, with_data: bool) -> list[Packet]:
-    data, start, found = memoryview(port.data), 0, []
+def _packets(port: Crossed, with_data: bool, pins: np.ndarray | None) -> list[Packet]:
+    data, start, beat, found = memoryview(port.data), 0, 0, []
+    cycles = [] if pins is None else np.flatnonzero(pins["valid"] & pins["ready"]).tolist()
     for end, beats, first_cycle, last_cycle in port.packets.tolist():
         content = bytes(data[start:end]) if with_data else b""
-        found.append(Packet(content, beats, first_cycle, last_cycle))
-        start = end
+        taken = cycles[beat : beat + beats]
+        found.append(Packet(content, beats, first_cycle, last_cycle, taken))
+        start, beat = end, beat + beats
     return found

@@ -29,7 +29,7 @@ class ModelUnit:
         As for :func:`cdma.sim.compiled.build.build`.
     verilog : str
         The design.
-    has_mutants, has_coverage : bool
+    has_mutants, has_coverage, has_waves
         As for :func:`cdma.sim.compiled.build.build`.
 
     Raises
@@ -48,10 +48,15 @@ class ModelUnit:
         *,
         has_mutants: bool = False,
         has_coverage: bool = False,
+        has_waves: bool = False,
     ):
         self.unit, self.config = unit, config
         self._has_mutants = has_mutants
-        options = {"has_mutants": has_mutants, "has_coverage": has_coverage}
+        options = {
+            "has_mutants": has_mutants,
+            "has_coverage": has_coverage,
+            "has_waves": has_waves,
+        }
         self._library = _load(build.build(verilog, unit, config, cache, progress, **options))
 
     def play(
@@ -65,6 +70,7 @@ class ModelUnit:
         mutant: int = 0,
         cycles: int | None = None,
         coverage: Path | None = None,
+        waves: Path | None = None,
         seconds: float | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Played:
@@ -84,6 +90,8 @@ class ModelUnit:
             Cut the run off after so many cycles.
         coverage : Path or None
             File that gets Verilator's counts, of a model that has them.
+        waves : Path or None
+            File that gets the waveforms, VCD, of a model that can write them.
         seconds : float or None
             Wall time after which the run is ended.
         progress : callable or None
@@ -98,6 +106,8 @@ class ModelUnit:
         try:
             if self._has_mutants:
                 self._library.model_mutate(model, mutant)
+            if waves is not None:
+                self._library.model_open_waves(model, str(waves).encode())
             if reset_at is not None:
                 run = self._run(before or fed, reset_cycles)
                 self._advance(model, run, reset_at, seconds, progress)
@@ -188,6 +198,9 @@ def _load(path: Path) -> ctypes.CDLL:
     if hasattr(library, "model_mutate"):
         library.model_mutate.argtypes = [ctypes.c_void_p, ctypes.c_int]
         library.model_mutate.restype = None
+    if hasattr(library, "model_open_waves"):
+        library.model_open_waves.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        library.model_open_waves.restype = None
     if hasattr(library, "model_write_coverage"):
         library.model_write_coverage.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
         library.model_write_coverage.restype = None

@@ -15,13 +15,13 @@ def test_require_gives_the_module():
 def test_require_names_the_package_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.delitem(sys.modules, "sklearn.datasets", raising=False)
-    message = r"^cdma capture needs scikit-learn: pip install 'cdma\[capture\]'$"
+    message = r"^cdma capture needs scikit-learn: pip install 'cdma-engine\[capture\]'$"
     with pytest.raises(MissingPackageError, match=message):
         require("sklearn.datasets", extra="capture", verb="cdma capture")
 
 
 def test_require_names_a_package_called_like_its_module():
-    message = r"^cdma test needs no_such_module: pip install 'cdma\[sim\]'$"
+    message = r"^cdma test needs no_such_module: pip install 'cdma-engine\[sim\]'$"
     with pytest.raises(MissingPackageError, match=message):
         require("no_such_module", extra="sim", verb="cdma test")
 

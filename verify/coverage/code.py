@@ -19,7 +19,7 @@ from pathlib import Path
 
 from cdma.hdl.zvc.config import Config
 from cdma.sim.result import Scenario
-from cdma.sim.simulate import unit_verilog
+from cdma.sim.simulate import design_text
 from cdma.verify.coverage.functional import play_each
 
 KINDS = ("line", "branch", "toggle")
@@ -84,7 +84,7 @@ def measure_code(
     ------
     As :func:`cdma.verify.coverage.functional.measure`.
     """
-    verilog = verilog or unit_verilog(unit, config)
+    verilog = design_text(unit, config, verilog)
     found = CodeCoverage(unit, config)
     if config == EXPLAINED:
         found.explained = explanations(unit)

@@ -15,7 +15,7 @@ from cdma.hdl.zvc.compressor.intake import Intake
 from cdma.hdl.zvc.compressor.issue import IssueControl
 from cdma.hdl.zvc.compressor.placer import Placed, Placer
 from cdma.hdl.zvc.compressor.report import CompressorReport
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.config import Config, checked
 from cdma.hdl.zvc.network import Compactor
 from cdma.hdl.zvc.output import PacketOutput
 
@@ -49,7 +49,7 @@ class Compressor(wiring.Component):
     o_status: stream.Interface
 
     def __init__(self, config: Config):
-        self.config = config
+        self.config = checked(config)
         super().__init__(
             {
                 "i": In(stream.Signature(Beat(config))),

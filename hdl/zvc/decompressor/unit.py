@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.zvc.beat import Beat, DecompressorCommand, DecompressorStatus, thermometer
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.config import Config, checked
 from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
 from cdma.hdl.zvc.decompressor.fetch import fetcher_of
 from cdma.hdl.zvc.decompressor.reader.place import rows_of_beat
@@ -53,7 +53,7 @@ class Decompressor(wiring.Component):
     o_status: stream.Interface
 
     def __init__(self, config: Config):
-        self.config = config
+        self.config = checked(config)
         super().__init__(
             {
                 "i_command": In(stream.Signature(DecompressorCommand())),

@@ -191,8 +191,8 @@ def test_without_the_extras(tensors, refuse, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "lz4", None)
     assert main(["analyze", f"{folder}/a.npy", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert err == "lz4 left out: pip install 'cdma[study]' adds them\n"
+    assert err == "lz4 left out: pip install 'cdma-engine[study]' adds them\n"
     assert "lz4" not in json.loads(out)["algorithms"]
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     line = refuse("analyze", f"{folder}/a.npy", "--algorithm", "rl", "--figures", folder / "f")
-    assert line == "--figures needs matplotlib: pip install 'cdma[study]'"
+    assert line == "--figures needs matplotlib: pip install 'cdma-engine[study]'"

@@ -150,5 +150,5 @@ def test_without_scikit_learn(refuse, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.delitem(sys.modules, "sklearn.datasets", raising=False)
     line = refuse("capture", "-o", tmp_path / "out")
-    assert line == "cdma capture needs scikit-learn: pip install 'cdma[capture]'"
+    assert line == "cdma capture needs scikit-learn: pip install 'cdma-engine[capture]'"
     assert not (tmp_path / "out").exists()

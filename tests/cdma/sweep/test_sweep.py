@@ -191,7 +191,7 @@ def test_refuses_what_is_no_address(tasks, address):
 
 def test_without_dask(tasks, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UserError, match=r"^--scheduler needs distributed: pip install 'cdma\[cl"):
+    with pytest.raises(UserError, match=r"^--scheduler needs distributed: pip install 'cdma"):
         list(sweep(tasks.square, NUMBERS, scheduler="tcp://127.0.0.1:1"))
 
 

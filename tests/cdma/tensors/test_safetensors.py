@@ -145,4 +145,4 @@ def test_without_the_library(tmp_path, monkeypatch):
     path = tmp_path / "a.safetensors"
     save_file({"x": np.zeros(1)}, path)
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    assert refusal(path) == f"{path} needs safetensors: pip install 'cdma[safetensors]'"
+    assert refusal(path) == f"{path} needs safetensors: pip install 'cdma-engine[safetensors]'"

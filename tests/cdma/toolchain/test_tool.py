@@ -54,7 +54,7 @@ def test_yosys_names_its_error_even_after_abc(tmp_path):
 def test_missing_package_says_what_to_install(monkeypatch, find, module, package):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
-        UserError, match=rf"^cdma synth needs {package}: pip install 'cdma\[synth\]'$"
+        UserError, match=rf"^cdma synth needs {package}: pip install 'cdma-engine\[synth\]'$"
     ):
         find()
 

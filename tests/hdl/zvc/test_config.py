@@ -1,11 +1,15 @@
 """Sizes of the units, and what is refused."""
 
+import re
 from dataclasses import FrozenInstanceError
 
 import pytest
 
+from cdma import hdl
 from cdma.format import Format
+from cdma.hdl.zvc.compressor import Compressor
 from cdma.hdl.zvc.config import LANES, NAMED, Config
+from cdma.hdl.zvc.decompressor import Decompressor
 
 
 def test_default():
@@ -108,3 +112,33 @@ def test_mask_longer_than_two_beats(lanes, word_bits, longest, nearest):
     )
     with pytest.raises(ValueError, match=message):
         Config.of(lanes, word_bits, longest + 2 * word_bits)
+
+
+@pytest.mark.parametrize("name", ["8x32", "16x16", "8x32b96", "2x8b32", "64x8"])
+def test_a_name_is_parsed(name):
+    assert Config.parse(name).name == name
+
+
+@pytest.mark.parametrize(
+    "text", ["", "8", "8x", "x32", "8x32b", "8x32x4", " 8x32", "8X32", "\u0668x32"]
+)
+def test_what_is_no_name_is_refused(text):
+    form = "Configuration must be lanes x word bits such as 8x32 or 8x32b64"
+    message = f"^{form}, not {re.escape(repr(text))}$"
+    with pytest.raises(ValueError, match=message):
+        Config.parse(text)
+
+
+@pytest.mark.parametrize("unit", [Compressor, Decompressor])
+def test_units_refuse_what_is_no_configuration(unit):
+    with pytest.raises(TypeError, match=r"^Configuration must be a Config, not '8x32'$"):
+        unit("8x32")
+
+
+def test_names_of_the_package():
+    assert {name: getattr(hdl, name) for name in hdl.__all__} == {
+        "Compressor": Compressor, "Config": Config, "Decompressor": Decompressor
+    }  # fmt: skip
+    assert set(hdl.__all__) <= set(dir(hdl))
+    with pytest.raises(AttributeError, match="has no attribute 'Engineer'"):
+        _ = hdl.Engineer

@@ -86,5 +86,5 @@ def test_nothing_to_draw(records, figure, tmp_path):
 
 def test_without_matplotlib(records, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'cdma\[study\]'$"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'cdma-engine\[study\]'$"):
         plots.draw(records, tmp_path)

