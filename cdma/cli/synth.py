@@ -17,7 +17,7 @@ from cdma.files import make_folder, write_text
 
 EPILOG = """\
 ECP5 needs pip install 'cdma-engine[synth]'; standard-cell area needs a Liberty file, and timing
-also needs OpenSTA (the program sta). Steps that have not changed since the last run are not run again.
+also needs OpenSTA (the program sta). Steps whose inputs have not changed are taken from the cache.
 
 examples:
   cdma synth --config 8x32 --config 16x16 --liberty nangate45_typ.lib.gz
