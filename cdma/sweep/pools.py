@@ -11,7 +11,7 @@ from importlib import metadata
 from multiprocessing import get_context
 from threading import Thread
 
-from cdma.errors import UserError, require
+from cdma.errors import DISTRIBUTION, UserError, require
 
 #: Seconds that a cluster may be without any worker.
 PATIENCE = 60
@@ -206,14 +206,13 @@ class ClusterPool:
     def _check_workers(self) -> None:
         # A worker that cannot import a task's function ends without a word.
         try:
-            versions = set(self._client.run(metadata.version, "cdma").values())
+            versions = set(self._client.run(metadata.version, DISTRIBUTION).values())
         except metadata.PackageNotFoundError:
             versions = {None}
-        if not versions <= {metadata.version("cdma")}:
+        here = metadata.version(DISTRIBUTION)
+        if not versions <= {here}:
             self._client.close()
-            raise UserError(
-                f"{self._address}: workers must have cdma {metadata.version('cdma')} installed"
-            )
+            raise UserError(f"{self._address}: workers must have {DISTRIBUTION} {here} installed")
 
     def close(self) -> None:
         """Give up what has not ended."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from cdma.golden import ErrorCode
 from cdma.hdl.zvc.config import Config
 from cdma.sim.compiled.unit import ModelUnit
-from cdma.sim.simulate import cosim_each, unit_verilog
+from cdma.sim.simulate import cosim_each, design_text
 from cdma.sweep import Packed, Task, in_order, sweep
 from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
 
@@ -130,7 +130,7 @@ def fuzz(
         As :func:`cdma.sim.cosim`.
     """
     start = told = time.monotonic()
-    verilog = verilog or unit_verilog(unit, config)
+    verilog = design_text(unit, config, verilog)
     if scheduler is None:  # before processes ask for it, and with its progress
         ModelUnit(unit, config, verilog, progress=progress)
     outcome, packed = Outcome(), Packed(verilog)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cdma.errors import UserError
+from cdma.errors import DISTRIBUTION, UserError
 from cdma.sweep import Outcome, Packed, Task, TaskLostError, in_order, pools, sweep
 
 NUMBERS = [Task(f"task {number}", number) for number in range(12)]
@@ -294,7 +294,7 @@ def test_refuses_what_is_no_address(tasks, address):
 
 @pytest.mark.parametrize("found", ["0.0.1", None])
 def test_workers_with_another_version(tasks, cluster, monkeypatch, found):
-    here = metadata.version("cdma")
+    here = metadata.version(DISTRIBUTION)
 
     def run(client, function, name):
         assert function(name) == here
@@ -304,7 +304,9 @@ def test_workers_with_another_version(tasks, cluster, monkeypatch, found):
 
     monkeypatch.setattr(pytest.importorskip("distributed").Client, "run", run)
     where = cluster.scheduler_address
-    with pytest.raises(UserError, match=rf"^{where}: workers must have cdma {here} installed$"):
+    with pytest.raises(
+        UserError, match=rf"^{where}: workers must have {DISTRIBUTION} {here} installed$"
+    ):
         list(sweep(tasks.square, NUMBERS, scheduler=where))
 
 

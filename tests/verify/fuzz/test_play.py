@@ -43,16 +43,19 @@ def test_as_many_batches_as_it_takes(here):
     assert before.batches < here.batches
 
 
+@pytest.mark.slow
 def test_the_same_in_processes(here):
     assert same(fuzz(*RUN, jobs=2)) == same(here)
 
 
+@pytest.mark.slow
 def test_the_same_on_a_cluster_that_loses_a_worker(here, frail_cluster, monkeypatch):
     monkeypatch.setattr(play, "sweep", frail_cluster.losing(sweep))
     assert same(fuzz(*RUN, scheduler=frail_cluster.address)) == same(here)
     assert frail_cluster.has_lost()
 
 
+@pytest.mark.slow
 def test_the_first_failure_ends_the_run_everywhere(spoiled, frail_cluster, monkeypatch):
     verilog = spoiled(*FAULT)
     here = fuzz(*RUN, verilog=verilog)
