@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from cdma.errors import UserError, refusals_as_user_errors
 
@@ -18,6 +19,18 @@ def add_verb(
     parser = subparsers.add_parser(name, help=help_, formatter_class=style, **texts)
     parser.set_defaults(run=run)
     return parser
+
+
+def add_design_options(parser: argparse.ArgumentParser, waves: str) -> None:
+    """Add ``--verilog``, and ``--waves``, of which ``waves`` says what is written."""
+    parser.add_argument(
+        "--verilog",
+        type=Path,
+        metavar="FILE",
+        help="simulate this file, an edited or foreign unit, in place of the generated Verilog: it "
+        "has the module cdma_UNIT, for a roundtrip both",
+    )
+    parser.add_argument("--waves", type=Path, metavar="OUT.fst", help=f"{waves} (.fst or .vcd)")
 
 
 def natural(text: str) -> int:
