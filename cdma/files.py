@@ -1,8 +1,9 @@
 """Outputs appear whole or not at all."""
 
 import os
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,6 +45,24 @@ def write_text(path: str | os.PathLike, text: str) -> None:
     """Write ``text`` as UTF-8 with plain line feeds, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_verilog(path: str | os.PathLike, modules: Sequence[str] = ()) -> str:
+    """Text of a Verilog file.
+
+    Raises
+    ------
+    UserError
+        When it cannot be read, or lacks one of the modules.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot read this Verilog ({error})") from None
+    for module in modules:
+        if not re.search(rf"^\s*module\s+{module}\b", text, re.MULTILINE):
+            raise UserError(f"{path}: has no module {module}")
+    return text
 
 
 def make_folder(path: str | os.PathLike) -> Path:

@@ -3,7 +3,9 @@
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
+import amaranth
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 
@@ -58,7 +60,7 @@ def verilog(
         When there is no such unit, or the name is no plain identifier of Verilog.
     """
     module = module_name(unit, name)
-    axi, code = _generate(unit, config, module, with_sources)
+    axi, code = generated(unit, config, name, with_sources)
     return "\n".join(
         [
             _header(unit, config),
@@ -94,14 +96,25 @@ def latency(unit: str, config: Config) -> int:
     return unit_class(unit).latency(config)
 
 
+class Generated(NamedTuple):
+    """A top, and the Verilog that Yosys writes of it."""
+
+    axi: AxiTop
+    code: str
+
+
+def generated(unit: str, config: Config, name: str | None, with_sources: bool) -> Generated:
+    """Elaborate a top once; arguments and errors as for :func:`verilog`."""
+    return _generate(unit, config, module_name(unit, name), with_sources)
+
+
 @lru_cache(maxsize=64)
-def _generate(unit: str, config: Config, module: str, with_sources: bool) -> tuple[AxiTop, str]:
-    """The top, and what Yosys writes of it."""
+def _generate(unit: str, config: Config, module: str, with_sources: bool) -> Generated:
     axi = top(unit, config)
     text = _plain_names(rtlil.convert(axi, name=module, emit_src=with_sources))
     if with_sources:
-        package = Path(__file__).parents[2]
-        text = text.replace(f"{package}/", "")
+        for package in (Path(__file__).parents[2], Path(amaranth.__file__).parents[1]):
+            text = text.replace(f"{package}/", "")
     drop = " ".join(f"-remove {attribute}" for attribute in _NOISE)
     script = [
         f"read_rtlil <<rtlil\n{text}\nrtlil",
@@ -118,7 +131,7 @@ def _generate(unit: str, config: Config, module: str, with_sources: bool) -> tup
     ]
     yosys = find_yosys(lambda found: found >= (0, 40))
     code = yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
-    return axi, re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
+    return Generated(axi, re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip())
 
 
 def _header(unit: str, config: Config) -> str:

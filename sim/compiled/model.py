@@ -187,7 +187,7 @@ class RtlModel:
         offsets = _checked_offsets(offsets, array.size)
         counts = self._counts(offsets, counts)
         data, ends = array.view(np.uint8), offsets * array.itemsize
-        fed = Fed(data, ends, counts, per_port(stall), seed, is_dirty)
+        fed = Fed(data, ends, counts, per_port(stall, self.unit), seed, is_dirty)
         played = self._model.play(fed, **options)
         if played.failure:
             raise Violation(played.failure)

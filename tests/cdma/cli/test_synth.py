@@ -118,7 +118,10 @@ def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, librar
     [
         (["--no-ecp5"], "nothing to measure: --no-ecp5 and no --liberty FILE or CDMA_LIBERTY"),
         (["--liberty", "none.lib"], "none.lib: cannot read this Liberty file"),
-        (["--config", "8"], "--config must be lanes x word bits such as 8x32 or 8x32b64, not '8'"),
+        (
+            ["--config", "8"],
+            "Configuration must be lanes x word bits such as 8x32 or 8x32b64, not '8'",
+        ),
         (["--config", "7x32"], "Number of lanes must be a power of two in 2..64, not 7"),
         (["--config", "8x32", "--lanes", "8"], "give either --config or --lanes"),
         (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
