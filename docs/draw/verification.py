@@ -2,9 +2,12 @@
 saved."""
 
 import tables
+from measured import DOCS
 
 from cdma.tables import format_table
 from cdma.verify.coverage.code import KINDS
+
+PAGE = DOCS / "verification.md"
 
 MUTANTS = {
     "unit": "unit",

@@ -167,10 +167,9 @@ class RtlModel:
             Words that each stream holds; of the decompressor only.
         is_dirty : bool
             Drive junk where a unit must not look, see :class:`cdma.sim.job.Stimulus`.
-        seconds : float
-            Wall time after which the run is ended.
-        progress : callable
-            Told about once a second how far the run is.
+        **options
+            ``seconds``, wall time after which the run is ended, and ``progress``, a function that
+            is called about once a second with the state of the run.
 
         Raises
         ------
