@@ -106,7 +106,7 @@ class Driver:
         self.host, self.device, self.timeout = host, device, timeout
         self._wait, self._fallback, self._coalesce = wait, fallback, coalesce
         if device_window is None:
-            end = 1 << self.config.address_bits
+            end = min(1 << self.config.address_bits, (1 << 64) - 1)
             device_window = (0, end) if device is None else (device.base, device.limit)
         self._device_window = device_window
         windows = (*device_window, host.base, host.limit)
