@@ -8,9 +8,7 @@ from pathlib import Path
 
 from cdma.errors import UserError
 from cdma.files import make_folder, replacing
-from cdma.hdl.emit.manifest import manifest
-from cdma.hdl.emit.template import roundtrip
-from cdma.hdl.emit.verilog import module_name, verilog
+from cdma.hdl.emit import manifest, module_name, roundtrip, verilog
 from cdma.hdl.zvc.config import Config
 
 UNITS = ("compressor", "decompressor")
@@ -18,7 +16,7 @@ UNITS = ("compressor", "decompressor")
 
 @dataclass(frozen=True)
 class Written:
-    """What :func:`write` made.
+    """What :func:`write` wrote.
 
     Attributes
     ----------
