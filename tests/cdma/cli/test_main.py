@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cdma
-from cdma.cli import codec
+from cdma.cli.codec import verbs as codec
 from cdma.cli.main import main
 from cdma.errors import MissingPackageError, UserError
 from cdma.golden import ErrorCode, StreamError, write_container

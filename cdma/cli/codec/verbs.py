@@ -55,7 +55,7 @@ def add_parser(subparsers) -> None:
     raw.add_argument(
         "--dtype", metavar="TYPE", help="NumPy type of the elements (default: unsigned words)"
     )
-    raw.add_argument("--shape", type=_shape, metavar="N,N", help="shape (default: one dimension)")
+    raw.add_argument("--shape", type=shape_of, metavar="N,N", help="shape (default: one dimension)")
     decompress.set_defaults(run=run_decompress)
 
     info = _add_verb(subparsers, "info", "describe a .zvc file", INFO_EPILOG)
@@ -131,20 +131,27 @@ def run_decompress(args: argparse.Namespace) -> int:
 
 def run_info(args: argparse.Namespace) -> int:
     """Describe a container from its header."""
-    from cdma.golden import read_header
+    import numpy as np
 
-    with _naming(args.input):
+    from cdma.golden import read_container, read_header
+
+    with naming(args.input):
         header = read_header(args.input)
+        nonzeros = header.nonzeros
+        if nonzeros is None:  # raw chunks: only their words tell
+            words = read_container(args.input).reshape(-1)
+            nonzeros = int(np.count_nonzero(words.view(header.format.dtype)))
     fmt = header.format
     facts = {
         "file": args.input,
         "version": header.version,
         "dtype": header.dtype,
         "shape": list(header.shape),
-        **_figures(fmt, header.words, header.nonzeros, header.stream_bytes, header.file_bytes),
+        **_figures(fmt, header.words, nonzeros, header.stream_bytes, header.file_bytes),
         "header_bytes": header.header_bytes,
         "chunks": len(header.chunk_crcs),
         "chunk_blocks": header.chunk_blocks,
+        "raw_chunks": int(header.chunk_raw.sum()),
     }
     if args.json:
         print(json.dumps(facts, indent=2))
@@ -155,8 +162,9 @@ def run_info(args: argparse.Namespace) -> int:
         "format": f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words",
         "size": f"{header.raw_bytes:,} bytes as an array, {header.stream_bytes:,} as a stream, "
         f"{header.file_bytes:,} in the file",
-        "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words",
-        "density": f"{header.density:.1%} of the words are not zero",
+        "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words"
+        + (f", {facts['raw_chunks']:,} raw" if facts["raw_chunks"] else ""),
+        "density": f"{facts['density']:.1%} of the words are not zero",
         "ratio": f"{header.ratio:.3f}",
     }
     for name, text in lines.items():
@@ -184,7 +192,7 @@ def _read_container(args: argparse.Namespace):
         if getattr(args, option) is not None:
             name = "--" + option.replace("_", "-")
             raise UserError(f"{name} is for raw streams: add --raw, or leave it out")
-    with _naming(args.input):
+    with naming(args.input):
         return read_container(args.input)
 
 
@@ -204,13 +212,13 @@ def _read_raw(args: argparse.Namespace):
     if dtype is not None and dtype.itemsize != fmt.word_bytes:
         raise UserError(f"--dtype {args.dtype} does not have the {fmt.word_bits} bits of a word")
     stream = Path(args.input).read_bytes()
-    with _naming(args.input):
+    with naming(args.input):
         words = decompress(stream, count, fmt)
     return words.view(dtype or words.dtype).reshape(shape)
 
 
 @contextmanager
-def _naming(path: str):
+def naming(path: str):
     """Name the file in whatever the golden model says about its content."""
     from cdma.golden import StreamError
 
@@ -233,7 +241,7 @@ def _dtype(name: str):
     return dtype
 
 
-def _shape(text: str) -> tuple[int, ...]:
+def shape_of(text: str) -> tuple[int, ...]:
     try:
         shape = tuple(int(part) for part in text.split(","))
     except ValueError:
