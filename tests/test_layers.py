@@ -17,7 +17,7 @@ LAYERS = {
     "toolchain": BASE,
     "sweep": BASE,
     "golden": BASE,
-    "hdl": {"engine_codes", "engine_config", "format"},
+    "hdl": BASE - {"progress", "tables"},
     "tensors": BASE | {"golden"},
     "generate": BASE | {"hdl"},
     "sim": BASE | {"toolchain", "golden", "hdl"},
