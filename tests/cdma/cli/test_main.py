@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cdma
-from cdma.cli.codec import verbs as codec
+from cdma.cli.codec import info
 from cdma.cli.main import main
 from cdma.errors import MissingPackageError, UserError
 from cdma.golden import ErrorCode, StreamError, write_container
@@ -33,14 +33,14 @@ def container(tmp_path):
 def raising(monkeypatch, refuse):
     """Run a verb that raises ``error``; give its one line on stderr."""
 
-    def run(error) -> str:
-        def run_info(args):
+    def call(error) -> str:
+        def run(args):
             raise error
 
-        monkeypatch.setattr(codec, "run_info", run_info)
+        monkeypatch.setattr(info, "run", run)
         return refuse("info", "a.zvc")
 
-    return run
+    return call
 
 
 def test_as_a_module(container):
@@ -120,10 +120,10 @@ def test_errors_that_the_user_can_mend(raising, error, line):
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, AssertionError])
 def test_faults_of_the_program_have_a_traceback_and_a_status(monkeypatch, capsys, error):
-    def run_info(args):
+    def run(args):
         raise error("a fault")
 
-    monkeypatch.setattr(codec, "run_info", run_info)
+    monkeypatch.setattr(info, "run", run)
     assert main(["info", "a.zvc", "--json"]) == 3
     out, err = capsys.readouterr()
     assert err.startswith("Traceback ")
@@ -132,15 +132,15 @@ def test_faults_of_the_program_have_a_traceback_and_a_status(monkeypatch, capsys
 
 
 def test_the_verbs_status_is_the_commands(monkeypatch):
-    monkeypatch.setattr(codec, "run_info", lambda args: 1)
+    monkeypatch.setattr(info, "run", lambda args: 1)
     assert main(["info", "a.zvc"]) == 1
 
 
 def test_interrupted(monkeypatch, capsys):
-    def run_info(args):
+    def run(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(codec, "run_info", run_info)
+    monkeypatch.setattr(info, "run", run)
     assert main(["info", "a.zvc"]) == 130
     assert capsys.readouterr() == ("", "cdma info: interrupted\n")
 
