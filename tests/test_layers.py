@@ -17,7 +17,7 @@ LAYERS = {
     "toolchain": BASE,
     "sweep": BASE,
     "golden": BASE,
-    "hdl": BASE - {"progress", "tables"},
+    "hdl": {"engine_codes", "engine_config", "format"},
     "tensors": BASE | {"golden"},
     "generate": BASE | {"hdl"},
     "sim": BASE | {"toolchain", "golden", "hdl"},
