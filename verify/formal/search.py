@@ -3,8 +3,7 @@
 import re
 
 from cdma.verify.formal import aiger
-
-STATEMENTS = ("assert", "assume", "cover")
+from cdma.verify.formal.netlist import STATEMENTS
 
 #: A statement's condition, and when it counts.
 _PIN = re.compile(rf"({'|'.join(STATEMENTS)})\d+\.(A|EN)")

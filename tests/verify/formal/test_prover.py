@@ -13,7 +13,7 @@ from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Reset
 
 from cdma.errors import UserError
 from cdma.toolchain import tool, yowasp
-from cdma.verify.formal import prover
+from cdma.verify.formal import netlist, prover
 
 BITS = 4
 
@@ -270,7 +270,7 @@ def test_another_checker_agrees(prove, tmp_path, statements, depth):
         dffunmap
         write_smt2 -wires design.smt2
     """
-    text = prover._rtlil(Counting(statements))
+    text = netlist.rtlil_of(Counting(statements))
     given = {"design.il": text, "script.ys": script}
     files = tool.execute(yowasp.yosys(), ["script.ys"], given, ["design.smt2"], tmp_path)
     (tmp_path / "design.smt2").write_text(files["design.smt2"])
