@@ -51,6 +51,21 @@ class Fault:
         return f"{self.signal}{bit} {self.kind}"
 
 
+def stuck_at(value: int, signal: str, bit: int | None = None) -> Fault:
+    """Give a fault that forces a signal, or a bit of it, to 0 or to 1."""
+    return Fault(signal, f"stuck at {value}", bit)
+
+
+def inverted(signal: str, bit: int | None = None) -> Fault:
+    """Give a fault that inverts a signal, or a bit of it."""
+    return Fault(signal, "inverted", bit)
+
+
+def late(signal: str, bit: int | None = None) -> Fault:
+    """Give a fault by which a signal, or a bit of it, comes a cycle late."""
+    return Fault(signal, "late", bit)
+
+
 def force(flat: str, fault: Fault) -> str:
     """The flat netlist with a fault in it.
 

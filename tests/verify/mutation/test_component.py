@@ -80,14 +80,14 @@ def test_each_cell_is_found_again(tmp_path):
     component = Component(drawn, "bench.core.pair", alone)
     verdicts = [
         prover.prove(
-            Alone(), 2, by_induction=False, command=component.command(mutant), cache=tmp_path
+            Alone(), 2, mode=prover.BOUNDED, command=component.command(mutant), cache=tmp_path
         )
         for mutant in mutants
     ]
     assert [verdict.outcome for verdict in verdicts] == ["refuted", "refuted"]
     first, second = (int(verdict.statement.split(":")[1].split("-")[0]) for verdict in verdicts)
     assert second == first + 1
-    assert prover.prove(Alone(), 2, by_induction=False, cache=tmp_path).outcome == "proven"
+    assert prover.prove(Alone(), 2, mode=prover.BOUNDED, cache=tmp_path).outcome == "proven"
 
 
 def test_a_proof_that_lacks_the_cells_takes_no_fault(tmp_path):
