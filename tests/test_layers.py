@@ -17,15 +17,16 @@ LAYERS = {
     "toolchain": BASE,
     "sweep": BASE,
     "golden": BASE,
-    "hdl": BASE - {"progress", "tables"},
+    "hdl": {"engine_codes", "engine_config", "format"},
     "tensors": BASE | {"golden"},
+    "generate": BASE | {"hdl"},
     "sim": BASE | {"toolchain", "golden", "hdl"},
     "verify": BASE | {"toolchain", "sweep", "golden", "hdl", "sim"},
     "synth": BASE | {"toolchain", "sweep", "golden", "hdl"},
     "driver": BASE | {"golden", "hdl"},
     "study": BASE | {"toolchain", "sweep", "golden", "hdl", "sim", "tensors"},
     "cli": {*BASE, "toolchain", "sweep", "golden", "hdl", "tensors", "sim", "verify", "synth"}
-    | {"driver", "study"},
+    | {"driver", "generate", "study"},
 }
 #: What a layer may import from outside the standard library; all others what an extra installs.
 OUTSIDE = {

@@ -48,12 +48,12 @@ def run(args: argparse.Namespace) -> int:
     config = config_from(args)
     from amaranth._toolchain.yosys import YosysError
 
-    from cdma.hdl import emit
+    from cdma.generate.files import write
 
     units = UNITS if args.unit == "both" else (args.unit,)
     try:
         with refusals_as_user_errors():
-            written = emit.write(
+            written = write(
                 args.output,
                 config,
                 units,

@@ -5,6 +5,7 @@ from cdma.driver.errors import DriverError, EngineError, EngineTimeoutError, Reg
 from cdma.driver.memory import Buffer, BusError, Memory
 from cdma.driver.registers import Registers
 from cdma.driver.software import SoftwareDevice
+from cdma.driver.uio import UioDevice
 
 __all__ = [
     "Buffer",
@@ -18,4 +19,5 @@ __all__ = [
     "RegisterError",
     "Registers",
     "SoftwareDevice",
+    "UioDevice",
 ]

@@ -1,9 +1,9 @@
 """The verbs of the golden codec: ``compress``, ``decompress``, ``info`` and ``convert``."""
 
-from cdma.cli.codec import convert, verbs
+from cdma.cli.codec import compress, convert, decompress, info
 
 
 def add_parser(subparsers) -> None:
     """Add the four verbs."""
-    verbs.add_parser(subparsers)
-    convert.add_parser(subparsers)
+    for verb in (compress, decompress, info, convert):
+        verb.add_parser(subparsers)

@@ -6,7 +6,7 @@ import math
 from contextlib import ExitStack
 from pathlib import Path
 
-from cdma.cli.codec.verbs import naming, shape_of
+from cdma.cli.codec.shared import naming, shape_of
 from cdma.cli.options import add_verb
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing

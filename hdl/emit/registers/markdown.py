@@ -5,7 +5,7 @@ from cdma.hdl.engine.registers import Access, Block, Guard, Map, Register
 _TOP = """\
 # Registers of the engine
 
-Generated from `hdl/engine/registers.py` by `python -m cdma.hdl.emit.registers`: do not edit.
+Generated from `hdl/engine/registers.py` by `python -m cdma.generate.registers`: do not edit.
 
 The register port is AXI4-Lite with 32 bits of data and 12 bits of address. SLVERR answers an access
 to an address without a register, a misaligned address, a write to a read-only register, and a write

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cdma.cli.main import main
-from cdma.hdl.emit import files
+from cdma.generate import files
 from cdma.hdl.emit.verilog import _generate
 
 

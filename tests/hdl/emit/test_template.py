@@ -7,7 +7,6 @@ import pytest
 
 from cdma.errors import UserError
 from cdma.hdl import emit
-from cdma.hdl.emit.template import roundtrip
 from cdma.hdl.zvc.config import Config
 from cdma.toolchain import icarus, verilator
 
@@ -16,7 +15,7 @@ NAMES = {unit: f"tb_{unit}" for unit in ("compressor", "decompressor")}
 
 def write(folder, config, spoil=lambda text: text):
     """Give the bench and both units, as file names in ``folder``."""
-    (folder / "bench.sv").write_text(roundtrip(config, **NAMES))
+    (folder / "bench.sv").write_text(emit.roundtrip(config, **NAMES))
     for unit, name in NAMES.items():
         (folder / f"{unit}.v").write_text(spoil(emit.verilog(unit, config, name)))
     return ["bench.sv", "compressor.v", "decompressor.v"]

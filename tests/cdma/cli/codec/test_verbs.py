@@ -1,6 +1,9 @@
 """``cdma compress``, ``decompress`` and ``info``."""
 
+import io
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +87,7 @@ def test_raw_is_undone_as_it_says(capsys, dtype, shape):
     array = np.random.default_rng(0).integers(0, 3, shape).astype(dtype)
     np.save("a.npy", array)
     assert main(["compress", "a.npy", "-o", "a.bin", "--raw", "--block-words", "192"]) == 0
-    _, advice = capsys.readouterr().out.splitlines()
+    advice = capsys.readouterr().out.splitlines()[-1]
     assert advice.startswith("undo with: cdma decompress ")
     assert main(shlex.split(advice)[3:]) == 0
     expected = array.astype(np.dtype(dtype).newbyteorder("<"))
@@ -293,6 +296,89 @@ def test_a_folder_is_no_container(refuse, tmp_path, verb):
     assert refuse(verb, tmp_path, *argv) == f"cdma {verb}: {tmp_path}: Is a directory"
 
 
-def test_an_output_may_replace_its_input(tensor):
-    assert main(["compress", "a.npy", "-o", "a.npy"]) == 0
-    np.testing.assert_array_equal(read_container("a.npy"), tensor, strict=True)
+def test_the_input_is_not_overwritten(refuse, tensor):
+    before = Path("a.npy").read_bytes()
+    Path("link.npy").symlink_to("a.npy")
+    for output in ("a.npy", "./a.npy", "link.npy"):
+        line = refuse("compress", "a.npy", "-o", output)
+        assert line == (
+            f"cdma compress: {output}: is the input too and would be lost, choose another name"
+        )
+    np.savez("b.npz", x=tensor)
+    assert "is the input too" in refuse("compress", "b.npz:x", "-o", "b.npz")
+    write_container("c.npy", tensor)
+    assert "is the input too" in refuse("decompress", "c.npy", "-o", "c.npy")
+    assert Path("a.npy").read_bytes() == before
+
+
+def piped(*argv, stdin=b""):
+    command = [sys.executable, "-m", "cdma", *argv]
+    return subprocess.run(command, input=stdin, capture_output=True)
+
+
+def test_stdin_and_stdout(tensor):
+    packed = piped("compress", "-", "-o", "-", stdin=Path("a.npy").read_bytes())
+    assert packed.returncode == 0, packed.stderr
+    assert packed.stderr.startswith(b"wrote -: float32 3x5x7")
+    assert b"float32 3x5x7" in piped("info", "-", stdin=packed.stdout).stdout
+    unpacked = piped("decompress", "-", "-o", "-", stdin=packed.stdout)
+    np.testing.assert_array_equal(np.load(io.BytesIO(unpacked.stdout)), tensor, strict=True)
+
+
+def test_a_bad_stdin_is_called_by_its_name():
+    done = piped("compress", "-", "-o", "x.zvc", stdin=b"no array")
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"cdma compress: -: damaged or not an .npy file")
+    assert not Path("x.zvc").exists()
+
+
+def test_json_and_the_output_do_not_share_stdout(refuse, tensor):
+    assert "leave one of them out" in refuse("compress", "a.npy", "-o", "-", "--json")
+
+
+def test_a_full_disk_names_the_file(tensor):
+    np.save("large.npy", np.arange(100_000, dtype="f4"))
+    write_container("large.zvc", np.arange(100_000, dtype="f4"))
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
+        "from cdma.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    runs = ("compress", "large.npy", "-o", "x.zvc"), ("decompress", "large.zvc", "-o", "x.npy")
+    for argv in runs:
+        done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True)
+        assert done.returncode == 2
+        assert f"cdma {argv[0]}: {argv[-1]}: cannot write all of it (" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not [path for path in Path().iterdir() if path.name.startswith((".cdma", "x."))]
+
+
+def test_types_that_files_do_not_name(report, capsys):
+    np.save("raw.npy", np.arange(64, dtype="<u2").view("V2"))
+    facts = report("compress", "raw.npy", "-o", "raw.zvc")
+    assert facts["dtype"] == "uint16"
+    assert facts["notes"][0] == "the elements, V2, are stored as uint16; see --dtype"
+    np.save("big.npy", np.arange(64, dtype=">f4"))
+    notes = report("compress", "big.npy", "-o", "big.zvc")["notes"]
+    assert notes[0] == "the elements, big-endian, are stored little-endian"
+
+
+def test_a_type_given_by_hand_survives(report, refuse, capsys):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = np.arange(64).astype(ml_dtypes.bfloat16)
+    np.save("b.npy", array)
+    facts = report("compress", "b.npy", "-o", "b.zvc", "--dtype", "bfloat16")
+    assert facts["dtype"] == "bfloat16"
+    assert read_container("b.zvc").dtype == ml_dtypes.bfloat16
+    assert main(["decompress", "b.zvc", "-o", "c.npy"]) == 0
+    assert "note: .npy has no name for bfloat16" in capsys.readouterr().out
+    np.testing.assert_array_equal(np.load("c.npy").view(ml_dtypes.bfloat16), array)
+    told = refuse("compress", "b.npy", "-o", "c.zvc", "--dtype", "float32")
+    assert told.endswith("--dtype float32 does not have the 2 bytes of one")
+
+
+def test_a_zero_point_is_named(report):
+    words = np.full(1000, 128, np.uint8)
+    words[:300] = 1
+    np.save("a.npy", words)
+    (note,) = report("compress", "a.npy", "-o", "a.zvc")["notes"]
+    assert note == "the commonest word is 0x80 (70%); ratio 2.35 if it were zero"
