@@ -29,8 +29,15 @@ from cdma.verify.mutation.player import KILLED, OPEN, Fate
 from cdma.verify.mutation.proof import EQUIVALENT
 from cdma.verify.mutation.stages import Stage
 
-#: Bounds on a search in ABC, by steps and side by side.
-STEP_SECONDS, PROOF_SECONDS = 15, 90
+#: Stages behind the first, with the seconds that a search in ABC may take.
+STAGES = {
+    "same graphs": 0,
+    "trials": 0,
+    "moved counters": 0,
+    "same steps": 15,
+    "late trials": 0,
+    "same runs": 90,
+}
 
 
 @dataclass(frozen=True)
@@ -97,13 +104,8 @@ def mutate(
     run = _Run(unit, config, seed, cache, where, progress or (lambda text: None))
     run.draw(count)
     run.decide("first trials")
-    if run.left():
-        run.decide("same graphs")
-        run.decide("trials")
-        run.decide("moved counters")
-        run.decide("same steps", STEP_SECONDS)
-        run.decide("late trials")
-        run.decide("same runs", PROOF_SECONDS)
+    for stage, seconds in STAGES.items():
+        run.decide(stage, seconds)
     return Outcome(unit, config, list(run.fates.values()), time.monotonic() - start)
 
 

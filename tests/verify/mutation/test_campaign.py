@@ -112,7 +112,7 @@ def test_score_leaves_out_what_is_no_fault(mutated):
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
     monkeypatch.setattr(stimulus, "LATE_BATCHES", 16)
-    monkeypatch.setattr(campaign, "PROOF_SECONDS", 10)
+    monkeypatch.setitem(campaign.STAGES, "same runs", 10)
     told = []
     arguments = (unit, Config.of(4, 8, 16), 100)
     outcome = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
@@ -130,7 +130,8 @@ def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_same_on_a_cluster_that_loses_a_worker(tmp_path, frail_cluster, monkeypatch):
-    monkeypatch.setattr(campaign, "PROOF_SECONDS", 10)
+    stages = {"same graphs": 0, "same steps": 10}
+    monkeypatch.setattr(campaign, "STAGES", stages)
     arguments = ("compressor", SMALL, COUNT, 2)
     here = campaign.mutate(*arguments, cache=tmp_path / "here")
     monkeypatch.setattr(campaign, "sweep", frail_cluster.losing(campaign.sweep))
@@ -143,10 +144,14 @@ def test_the_same_on_a_cluster_that_loses_a_worker(tmp_path, frail_cluster, monk
     assert {fate.mutant for fate in there.of(OPEN)} == {fate.mutant for fate in here.of(OPEN)}
 
 
-def test_an_error_of_a_task_ends_the_run(tmp_path, monkeypatch):
+def test_an_error_of_a_task_ends_the_run(mutated, tmp_path, monkeypatch):
     def broken(function, tasks, **where):
         yield from [SweepOutcome(task, error=SimulationError(task.name)) for task in tasks]
 
+    drawn = mutants.Drawn("compressor", "", mutated.mutants)
+    monkeypatch.setattr(mutants, "draw", lambda *_: drawn)
+    monkeypatch.setattr(mutants, "weave", lambda *_: mutated)
+    monkeypatch.setattr(campaign, "ModelUnit", lambda *_, **__: None)
     monkeypatch.setattr(campaign, "sweep", broken)
     with pytest.raises(SimulationError, match=r"^first trials, core\.\w+"):
         campaign.mutate("compressor", SMALL, COUNT, 2, cache=tmp_path)
