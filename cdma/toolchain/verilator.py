@@ -3,11 +3,11 @@
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from cdma.errors import SimulationError, UserError
+from cdma.toolchain import process
 from cdma.toolchain.tool import Tool, first_line
 
 #: Options of every build. Registers without a reset start from random values; names inside the
@@ -96,7 +96,7 @@ def compile_cpp(options: list[str], folder: Path, env: dict[str, str], what: str
 
 
 def _call(command, folder, env, what):
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    done = process.run(command, cwd=folder, env=env)
     if done.returncode:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
         raise SimulationError(f"{command[0]} cannot {what}:\n{tail}")
