@@ -27,8 +27,8 @@ PAGES = {
     "docs/when-it-fails.md": [],
 }
 SLOW = {"docs/when-it-fails.md"}
-#: Pages with a test of their own, and pages whose commands belong to the Makefile, to another machine
-#: or to another project.
+#: Pages with a test of their own, and pages whose commands belong to the Makefile, another machine
+#: or another project.
 NOT_COVERED = {
     "docs/driver.md",  # tests/cdma/driver/test_document.py
     "docs/performance.md",
