@@ -24,7 +24,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Give an empty temporary file beside ``path``; rename it to ``path`` when the block succeeds.
 
     A block that raises leaves neither the temporary file nor a changed ``path``. A symbolic link
-    stays, and its target is replaced.
+    is kept, and its target is replaced.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _is_busy = False
 
 
 def advance(weight: int) -> None:
-    """Tell, from within a running task, how much of its weight has been done since last told."""
+    """Report, from within a running task, how much of its weight was done since the last report."""
     if _counter is not None:
         # Without a lock, which a process that is killed could keep: an addition may get lost.
         _counter.value += weight
@@ -55,7 +55,7 @@ class ThreadPool:
 
     crashes = ()
     crash_message = ""
-    advanced = 0  # tasks in threads do not tell
+    advanced = 0  # tasks in threads do not report
 
     def __init__(self, jobs: int):
         self.capacity = jobs
@@ -103,7 +103,7 @@ class ProcessPool:
 
     @property
     def advanced(self) -> int:
-        """Weight that tasks have told of."""
+        """Weight that tasks reported."""
         return self._counter.value
 
     def submit(self, function: Callable, argument) -> Future:
@@ -196,7 +196,7 @@ class ClusterPool:
 
     capacity = 1 << 30
     crash_message = "the workers that ran it ended abruptly, again and again (out of memory?)"
-    advanced = 0  # tasks on a cluster do not tell
+    advanced = 0  # tasks on a cluster do not report
 
     def __init__(self, address: str):
         distributed = require("distributed", extra="cluster", verb="--scheduler")

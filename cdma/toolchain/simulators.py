@@ -223,15 +223,15 @@ def _runner(verb, simulator, spec, work, env, seconds, progress=None):
 
 def _wait(running, work, seconds, progress):
     end = time.monotonic() + seconds
-    told = None
+    shown = None
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return running.wait(timeout=min(0.5, max(end - time.monotonic(), 0.01)))
         if time.monotonic() >= end:
             raise SimulationError(f"the simulator was ended after {seconds:g} s\n{_tail(work)}")
         note = work / "progress"
-        if progress and note.is_file() and (text := note.read_text()) not in ("", told):
-            told = text
+        if progress and note.is_file() and (text := note.read_text()) not in ("", shown):
+            shown = text
             progress(text)
 
 

@@ -92,7 +92,7 @@ def execute(
     inputs : dict of str
         Text of each file that the tool reads.
     outputs : list of str
-        Names of the files that it writes; ``STDOUT`` stands for its standard output.
+        Names of the files that it writes; ``STDOUT`` is its standard output.
     scratch : Path
         Existing folder in which a folder for this run is made, and removed afterwards.
 

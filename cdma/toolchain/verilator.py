@@ -11,7 +11,7 @@ from cdma.toolchain import process
 from cdma.toolchain.tool import Tool, first_line
 
 #: Options of every build. Registers without a reset start from random values; names inside the
-#: design stay private, which lets Verilator optimise (cocotb's runner always asks for
+#: design are private, which lets Verilator optimise (cocotb's runner always asks for
 #: ``--public-flat-rw``, the last one wins).
 BUILD = [
     "--no-public-flat-rw",
@@ -67,8 +67,8 @@ def plain_environment() -> dict[str, str]:
 def versions(env: dict[str, str]) -> str:
     """Versions of what a build depends on, beside its sources."""
     compiler = shutil.which("c++", path=env["PATH"])
-    told = first_line(shutil.which("verilator", path=env["PATH"]), "--version")
-    return f"{told} {compiler} {sys.version}"
+    version = first_line(shutil.which("verilator", path=env["PATH"]), "--version")
+    return f"{version} {compiler} {sys.version}"
 
 
 def include_folder() -> Path:

