@@ -104,7 +104,7 @@ def test_a_wrong_netlist_is_reported(run, capsys, monkeypatch, tiny, library_fil
     ("arguments", "complaint"),
     [
         ([], "energy needs a cell library: give --liberty FILE or CDMA_LIBERTY"),
-        (["--liberty", "x.lib", "--words", 0], "--words must be one or more, not 0"),
+        (["--liberty", "x.lib", "--words", 0], "--words must be 1 or more, not 0"),
         (["--liberty", "x.lib", "--lanes", 3], "Number of lanes must be a power of two in 2..64"),
     ],
 )
