@@ -7,7 +7,8 @@ import pytest
 
 from cdma.cli import main
 from cdma.synth.flow import measure
-from cdma.synth.liberty import cells
+from cdma.synth.liberty.cells import Cells
+from cdma.synth.liberty.tree import parse
 from cdma.synth.power import energy, netlist, switching
 from cdma.synth.power.switching import Window
 
@@ -15,7 +16,7 @@ from cdma.synth.power.switching import Window
 @pytest.fixture
 def gates(library_text):
     """A flip-flop whose output an inverter drives out of the unit."""
-    library = cells.Cells(library_text)
+    library = Cells(parse(library_text))
     instances = [
         netlist.Instance(library["DFF"], {"CK": "n1", "D": "n2", "Q": "n3"}),
         netlist.Instance(library["INV"], {"A": "n3", "Y": "n4"}),
