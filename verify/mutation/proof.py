@@ -15,7 +15,7 @@ Three ways, from the cheapest on:
 - A step of the mutant is a step of the unit, from every state that the unit reaches, but for
   registers that do not matter then (:mod:`cdma.verify.mutation.relation`); they may hold anything.
 - Both run side by side. Only those registers stand twice in which they come to differ; that all
-  others stay equal is a part of what is proven. Random courses say which those are
+  others stay equal is a part of what is proven. Random runs say which those are
   (:mod:`cdma.verify.mutation.walks`), and the counterexamples to a proof that has too few.
 
 For the last two ABC, a part of Yosys, merges signals that are equal in all reachable states (van
@@ -33,7 +33,7 @@ from cdma.verify.formal.logic import Logic
 from cdma.verify.mutation.graph import Side, choice, outputs_differ
 from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.relation import matters
-from cdma.verify.mutation.walks import Courses
+from cdma.verify.mutation.walks import RandomRuns
 
 #: Nobody can tell the mutant from the unit: proven.
 EQUIVALENT = "equivalent"
@@ -109,8 +109,8 @@ class Judge:
         return matters(self.graph)
 
     @cached_property
-    def _courses(self):
-        return Courses(self.graph)
+    def _runs(self):
+        return RandomRuns(self.graph)
 
     def same_graph(self, mutant: Mutant) -> str:
         """:data:`EQUIVALENT`, when the graph's shape shows it."""
@@ -157,7 +157,7 @@ class Judge:
 
     def same_runs(self, mutant: Mutant, seconds: int) -> str:
         """:data:`EQUIVALENT`, when that is proven in that time, or what else is known."""
-        apart, end = self._courses.apart(mutant.number), time.monotonic() + seconds
+        apart, end = self._runs.apart(mutant.number), time.monotonic() + seconds
         while True:
             side, seen, reached = self._beside(mutant, apart)
             logic = side.logic
@@ -167,12 +167,12 @@ class Judge:
             # A step counts in reset too.
             steps = logic.both(elsewhere, logic.either(side.counts, side.began ^ 1))
             left = max(1, round(end - time.monotonic()))
-            known, course = self._decide(logic.blif(logic.either(seen, steps)), left)
-            if not course:
+            known, trace = self._decide(logic.blif(logic.either(seen, steps)), left)
+            if not trace:
                 return known
-            more = self._differ(mutant, side, course) - apart
+            more = self._differ(mutant, side, trace) - apart
             if not more:
-                return f"differs, for one {len(course) - 1} cycles after reset"
+                return f"differs, for one {len(trace) - 1} cycles after reset"
             apart |= more
 
     def _beside(self, mutant, apart):
@@ -196,14 +196,14 @@ class Judge:
         seen = logic.both(side.counts, outputs_differ(logic, side.outputs, outputs))
         return side, seen, reached
 
-    def _differ(self, mutant, side, course):
-        """Registers in which the mutant comes to differ in a course of the inputs of a graph."""
+    def _differ(self, mutant, side, trace):
+        """Registers in which the mutant comes to differ in a run of the inputs of a graph."""
         places = {literal: place for place, literal in enumerate(side.logic.inputs)}
         unit = other = {
-            variable: course[0][places[literal]] for variable, literal in side.firsts.items()
+            variable: trace[0][places[literal]] for variable, literal in side.firsts.items()
         }
         found = set()
-        for cycle, values in enumerate(course):
+        for cycle, values in enumerate(trace):
             inputs = {
                 name: values[places[literal]] if literal in places else 0
                 for name, literal in side.inputs.items()

@@ -125,7 +125,7 @@ def _single(unit, config, rng):
 
 def _full(unit, config):
     """A packet whose last beat begins a block in a row's last lane: no other completes so many rows
-    at a time. In some courses they fill the ring behind a row that waits, and before a block that
+    at a time. In some runs they fill the ring behind a row that waits, and before a block that
     is not whole."""
     fmt, lanes = config.format, config.lanes
     words = np.ones(fmt.block_words + lanes, fmt.dtype)
