@@ -5,11 +5,11 @@ what must be possible with ``Cover``; ``AnyConst`` is a value chosen once, ``Any
 anew in each cycle. Yosys makes an and-inverter graph of it, and CaDiCaL or ABC decides.
 
 A trace begins with one cycle of reset, in which all registers and memories hold any value. So each
-proof is about a unit that is reset in the middle of whatever it did, and no proof depends on
+proof is about a unit that is reset in the middle of any operation, and no proof depends on
 values at power-up. Statements count from the cycle after the reset on.
 
 Induction needs a promise to follow from itself in the ``depth`` cycles before, where no state
-comes twice (Sheeran, Singh, Stalmarck, 2000): a pipeline that stands still proves nothing new.
+comes twice (Sheeran, Singh, Stalmarck, 2000): a stalled pipeline proves nothing new.
 """
 
 import json

@@ -17,7 +17,7 @@ class Search:
     graph : aiger.Graph
         With outputs named ``assert0.A`` (the condition) and ``assert0.EN`` (when it counts).
     progress : callable
-        Told of each cycle that is done.
+        Called after each cycle.
     """
 
     def __init__(self, graph, progress):

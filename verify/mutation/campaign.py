@@ -1,13 +1,13 @@
-"""Mutation testing: whether the regression tells a unit from its mutants.
+"""Mutation testing: whether the regression detects faults in a unit.
 
-All mutants of a unit are in one compiled model (:mod:`cdma.verify.mutation.mutants`). Each is
-played the trials of :mod:`cdma.verify.mutation.trials` until something is wrong: a rule of the
-stream, a byte, a status, a number of beats, the cycles that are on record. A mutant that hangs is
-found by the model's patience. Most die in the first trials; the others continue in a model of their
-own, which is faster, and are played packets whose counters are advanced
-(:mod:`cdma.verify.mutation.long_packets`). Some are no faults at all: nobody at the ports can tell
-them from the unit, which :mod:`cdma.verify.mutation.proof` proves, cheap proofs first. Each stage
-(:mod:`cdma.verify.mutation.stages`) is a sweep over groups of mutants, in threads or on a cluster.
+All mutants of a unit are in one compiled model (:mod:`cdma.verify.mutation.mutants`). Each runs the
+trials of :mod:`cdma.verify.mutation.trials` until a check fails: a stream rule, a byte, a status, a
+number of beats, the recorded cycles. The model's time limit detects a mutant that hangs. Most
+mutants are killed by the first trials. The others continue in a smaller model, which is faster, and
+run packets whose counters are advanced (:mod:`cdma.verify.mutation.long_packets`). Some are no
+faults: :mod:`cdma.verify.mutation.proof` proves that their outputs equal those of the unit, cheap
+proofs first. Each stage (:mod:`cdma.verify.mutation.stages`) is a sweep over groups of mutants, in
+threads or on a cluster.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""By how much counters are moved on in the middle of a packet, so that each of their parts carries.
+"""Amounts by which counters are advanced in the middle of a packet, so that each part carries.
 
 See :mod:`cdma.verify.mutation.long_packets`.
 """

@@ -1,14 +1,14 @@
-"""Counts of packets that are too long to be played: counters go on from any number.
+"""Counts of packets that are too long to simulate: counters start from any number.
 
-A packet of 2^32 words takes minutes. But what a unit does next depends on how many words there were
-only in its counters. So packets are played twice on the and-inverter graph of a unit, a few hundred
-runs at a time; and once, in the middle of the first packet, the counters are moved on by as much
-as more words would have: to where a carry is near, or anywhere. Then the status of that packet must
-count so much more, and all else must be the same in every cycle.
+A packet of 2^32 words takes minutes. But only the counters of a unit depend on the number of words
+that have passed. So packets run twice on the and-inverter graph of a unit, a few hundred runs at a
+time. Once, in the middle of the first packet, the counters are advanced as if more words had
+passed: to a value near a carry, or to any value. Then the status of that packet must count as many
+more words, and all other outputs must be the same in every cycle.
 
-A state in which counters are moved is one that the unit comes to, in a packet with more blocks
-before, of as many zeros as it takes. Of words that are still to come the command says more, and
-they are moved back when the carries have happened.
+The unit reaches such a state in a packet with more blocks before, of suitable density. For words
+that are still to come, the command has a larger count, and the counters are moved back after the
+carries.
 """
 
 import numpy as np

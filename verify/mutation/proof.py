@@ -1,22 +1,22 @@
-"""Whether a mutant is a fault at all: proofs that nobody at the ports can tell it from the unit.
+"""Whether a mutant is a fault at all: proofs that its outputs equal those of the unit.
 
-Unit and mutant stand side by side as one and-inverter graph. Both begin in the same state, which
-is any whatever, and with a cycle of reset; they see the same inputs. What must be equal in every
-cycle from then on: each ``tready`` and ``tvalid``, and the payload under ``tvalid``. Of the inputs
-nothing is assumed but the rules of the stream: what is offered stays until it is taken, and
-``tkeep`` of a packet's last beat is contiguous.
+Unit and mutant are combined in one and-inverter graph, a miter. Both begin in the same arbitrary
+state, with a cycle of reset, and get the same inputs. In every later cycle each ``tready`` and
+``tvalid`` must be equal, and the payload under ``tvalid``. The inputs only obey the rules of the
+stream: a beat that is offered is held until it is accepted, and ``tkeep`` of a packet's last beat
+is contiguous.
 
-One state to begin with for both is enough: what holds of the unit holds from whatever state it is
-reset in.
+One common initial state is enough: a property of the unit holds from any state in which it is
+reset.
 
-Three ways, from the cheapest on:
+There are three ways, the cheapest first:
 
-- The shape of the graph shows that the fault reaches no output.
-- A step of the mutant is a step of the unit, from every state that the unit reaches, but for
-  registers that do not matter then (:mod:`cdma.verify.mutation.relation`); they may hold anything.
-- Both run side by side. Only those registers stand twice in which they come to differ; that all
-  others stay equal is a part of what is proven. Random runs say which those are
-  (:mod:`cdma.verify.mutation.walks`), and the counterexamples to a proof that has too few.
+- The structure of the graph shows that the fault reaches no output.
+- A step of the mutant equals a step of the unit, from every reachable state, except in don't-care
+  registers (:mod:`cdma.verify.mutation.relation`), which may have any value.
+- Both run side by side. Only registers that can diverge are duplicated in the miter; the proof
+  includes that all others are equal. Random runs find these registers
+  (:mod:`cdma.verify.mutation.walks`), and then the counterexamples of a proof that has too few.
 
 For the last two ABC, a part of Yosys, merges signals that are equal in all reachable states (van
 Eijk, 2000) and then tries property-directed reachability (Een, Mishchenko, Brayton, 2011).
@@ -35,7 +35,7 @@ from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.relation import matters
 from cdma.verify.mutation.walks import RandomRuns
 
-#: Nobody can tell the mutant from the unit: proven.
+#: Proven: the outputs of mutant and unit are equal.
 EQUIVALENT = "equivalent"
 
 _GRAPH = """

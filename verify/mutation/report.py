@@ -1,4 +1,4 @@
-"""What became of the mutants: as a record, and as tables."""
+"""Results of mutation testing, as a record and as tables."""
 
 from collections import Counter
 

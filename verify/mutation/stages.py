@@ -1,8 +1,8 @@
-"""The stages of a run: what decides about mutants, in a thread here or on a worker of a cluster.
+"""The stages of mutation testing, in a thread here or on a worker of a cluster.
 
-Each process prepares a stage once: it builds the model and plays the trials on the unit without a
-fault, or it makes the graph ready for proofs. Then it decides about one mutant after another; a
-group of mutants is a task of a sweep.
+Each process prepares a stage once: it builds the model and runs the trials on the unit without a
+fault, or it prepares the graph for proofs. Then it decides one mutant after another. A group of
+mutants is a task of a sweep.
 """
 
 from collections.abc import Callable

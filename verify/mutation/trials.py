@@ -1,7 +1,7 @@
-"""What mutants are played: the stimulus of the regression and of the fuzzer, what kills most first.
+"""Stimulus of the mutants: that of the regression and of the fuzzer, the most effective first.
 
-Where the regression looks at more than what comes out, so does a trial: at the number of cycles,
-at what a stall costs, at beats that are held back, at the cycle of every handshake.
+A trial checks what the regression checks, outputs and more: the number of cycles, the cost of a
+stall, beats that are stalled, the cycle of every handshake.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ FIRST_BATCHES, BATCHES, LATE_BATCHES = 2, 12, 150
 
 @dataclass(frozen=True)
 class Trial:
-    """A scenario, and what more it is held to.
+    """A scenario, and further checks.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Random runs of a unit's ports on its and-inverter graph, thousands side by side.
+"""Random runs of a unit's ports on its and-inverter graph, thousands in parallel.
 
-They say soon in which registers a mutant comes to differ from the unit. Inputs obey the rules of
-the stream, but for a gap in ``tkeep``; how often bits are set differs from run to run.
+They find registers in which a mutant diverges from the unit. Inputs obey the rules of the stream,
+except for a gap in ``tkeep``. The probability of set bits differs from run to run.
 """
 
 import re
