@@ -82,6 +82,7 @@ PROOFS = (
         components=(RowBuffer,),
         design=lambda depth: KeepsOrder(RowBuffer(BITS, depth), pipe=True),
         sizes={f"8 bits, depth {depth}": depth for depth in (2, 3, 5)},
+        slow=("8 bits, depth 5",),
         mode=PDR,
         depth=3,
         broken=faults(
