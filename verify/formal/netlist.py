@@ -151,7 +151,8 @@ def graph_of(
         steps, probes = ["read_rtlil design.il", "hierarchy -top top"], ""
     elif command:
         text = with_places(text)
-        steps = [_FLATTEN, _SETTLE.format(options=""), f"cd top\n{command}\ncd .."]
+        steps = [_FLATTEN, probes, _SETTLE.format(options=""), f"cd top\n{command}\ncd .."]
+        probes = ""
     else:
         steps = [_FLATTEN]
     steps += [_STATEMENTS.format(probes=probes, row_probes=row_probes, number=_NUMBER), graph]
