@@ -1,0 +1,279 @@
+"""Laws of the schedules, and a second model of them in SimPy."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import simpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from offload_drawn import job_of, setups
+
+from cdma.offload.compute import Times
+from cdma.offload.moves import Codec, Link
+from cdma.offload.profiles import Uniform
+from cdma.offload.schemes import asynchronous, synchronised
+from cdma.offload.schemes.registry import SCHEMES, results, rows
+from cdma.offload.setup import Setup
+
+_FEW = settings(max_examples=15, deadline=None)
+_NAMES = [name for name, scheme in SCHEMES.items() if scheme.needs in (None, "zv")]
+
+
+def _seconds(setup: Setup, name: str) -> float:
+    return SCHEMES[name].run(setup)[0].seconds
+
+
+@_FEW
+@given(setups())
+def test_nothing_is_faster_than_the_oracle(setup):
+    oracle = _seconds(setup, "oracle")
+    for name in _NAMES:
+        assert _seconds(setup, name) >= oracle * (1 - 1e-12), name
+
+
+@_FEW
+@given(setups(ratio=1.0, codec=Codec()))
+def test_an_ideal_engine_that_does_not_compress_is_vdnn(setup):
+    assert _seconds(setup, "cdma-zv") == pytest.approx(_seconds(setup, "vdnn-all"), rel=1e-12)
+
+
+@_FEW
+@given(setups(codec=Codec()))
+def test_a_link_without_limit_is_the_oracle(setup):
+    fast = replace(setup, link=Link(math.inf))
+    for name in ("vdnn-all", "vdnn-conv", "cdma-zv", "async"):
+        assert _seconds(fast, name) == pytest.approx(_seconds(fast, "oracle"), rel=1e-12)
+
+
+@_FEW
+@given(setups(dram=1e9), st.floats(1.0, 10.0))
+def test_more_bandwidth_never_hurts(setup, factor):
+    link = replace(setup, link=Link(setup.link.bandwidth * factor))
+    rate = setup.codec.down * factor
+    codec = replace(setup, codec=Codec(rate, rate))
+    dram = replace(setup, dram=setup.dram * factor)
+    for name in ("vdnn-all", "vdnn-conv", "cdma-zv", "async", "async-zv"):
+        before = _seconds(setup, name) * (1 + 1e-12)
+        for better in (link, codec, dram):
+            assert _seconds(better, name) <= before, name
+
+
+@_FEW
+@given(setups())
+def test_a_larger_batch_takes_longer(setup):
+    more = replace(setup, batch=setup.batch + 1)
+    for name in _NAMES:
+        assert _seconds(more, name) >= _seconds(setup, name) * (1 - 1e-12), name
+
+
+@_FEW
+@given(setups(dram=1e10), st.sampled_from((0.5, 2.0, 1024.0)))
+def test_bytes_and_bandwidths_scale_together(setup, factor):
+    size = round(setup.batch * factor) or 1
+    factor = size / setup.batch
+    codec = Codec(setup.codec.down * factor, setup.codec.up * factor)
+    link = Link(setup.link.bandwidth * factor)
+    other = replace(setup, batch=size, link=link, codec=codec, dram=setup.dram * factor)
+    for name in _NAMES:
+        assert _seconds(other, name) == pytest.approx(_seconds(setup, name), rel=1e-9), name
+
+
+@_FEW
+@given(setups())
+def test_more_tensors_in_flight_never_hurt(setup):
+    job = job_of(setup)
+    times = [asynchronous.run(job, k).seconds for k in range(4)]
+    assert all(b <= a * (1 + 1e-12) for a, b in pairwise(times))
+
+
+@_FEW
+@given(setups())
+def test_no_tensor_in_flight_is_vdnns_way_out(setup):
+    job = job_of(setup)
+    ends = []
+    for step in (synchronised.run(job), asynchronous.run(job, 0)):
+        downs = [event.end for event in step.events if event.track == "down"]
+        names = {layer.name for layer in job.network.layers}
+        computed = (event for event in step.events if event.track == "compute")
+        layers = [event.end for event in computed if event.name in names]
+        ends.append(max(downs + layers))
+    assert ends[0] == pytest.approx(ends[1], rel=1e-12)
+
+
+@_FEW
+@given(setups())
+def test_a_track_does_one_thing_at_a_time(setup):
+    for step in (synchronised.run(job_of(setup)), asynchronous.run(job_of(setup), 2)):
+        for track in ("compute", "down", "up"):
+            mine = sorted((event.start, event.end) for event in step.events if event.track == track)
+            assert all(a[1] <= b[0] + 1e-12 for a, b in pairwise(mine))
+
+
+@_FEW
+@given(setups())
+def test_residence_and_memory(setup):
+    for result in results(setup, _NAMES):
+        count = len(setup.features.layers)
+        for first, last, size in result.step.resident:
+            assert 0 <= first <= last < 2 * count, result.name
+            assert size > 0
+        assert result.peak > 0
+    oracle, vdnn = (next(results(setup, [name])).peak for name in ("oracle", "vdnn-all"))
+    assert vdnn <= oracle
+
+
+PICO = 10**12
+
+
+def _whole(setup: Setup) -> Setup:
+    """Times in whole picoseconds."""
+    forward, backward = (
+        tuple(round(t * PICO) for t in times)
+        for times in (setup.times.forward, setup.times.backward)
+    )
+    own = setup.times.forward_bytes
+    return replace(setup, times=Times(forward, backward, own, own))
+
+
+def _simulated_vdnn(job) -> int:
+    """The synchronised schedule as SimPy processes, written from vDNN's description."""
+    env = simpy.Environment()
+    layers, moves = job.network.layers, job.moves
+
+    def copy(seconds):
+        yield env.timeout(seconds)
+
+    def train():
+        for i, seconds in enumerate(job.times.forward):
+            mine = sum(move.down for move in moves if move.tensor.slot == i)
+            yield env.process(copy(seconds)) & env.process(copy(mine))
+        here = set()
+        for m in reversed(range(len(layers))):
+            for k, move in enumerate(moves):
+                if move.tensor.need == m and k not in here:
+                    here.add(k)
+                    yield env.timeout(move.up)
+            beside = 0
+            for j in range(m - 1, -1, -1):
+                absent = [k for k in range(len(moves)) if moves[k].tensor.need == j]
+                absent = [k for k in absent if k not in here]
+                if absent:
+                    here.add(absent[-1])
+                    beside = moves[absent[-1]].up
+                    break
+                if layers[j].kind == "conv":
+                    break
+            yield env.process(copy(job.times.backward[m])) & env.process(copy(beside))
+
+    env.run(env.process(train()))
+    return env.now
+
+
+def _simulated_async(job, k: int) -> int:
+    """The FIFO schedule as SimPy processes: semaphores of k + 1 tensors each way."""
+    env = simpy.Environment()
+    layers, moves = job.network.layers, job.moves
+    order = sorted(range(len(moves)), key=lambda q: (-moves[q].tensor.need, -q))
+    down, up = simpy.Resource(env), simpy.Resource(env)
+    done = [env.event() for _ in moves]
+    came = [env.event() for _ in moves]
+    begun = [env.event() for _ in moves]
+
+    def out(q):
+        with down.request() as turn:
+            yield turn
+            yield env.timeout(moves[q].down)
+        done[q].succeed()
+
+    def back():
+        for place, q in enumerate(order):
+            if place > k:
+                yield begun[order[place - k - 1]]
+            with up.request() as turn:
+                yield turn
+                yield env.timeout(moves[q].up)
+            came[q].succeed()
+
+    def train():
+        issued = 0
+        for i, seconds in enumerate(job.times.forward):
+            if issued > k:
+                yield done[issued - k - 1]
+            while issued < len(moves) and moves[issued].tensor.slot == i:
+                env.process(out(issued))
+                issued += 1
+            yield env.timeout(seconds)
+        yield env.all_of(done)
+        env.process(back())
+        for m in reversed(range(len(layers))):
+            mine = [q for q in range(len(moves)) if moves[q].tensor.need == m]
+            if k == 0 and len(mine) > 1:
+                return  # a layer that needs two tensors has room for one
+            yield env.all_of([came[q] for q in mine])
+            for q in mine:
+                begun[q].succeed()
+            yield env.timeout(job.times.backward[m])
+
+    env.run(env.process(train()))
+    return env.now
+
+
+def _picoseconds(setup: Setup):
+    """A job whose times, and those of its copies, are whole picoseconds."""
+    setup = _whole(setup)
+    job = job_of(setup)
+    moves = [
+        replace(move, down=round(move.down * PICO), up=round(move.up * PICO)) for move in job.moves
+    ]
+    return replace(job, moves=tuple(moves))
+
+
+@_FEW
+@given(setups())
+def test_simpy_agrees_on_the_synchronised_schedule(setup):
+    job = _picoseconds(setup)
+    assert synchronised.run(job).seconds == _simulated_vdnn(job)
+
+
+@_FEW
+@given(setups(), st.integers(1, 4))
+def test_simpy_agrees_on_the_asynchronous_schedule(setup, k):
+    job = _picoseconds(setup)
+    needs = [move.tensor.need for move in job.moves]
+    if max(needs.count(need) for need in needs) > k + 1:
+        return
+    assert asynchronous.run(job, k).seconds == _simulated_async(job, k)
+
+
+def test_rows(setup_of):
+    found = {row["scheme"]: row for row in rows(setup_of())}
+    assert set(found) == set(_NAMES)
+    assert found["oracle"]["of_oracle"] == 1
+    assert found["oracle"]["link_mib"] == 0
+    assert found["vdnn-all"]["link_mib"] == pytest.approx(349, abs=1)
+    assert found["cdma-zv"]["step_ms"] < found["vdnn-all"]["step_ms"]
+    assert found["recompute"]["peak_mib"] < found["oracle"]["peak_mib"]
+    assert found["recompute"]["step_ms"] > found["oracle"]["step_ms"]
+
+
+def test_a_slow_engine_limits(setup_of):
+    fast, slow = setup_of(codec=200.0), setup_of(codec=2.5)
+    assert _seconds(slow, "cdma-zv") > _seconds(slow, "vdnn-all") > _seconds(fast, "cdma-zv")
+    moves = SCHEMES["cdma-zv"].run(slow)[1]
+    assert {move.limit for move in moves} == {"codec"}
+
+
+def test_the_second_profile_of_a_setup_is_used(setup_of):
+    setup = setup_of()
+    profiles = {**setup.profiles, "rl": Uniform(1.3, job_config())}
+    both = replace(setup, profiles=profiles)
+    assert _seconds(both, "cdma-rl") > _seconds(both, "cdma-zv")
+
+
+def job_config():
+    """Size of the default engine."""
+    from cdma.engine_config import EngineConfig
+
+    return EngineConfig()
