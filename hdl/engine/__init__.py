@@ -1,1 +1,5 @@
-"""The engine: tensors from device memory to host memory and back, compressed on the way."""
+"""The compressing DMA engine: register table, front end, data path and top."""
+
+from cdma.engine_config import EngineConfig
+
+__all__ = ["EngineConfig"]
