@@ -11,13 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 #: Layers from the bottom to the top: what each may import of this package, beside itself.
-BASE = {"errors", "files", "format", "progress", "tables"}
+BASE = {"engine_codes", "engine_config", "errors", "files", "format", "progress", "tables"}
 LAYERS = {
     **dict.fromkeys(sorted(BASE), BASE),
     "toolchain": BASE,
     "sweep": BASE,
     "golden": BASE,
-    "hdl": {"format"},
+    "hdl": {"engine_codes", "engine_config", "format"},
     "tensors": BASE | {"golden"},
     "sim": BASE | {"toolchain", "golden", "hdl"},
     "verify": BASE | {"toolchain", "sweep", "golden", "hdl", "sim"},
