@@ -1,8 +1,10 @@
 """AXI4-Lite subordinate (Arm IHI 0022, B1): one register access at a time, 32 bits."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import enum, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.axi.full import Response
 
 #: Names after the prefix, flow as the subordinate sees it, bits; 0 is those of an address.
 LITE_SIGNALS = (
@@ -26,15 +28,6 @@ LITE_SIGNALS = (
     ("rvalid", Out, 1),
     ("rready", In, 1),
 )
-
-
-class Response(enum.Enum, shape=2):
-    """RRESP and BRESP of AXI4."""
-
-    OKAY = 0
-    EXOKAY = 1
-    SLVERR = 2
-    DECERR = 3
 
 
 class LiteSignature(wiring.Signature):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from cdma.hdl.axi.lite import LiteSubordinate, Response
+from cdma.hdl.axi.full import Response
+from cdma.hdl.axi.lite import LiteSubordinate
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
 #: The bus of this test answers up to here.
