@@ -35,8 +35,8 @@ cosim: $(OUT)/activations/capture.json  ## one tensor through both units in a ro
 	$(BIN)/cdma cosim $(OUT)/activations/step0500.relu2.npy --unit roundtrip --stall bernoulli:0.3
 
 fuzz: $(READY)  ## a million random packets through each unit, malformed ones through the decompressor
-	$(BIN)/cdma fuzz --packets $(FUZZ)
-	$(BIN)/cdma fuzz --packets $(shell expr $(FUZZ) / 10) --lanes 2 --word-bits 8
+	$(BIN)/cdma fuzz --packets $(FUZZ) --jobs $(JOBS)
+	$(BIN)/cdma fuzz --packets $(shell expr $(FUZZ) / 10) --lanes 2 --word-bits 8 --block-words 32 --jobs $(JOBS)
 
 fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZZ_SECONDS (atheris)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'

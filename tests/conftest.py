@@ -1,7 +1,11 @@
 """The command, and a unit and a cell library small enough that real tools answer in seconds."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -165,6 +169,57 @@ def iverilog() -> str:
     if path is None:
         pytest.skip("Icarus Verilog is not installed (apt-get install iverilog)")
     return path
+
+
+class FrailCluster:
+    """A Dask cluster of two workers that nothing replaces."""
+
+    def __init__(self, scheduler, folder):
+        self.address = scheduler.scheduler_address
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", self.address]
+        command += ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+        command += ["--local-directory", str(folder)]
+        found = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # modules of tests, too
+        self.workers = [
+            subprocess.Popen(
+                command, env=found, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+            )
+            for _ in range(2)
+        ]
+
+    def losing(self, sweep):
+        """The function ``sweep``, which loses a worker when the first outcome has come."""
+
+        def losing_sweep(*arguments, **options):
+            for outcome in sweep(*arguments, **options):
+                if self.workers[0].poll() is None:
+                    os.kill(self.workers[0].pid, signal.SIGKILL)
+                    self.workers[0].wait()
+                yield outcome
+
+        return losing_sweep
+
+    def has_lost(self) -> bool:
+        """Whether one worker is gone, and one is there."""
+        return [worker.poll() is None for worker in self.workers] == [False, True]
+
+
+@pytest.fixture
+def frail_cluster(tmp_path):
+    """Dask cluster of two workers, which a test may rob of one."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=0, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as scheduler:
+        cluster = FrailCluster(scheduler, tmp_path)
+        try:
+            with distributed.Client(scheduler, set_as_default=False) as client:
+                client.wait_for_workers(2)
+            yield cluster
+        finally:
+            for worker in cluster.workers:
+                worker.kill()
+                worker.wait()
 
 
 @pytest.fixture

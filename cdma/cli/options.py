@@ -1,12 +1,62 @@
 """Options that several verbs share, and the objects that they describe."""
 
 import argparse
+import os
 import re
+from collections.abc import Callable
 
 from cdma.errors import UserError, refusals_as_user_errors
 
 #: What is generated. Named here too, so that ``--help`` loads no Amaranth.
 UNITS = ("compressor", "decompressor")
+
+
+def add_verb(
+    subparsers, name: str, run: Callable[[argparse.Namespace], int], help_: str, **texts: str
+) -> argparse.ArgumentParser:
+    """Add a verb that ``run`` runs; ``texts`` are ``description`` and ``epilog``."""
+    style = argparse.RawDescriptionHelpFormatter
+    parser = subparsers.add_parser(name, help=help_, formatter_class=style, **texts)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def natural(text: str) -> int:
+    """Type of an option: an integer, zero or more."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be an integer, zero or more, not {text!r}")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Type of an option: an integer of at least 1."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
+    return int(text)
+
+
+def refuse_below(args: argparse.Namespace, **least: int) -> None:
+    """Refuse an option that is below its least value; ``None``, not given, is none."""
+    for name, limit in least.items():
+        value = getattr(args, name)
+        if value is not None and value < limit:
+            raise UserError(f"--{name} must be {limit} or more, not {value}")
+
+
+def add_sweep_options(parser: argparse.ArgumentParser, jobs: int | None = None) -> None:
+    """Add ``--jobs``, which is ``jobs`` or the number of processors, and ``--scheduler``."""
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        default=jobs or os.cpu_count() or 1,
+        metavar="N",
+        help=f"processes (default: {jobs or 'the number of processors'})",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on a Dask cluster, such as tcp://10.0.0.1:8786, in place of processes here",
+    )
 
 
 def add_units_option(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,7 @@
 """Work that outgrows one machine: a function over many tasks, on processes or a Dask cluster."""
 
+from cdma.sweep.packed import Packed
 from cdma.sweep.pools import advance
-from cdma.sweep.sweep import Outcome, Task, TaskLostError, sweep
+from cdma.sweep.sweep import Outcome, Task, TaskLostError, in_order, sweep
 
-__all__ = ["Outcome", "Task", "TaskLostError", "advance", "sweep"]
+__all__ = ["Outcome", "Packed", "Task", "TaskLostError", "advance", "in_order", "sweep"]

@@ -1,16 +1,17 @@
-"""Where a sweep's tasks run: processes of this machine, or the workers of a Dask cluster."""
+"""Where a sweep's tasks run: threads, processes of this machine, or workers of a Dask cluster."""
 
 import os
 import re
 import signal
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from importlib import metadata
 from multiprocessing import get_context
 from threading import Thread
 
-from cdma.errors import UserError, require
+from cdma.errors import DISTRIBUTION, UserError, require
 
 #: Seconds that a cluster may be without any worker.
 PATIENCE = 60
@@ -32,6 +33,40 @@ def advance(weight: int) -> None:
 
 class PoolLostError(UserError):
     """Nothing is left that could run tasks."""
+
+
+class ThreadPool:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    jobs : int
+        How many, at least one.
+
+    Attributes
+    ----------
+    capacity, crashes
+        As for ``ProcessPool``; what ends a thread abruptly ends this process, too.
+    """
+
+    crashes = ()
+    crash_message = ""
+    advanced = 0  # tasks in threads do not tell
+
+    def __init__(self, jobs: int):
+        self.capacity = jobs
+        self._executor = ThreadPoolExecutor(jobs)
+
+    def submit(self, function: Callable, argument) -> Future:
+        """Begin a call."""
+        return self._executor.submit(function, argument)
+
+    def check(self) -> None:
+        """Threads are never lost."""
+
+    def close(self) -> None:
+        """Wait for what runs; no thread can be ended."""
+        self._executor.shutdown(cancel_futures=True)
 
 
 class ProcessPool:
@@ -123,7 +158,8 @@ class ClusterPool:
     Raises
     ------
     UserError
-        When it is no address, no scheduler answers there, or Dask is not installed.
+        When it is no address, no scheduler answers there, its workers lack this version of the
+        package, or Dask is not installed.
     """
 
     capacity = 1 << 30
@@ -144,6 +180,7 @@ class ClusterPool:
             )
         except (OSError, ValueError) as error:
             raise UserError(f"{address}: no Dask scheduler answers there ({error})") from error
+        self._check_workers()
         self._executor = self._client.get_executor(pure=False)
         self._checked = self._seen = time.monotonic()
 
@@ -165,6 +202,17 @@ class ClusterPool:
             self._seen = now
         elif now - self._seen > PATIENCE:
             raise PoolLostError(f"{self._address}: no worker for {PATIENCE} seconds")
+
+    def _check_workers(self) -> None:
+        # A worker that cannot import a task's function ends without a word.
+        try:
+            versions = set(self._client.run(metadata.version, DISTRIBUTION).values())
+        except metadata.PackageNotFoundError:
+            versions = {None}
+        here = metadata.version(DISTRIBUTION)
+        if not versions <= {here}:
+            self._client.close()
+            raise UserError(f"{self._address}: workers must have {DISTRIBUTION} {here} installed")
 
     def close(self) -> None:
         """Give up what has not ended."""

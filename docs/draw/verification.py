@@ -3,7 +3,6 @@ saved."""
 
 import tables
 
-from cdma.cli import mutate
 from cdma.tables import format_table
 from cdma.verify.coverage.code import KINDS
 
@@ -17,6 +16,8 @@ MUTANTS = {
     "open": "open",
     "score": "of the faults",
 }
+#: Without line numbers, which change with every edit of the source.
+SURVIVORS = {"unit": "unit", "source": "source", "mutant": "fault", "known": "what is known"}
 
 
 def fill(text: str) -> str:
@@ -75,12 +76,12 @@ def _mutants() -> str:
 
 def _survivors() -> str:
     rows = [
-        {"unit": record["unit"], **survivor}
+        {"unit": record["unit"], **survivor, "source": survivor["line"].partition(":")[0]}
         for record in judged()
         for survivor in record["survivors"]
         if survivor["verdict"] != "equivalent"
     ]
-    return format_table(rows, mutate.SURVIVORS, "markdown") if rows else "None."
+    return format_table(rows, SURVIVORS, "markdown") if rows else "None."
 
 
 def _proofs() -> str:

@@ -1,1 +1,19 @@
 """Golden model of the DMA engine: what must be in memory after each descriptor."""
+
+from cdma.golden.engine.cycles import cycles
+from cdma.golden.engine.descriptor import Completion, Descriptor
+from cdma.golden.engine.offload import Offload, copy_out, offload
+from cdma.golden.engine.prefetch import Prefetch, StripeError, prefetch, salvage_stripes
+
+__all__ = [
+    "Completion",
+    "Descriptor",
+    "Offload",
+    "Prefetch",
+    "StripeError",
+    "copy_out",
+    "cycles",
+    "offload",
+    "prefetch",
+    "salvage_stripes",
+]

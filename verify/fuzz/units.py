@@ -1,61 +1,22 @@
-"""Random packets through the compiled model, good and damaged, held to the golden model.
+"""Random packets, good and damaged, in batches.
 
-Packets come in batches, each with back-pressure, junk and resets of its own. A batch is made from
-the seed and its number alone, so that one of them can be played again.
+Each batch has back-pressure, junk and resets of its own. It is made from the seed and its number
+alone, so that one of them can be played again, and many in parallel.
 """
 
-import itertools
-import re
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from cdma import golden
-from cdma.golden import ErrorCode, Format
+from cdma.golden import Format
 from cdma.hdl.zvc.config import Config
 from cdma.sim.backpressure import PORTS
 from cdma.sim.result import Scenario
-from cdma.sim.simulate import cosim_each
 from cdma.sim.stimulus import lengths, random_words
 
 #: Packets of a batch; of the decompressor damaged ones, the good ones between them not counted.
 BATCH_PACKETS = 500
-
-
-@dataclass
-class Outcome:
-    """What came of a run.
-
-    Attributes
-    ----------
-    packets, batches, cycles : int
-        Packets and batches played, and cycles of the clock that they took.
-    codes : Counter of str
-        Decompressor: packets by the name of the error in them, ``NONE`` where there is none; those
-        of a batch with a problem are not counted.
-    seconds : float
-        Wall time.
-    problem : str
-        First difference, broken rule or hang, or empty.
-    failed_batch : int or None
-        Batch that it was found in.
-    """
-
-    packets: int = 0
-    batches: int = 0
-    cycles: int = 0
-    codes: Counter = field(default_factory=Counter)
-    seconds: float = 0.0
-    problem: str = ""
-    failed_batch: int | None = None
-
-    @property
-    def malformed(self) -> int:
-        """Packets with an error in them."""
-        return self.codes.total() - self.codes["NONE"]
 
 
 @dataclass(frozen=True)
@@ -64,75 +25,6 @@ class Batch:
 
     scenario: Scenario
     kinds: list[str]
-
-
-def fuzz(
-    unit: str,
-    config: Config,
-    packets: int,
-    seed: int = 0,
-    batch: int | None = None,
-    *,
-    verilog: str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Outcome:
-    """Play random packets until one is not dealt with as the golden model says.
-
-    About ten thousand packets a second at 8 lanes of 32 bits.
-
-    Parameters
-    ----------
-    unit : str
-        ``compressor`` and ``roundtrip`` are fed words, the ``decompressor`` damaged streams with
-        good ones between them.
-    config : Config
-        Size of the unit.
-    packets : int
-        Packets to play at least, in whole batches; of the decompressor malformed ones.
-    seed : int
-        Seeds all that is random.
-    batch : int or None
-        Play this batch only.
-    verilog : str or None
-        Simulated in place of what the package generates.
-    progress : callable or None
-        Told about once a second how far the run is.
-
-    Raises
-    ------
-    UserError, SimulationError
-        As :func:`cdma.sim.cosim`.
-    """
-    start = told = time.monotonic()
-    outcome = Outcome()
-    made = []
-
-    def played():
-        return outcome.malformed if unit == "decompressor" else outcome.packets
-
-    def scenarios() -> Iterator[Scenario]:
-        for number in itertools.count() if batch is None else [batch]:
-            if batch is None and played() >= packets:
-                break
-            made.append(make_batch(unit, config, seed, number))
-            yield made[-1].scenario
-
-    for result in cosim_each(unit, scenarios(), config, verilog, progress=progress):
-        current = made.pop()
-        outcome.batches += 1
-        outcome.packets += len(result.packets)
-        outcome.cycles += result.cycles
-        outcome.seconds = time.monotonic() - start
-        if result.problem:
-            outcome.problem = result.problem + _about(result, current)
-            outcome.failed_batch = outcome.batches - 1 if batch is None else batch
-            break
-        if unit == "decompressor":  # the codes are the golden model's, or there was a problem
-            outcome.codes.update(ErrorCode(packet.status[1]).name for packet in result.packets)
-        if progress and time.monotonic() - told > 1:
-            told = time.monotonic()
-            progress(f"{played():,} of {packets:,} packets, {outcome.cycles:,} cycles")
-    return outcome
 
 
 def make_batch(unit: str, config: Config, seed: int, number: int) -> Batch:
@@ -266,15 +158,3 @@ def _noise(stream, count, config, rng):
 
 
 _DAMAGES = (_truncated, _extended, _flipped, _marked, _dropped, _miscounted, _noise)
-
-
-def _about(result, made):
-    """The packet that a result's problem is about, in words."""
-    found = re.match(r"packet (\d+):", result.difference)
-    index = int(found[1]) if found and not result.failure else len(result.packets)
-    if index >= len(made.kinds):
-        return ""
-    packet = made.scenario.packets[index]
-    if isinstance(packet, tuple):
-        return f" (packet {index}: {made.kinds[index]}, {len(packet[0])} bytes, {packet[1]} words)"
-    return f" (packet {index}: {packet.size} words)"

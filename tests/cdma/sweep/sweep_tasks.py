@@ -43,6 +43,12 @@ def die_once(marker):
     return "alive"
 
 
+def length_of(argument):
+    packed, _ = argument
+    assert packed.value is packed.value
+    return len(packed.value)
+
+
 def wait_for(marker):
     """Return when there is such a file, telling as time goes by that it is half done."""
     advance(50)

@@ -1,17 +1,18 @@
 """Sweeps give every result, over processes and over a cluster, whatever dies meanwhile."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from cdma.errors import UserError
-from cdma.sweep import pools
-from cdma.sweep.sweep import Task, TaskLostError, sweep
+from cdma.errors import DISTRIBUTION, UserError
+from cdma.sweep import Outcome, Packed, Task, TaskLostError, in_order, pools, sweep
 
 NUMBERS = [Task(f"task {number}", number) for number in range(12)]
 
@@ -108,6 +109,108 @@ def test_killing_a_worker_halfway_loses_nothing(tasks, where):
     }
 
 
+def test_threads_are_of_this_process(tasks):
+    outcomes = by_name(sweep(tasks.square, NUMBERS, jobs=2, threads=True))
+    assert {name: outcome.value for name, outcome in outcomes.items()} == {
+        task.name: (task.argument**2, os.getpid()) for task in NUMBERS
+    }
+
+
+def test_leaving_early_begins_no_more_in_threads():
+    begun = []
+    outcomes = sweep(begun.append, NUMBERS, jobs=1, threads=True)
+    next(outcomes)
+    outcomes.close()
+    assert len(begun) <= 2
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_tasks_that_follow_stand_before_all_others(tasks, threads):
+    """Each even number is followed by the two odd ones after it."""
+
+    def after(outcome):
+        number = outcome.task.argument
+        return [Task(f"task {number + n}", number + n) for n in (1, 3)] if number % 4 == 0 else []
+
+    first = [Task(f"task {number}", number) for number in (0, 4, 8)]
+    order = [
+        outcome.task.argument
+        for outcome in sweep(tasks.square, iter(first), jobs=1, threads=threads, then=after)
+    ]
+    assert sorted(order) == [0, 1, 3, 4, 5, 7, 8, 9, 11]
+    assert order.index(1) < order.index(3) < order.index(8)
+
+
+def test_what_follows_a_task_that_is_lost_once(tasks, where, tmp_path):
+    once = Task("once", str(tmp_path / "marker"))
+    more = {"once": [Task("again", str(tmp_path / "marker"))]}
+    outcomes = by_name(
+        sweep(tasks.die_once, [once], then=lambda outcome: more.get(outcome.task.name, []), **where)
+    )
+    assert {name: outcome.value for name, outcome in outcomes.items()} == {
+        "once": "alive",
+        "again": "alive",
+    }
+
+
+def test_tasks_are_taken_as_they_can_begin(tasks):
+    taken = []
+
+    def numbers():
+        for task in NUMBERS:
+            taken.append(task.argument)
+            yield task
+
+    outcomes = sweep(tasks.square, numbers(), jobs=1, threads=True)
+    next(outcomes)
+    assert len(taken) < len(NUMBERS)
+    assert len(list(outcomes)) == len(NUMBERS) - 1
+
+
+def test_outcomes_in_the_order_of_their_tasks():
+    ended = [Outcome(NUMBERS[number], number) for number in (2, 0, 1, 3)]
+    taken = []
+
+    def outcomes():
+        for outcome in ended:
+            taken.append(outcome.value)
+            yield outcome
+
+    found = in_order(NUMBERS[:4], outcomes())
+    assert next(found) == ended[1]
+    assert taken == [2, 0]
+    assert [outcome.value for outcome in found] == [1, 2, 3]
+
+
+def test_killing_a_worker_that_nothing_replaces(tasks, frail_cluster):
+    losing = frail_cluster.losing(sweep)
+    outcomes = by_name(losing(tasks.square, NUMBERS, scheduler=frail_cluster.address))
+    assert frail_cluster.has_lost()
+    assert {name: outcome.value[0] for name, outcome in outcomes.items()} == {
+        task.name: task.argument**2 for task in NUMBERS
+    }
+
+
+def test_a_packed_value_arrives_and_is_unpacked_once(tasks, where):
+    text = "a design " * 10_000
+    both = [Task(str(number), (Packed(text), number)) for number in range(2)]
+    assert {outcome.value for outcome in sweep(tasks.length_of, both, **where)} == {len(text)}
+
+
+def test_packed_values_are_equal_by_what_is_in_them():
+    one, same, other = Packed(["a"]), Packed(["a"]), Packed(["b"])
+    assert one.value is one.value
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != ["a"]
+    arrived, again = (pickle.loads(pickle.dumps(one)) for _ in range(2))
+    assert arrived == one
+    assert arrived.value == ["a"]
+    assert arrived.value is again.value
+    assert len(pickle.dumps(Packed("x" * 100_000))) < 2000
+
+
 def test_progress_counts_what_running_tasks_tell(tasks, tmp_path):
     marker = tmp_path / "marker"
     told = []
@@ -143,7 +246,7 @@ def test_processes_end_with_their_parent(tasks, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import sys, sweep_tasks\n"
-        "from cdma.sweep.sweep import Task, sweep\n"
+        "from cdma.sweep import Task, sweep\n"
         "if __name__ == '__main__':\n"
         "    list(sweep(sweep_tasks.tell_and_wait, [Task('a', sys.argv[1])], jobs=1))\n"
     )
@@ -187,6 +290,24 @@ def test_refuses_what_is_no_address(tasks, address):
     pytest.importorskip("distributed")
     with pytest.raises(UserError, match=rf"^scheduler must be an address .*, not '{address}'$"):
         list(sweep(tasks.square, NUMBERS, scheduler=address))
+
+
+@pytest.mark.parametrize("found", ["0.0.1", None])
+def test_workers_with_another_version(tasks, cluster, monkeypatch, found):
+    here = metadata.version(DISTRIBUTION)
+
+    def run(client, function, name):
+        assert function(name) == here
+        if found is None:
+            raise metadata.PackageNotFoundError(name)
+        return {"a": here, "b": found}
+
+    monkeypatch.setattr(pytest.importorskip("distributed").Client, "run", run)
+    where = cluster.scheduler_address
+    with pytest.raises(
+        UserError, match=rf"^{where}: workers must have {DISTRIBUTION} {here} installed$"
+    ):
+        list(sweep(tasks.square, NUMBERS, scheduler=where))
 
 
 def test_without_dask(tasks, monkeypatch):

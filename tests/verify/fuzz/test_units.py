@@ -8,26 +8,17 @@ import pytest
 
 from cdma.errors import UserError
 from cdma.golden import ErrorCode, salvage
-from cdma.hdl import emit
-from cdma.hdl.zvc.config import Config
-from cdma.verify.fuzz.units import BATCH_PACKETS, fuzz, make_batch
+from cdma.hdl.zvc.config import NAMED, Config
+from cdma.verify.fuzz.play import fuzz
+from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
 
 UNITS = ("compressor", "decompressor", "roundtrip")
 CONFIG = Config.of(4, 16)
-
-
-def spoiled(unit, port, fault):
-    """Verilog of a unit behind a wrapper that gives ``fault``, of ``x``, in place of a port's x."""
-    name = f"cdma_{unit}"
-    ports = emit.manifest(unit, CONFIG)["ports"]
-    declared = [f"{p['direction']} [{p['bits'] - 1}:0] {p['name']}" for p in ports]
-    joins = [f".{p['name']}({'x' if p['name'] == port else p['name']})" for p in ports]
-    (bits,) = (p["bits"] for p in ports if p["name"] == port)
-    return (
-        emit.verilog(unit, CONFIG).replace(name, "inner")
-        + f"module {name}({', '.join(declared)});\nwire [{bits - 1}:0] x;\n"
-        f"assign {port} = {fault};\ninner inner({', '.join(joins)});\nendmodule\n"
-    )
+#: Beside the named ones.
+SIZES = [
+    *(CONFIG, Config.of(2, 8, 32), Config.of(8, 32, 96), Config.of(16, 16, 32)),
+    *(Config.of(2, 32), Config.of(64, 8), Config.of(4, 64), Config.of(16, 32)),
+]
 
 
 @pytest.mark.parametrize("config", [Config.of(8, 32), CONFIG], ids=lambda config: config.name)
@@ -53,6 +44,7 @@ def test_a_million_packets(unit):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("config", [*NAMED.values(), *SIZES], ids=lambda config: config.name)
 @pytest.mark.parametrize("unit", UNITS)
 def test_random_packets_of_every_size(unit, config):
     assert fuzz(unit, config, 20_000, seed=3).problem == ""
@@ -113,8 +105,8 @@ def test_streams_are_ragged_too():
             "compressor",
             "m_axis_tdata",
             "x & ~(64'd1 << 31)",
-            r"batch 0 \(seed \d+\): packet \d+: byte \d+ \(beat \d+\) is 0x\w\w, expected 0x\w\w "
-            r"\(packet \d+: \d+ words\)",
+            r"batch 0 \(seed \d+\): packet \d+: byte \d+ \(cycle \d+, beat \d+, block \d+, .*\) is "
+            r"0x\w\w, expected 0x\w\w; .* \(packet \d+: \d+ words\)",
         ),
         (
             "decompressor",
@@ -126,8 +118,8 @@ def test_streams_are_ragged_too():
     ],
     ids=["error code", "data", "hang"],
 )
-def test_fault_is_found_and_replayed(unit, port, fault, told):
-    verilog = spoiled(unit, port, fault)
+def test_fault_is_found_and_replayed(spoiled, unit, port, fault, told):
+    verilog = spoiled(unit, CONFIG, port, fault)
     outcome = fuzz(unit, CONFIG, 5000, seed=4, verilog=verilog)
     assert re.fullmatch(f"{unit} 4x16, {told}", outcome.problem), outcome.problem
     again = fuzz(unit, CONFIG, 5000, seed=4, batch=outcome.failed_batch, verilog=verilog)

@@ -1,0 +1,163 @@
+"""Offload: what the engine writes to host memory for a tensor."""
+
+import itertools
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from cdma.engine_codes import Raw, Status
+from cdma.engine_config import EngineConfig
+from cdma.golden.engine import stripes
+from cdma.golden.engine.index import pack_index
+from cdma.golden.zvc.codec import compress
+from cdma.golden.zvc.words import format_for, to_words
+
+
+@dataclass(frozen=True, eq=False)
+class Offload:
+    """What is in host memory after an offload, and how it ended.
+
+    Attributes
+    ----------
+    stream : ndarray of uint8, shape (bytes written,)
+        The stream; with status OVERFLOW its first ``limit`` bytes.
+    index : ndarray of uint8, shape (8 * stripes,)
+        The index; after a bus error only the entries of the stripes before the error.
+    status : Status
+    bytes : int
+        Bytes of the stream; with status OVERFLOW those that were needed, after a bus error those of
+        the stripes before the error.
+    stripe : int
+        On an error its stripe, on OK the number of stripes.
+    where : int
+        With status OVERFLOW the limit, else 0. The address of a bus error is not known here.
+    raw_stripes : int
+        Stripes that were sent as they are.
+    """
+
+    stream: np.ndarray
+    index: np.ndarray
+    status: Status
+    bytes: int
+    stripe: int
+    where: int
+    raw_stripes: int
+
+
+def offload(
+    array,
+    config: EngineConfig,
+    raw: str | Raw = "auto",
+    limit: int | None = None,
+    crc: bool = False,
+    fault: tuple[int, Status] | None = None,
+) -> Offload:
+    """Compress a tensor stripe by stripe, as the engine does.
+
+    Rows that are whole stripes are taken as one array, in the order of the rows.
+
+    Parameters
+    ----------
+    array : array_like
+        Numbers of any shape, as wide as the engine's words, taken in C order.
+    config : EngineConfig
+        Size of the engine.
+    raw : str or Raw
+        ``"never"``, ``"auto"`` or ``"always"``: which stripes are sent as they are.
+    limit : int or None
+        Capacity of the host buffer in bytes, whole words; ``None`` is without bound.
+    crc : bool
+        Whether the index has CRCs.
+    fault : (int, Status) or None
+        A bus error: the lowest stripe that has one, and its status.
+
+    Returns
+    -------
+    Offload
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is not what it must be.
+    """
+    stripes.check_config(config)
+    policy = stripes.raw_policy(raw)
+    array = np.asarray(array)
+    format_for(array.dtype, config.format)
+    words = to_words(array)
+    if limit is not None and (limit < 0 or limit % config.word_bytes):
+        raise ValueError(f"Limit must be whole words of {config.word_bytes} bytes, not {limit!r}")
+
+    memory = stripes.memory_sizes(words.nbytes, config)
+    coded = stripes.coded_sizes(words, config)
+    is_raw = stripes.raw_stripes(coded, memory, policy, config.auto_distance)
+    if fault is not None:
+        stop = _check_fault(fault, len(memory))
+        memory, coded, is_raw = memory[:stop], coded[:stop], is_raw[:stop]
+        words = words[: stop * config.stripe_words]
+    sizes = np.where(is_raw, memory, coded)
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    stream = _streams(words, config, is_raw, coded)
+    index = pack_index(sizes, is_raw, _crcs(stream, ends) if crc else None)
+    status, stripe, where = Status.OK, len(sizes), 0
+    if fault is not None:
+        stripe, status = fault
+    if limit is not None and total > limit:
+        status, where = Status.OVERFLOW, limit
+        stripe = int(np.argmax(ends > limit))
+        stream = stream[:limit]
+    return Offload(stream, index, status, total, stripe, where, int(np.count_nonzero(is_raw)))
+
+
+def copy_out(array, config: EngineConfig, limit: int | None = None) -> Offload:
+    """What operation 3 writes: the words as they are, or nothing when they do not fit.
+
+    Parameters, result and errors as of :func:`offload`; there is no index.
+    """
+    stripes.check_config(config)
+    array = np.asarray(array)
+    format_for(array.dtype, config.format)
+    data = to_words(array).view(np.uint8)
+    none = np.zeros(0, np.uint8)
+    if limit is not None and limit < len(data):
+        return Offload(none, none, Status.OVERFLOW, len(data), 0, limit, 0)
+    count = config.stripes(len(data))
+    return Offload(data, none, Status.OK, len(data), count, 0, 0)
+
+
+def _check_fault(fault: tuple[int, Status], count: int) -> int:
+    stripe, status = fault
+    if not 0 <= stripe < count:
+        raise ValueError(f"Fault must be in one of {count} stripes, not in {stripe!r}")
+    if not Status.DEVICE_SLVERR <= status <= Status.TIMEOUT:
+        raise ValueError(f"Fault must be a bus error, not {status!r}")
+    return stripe
+
+
+def _streams(
+    words: np.ndarray, config: EngineConfig, is_raw: np.ndarray, coded: np.ndarray
+) -> np.ndarray:
+    """Streams of all stripes, one behind the other."""
+    stream = compress(words, config.format)
+    if not is_raw.any():
+        return stream
+    data = words.view(np.uint8)
+    starts = np.append(0, np.cumsum(coded))
+    parts = []
+    changes = np.flatnonzero(np.diff(is_raw)) + 1
+    bounds = [0, *changes.tolist(), len(is_raw)]
+    for first, last in itertools.pairwise(bounds):
+        if is_raw[first]:
+            parts.append(data[first * config.stripe_bytes : last * config.stripe_bytes])
+        else:
+            parts.append(stream[starts[first] : starts[last]])
+    return np.concatenate(parts)
+
+
+def _crcs(stream: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """CRC-32 of each stripe's bytes."""
+    bounds = [0, *ends.tolist()]
+    parts = itertools.pairwise(bounds)
+    return np.array([zlib.crc32(stream[start:end]) for start, end in parts], np.uint32)

@@ -1,0 +1,90 @@
+"""A tensor cut into stripes: their bytes in memory, their coded sizes, which of them are raw."""
+
+import numpy as np
+
+from cdma.engine_codes import Raw
+from cdma.engine_config import EngineConfig
+
+
+def check_config(config: EngineConfig) -> None:
+    """Raise TypeError unless ``config`` is an EngineConfig."""
+    if not isinstance(config, EngineConfig):
+        raise TypeError(f"Configuration must be an EngineConfig, not {config!r}")
+
+
+def raw_policy(raw: str | Raw) -> Raw:
+    """Policy of a name (``"never"``, ``"auto"``, ``"always"``) or of itself.
+
+    Raises
+    ------
+    ValueError
+        When it is neither.
+    """
+    names = {policy.name.lower(): policy for policy in Raw}
+    if isinstance(raw, str) and raw in names:
+        return names[raw]
+    if not isinstance(raw, str) and raw in set(Raw):
+        return Raw(raw)
+    raise ValueError(f"Raw policy must be one of {', '.join(names)}, not {raw!r}")
+
+
+def memory_sizes(nbytes: int, config: EngineConfig) -> np.ndarray:
+    """Bytes in memory of each stripe of ``nbytes`` bytes, int64 of shape (stripes,)."""
+    sizes = np.full(config.stripes(nbytes), config.stripe_bytes, np.int64)
+    if len(sizes):
+        sizes[-1] = nbytes - (len(sizes) - 1) * config.stripe_bytes
+    return sizes
+
+
+def coded_sizes(words: np.ndarray, config: EngineConfig) -> np.ndarray:
+    """Bytes of each stripe when it is compressed, int64 of shape (stripes,)."""
+    memory = memory_sizes(words.nbytes, config)
+    masks = -(-memory // config.block_bytes) * config.format.mask_bytes
+    whole = len(words) // config.stripe_words * config.stripe_words
+    nonzeros = np.zeros(len(memory), np.int64)
+    kept = words[:whole].reshape(-1, config.stripe_words) != 0
+    nonzeros[: len(kept)] = np.count_nonzero(kept, axis=1)
+    if len(memory) > len(kept):
+        nonzeros[-1] = np.count_nonzero(words[whole:])
+    return masks + nonzeros * config.word_bytes
+
+
+def raw_stripes(coded: np.ndarray, memory: np.ndarray, policy: Raw, distance: int) -> np.ndarray:
+    """Which stripes are sent as they are, bool of shape (stripes,).
+
+    AUTO: stripe k is raw when ``k >= distance`` and stripe ``k - distance``, were it compressed,
+    would have more bytes than it has in memory.
+
+    Parameters
+    ----------
+    coded, memory : ndarray of int64, shape (stripes,)
+        Bytes compressed, and in memory.
+    policy : Raw
+    distance : int
+        ``config.auto_distance``.
+    """
+    raw = np.full(len(coded), policy == Raw.ALWAYS)
+    if policy == Raw.AUTO:
+        raw[distance:] = (coded > memory)[: max(0, len(coded) - distance)]
+    return raw
+
+
+def placement(
+    config: EngineConfig, device: int, row_bytes: int, rows: int = 1, pitch: int = 0
+) -> np.ndarray:
+    """Device address of each stripe, int64 of shape (stripes,).
+
+    Parameters
+    ----------
+    config : EngineConfig
+    device, row_bytes, rows, pitch : int
+        As in the descriptor.
+    """
+    row = device + np.arange(max(rows, 1), dtype=np.int64) * pitch
+    stripe = np.arange(config.stripes(row_bytes), dtype=np.int64) * config.stripe_bytes
+    return (row[:, np.newaxis] + stripe).reshape(-1)
+
+
+def channels_of(config: EngineConfig, addresses: np.ndarray) -> np.ndarray:
+    """Channel of each stripe, int64 of shape (stripes,)."""
+    return addresses // config.stripe_bytes % config.channels
