@@ -6,10 +6,6 @@ from amaranth.lib.wiring import In, Out
 
 USER_BITS = 8  # of AxUSER
 BURST_INCR = 1
-#: Bytes of the longest burst that the engine issues; bursts also end at each multiple of it.
-BURST_BYTES = 512
-#: Bytes of an AXI page, which no burst crosses.
-PAGE_BYTES = 4096
 
 
 class Response(enum.Enum, shape=2):

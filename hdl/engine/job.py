@@ -1,52 +1,10 @@
 """What passes between the front end and the data path."""
 
 from amaranth.hdl import signed, unsigned
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.axi.full import Attributes, Response
-
-OFFLOAD, PREFETCH = 0, 1  # directions, which are also the numbers of the rings
-LINK_CHANNEL = 0x7F  # in `Done.channel`: the link, or no channel in particular
-
-
-class Op(enum.Enum, shape=4):
-    """Operations of a descriptor."""
-
-    NOP = 0
-    OFFLOAD = 1
-    PREFETCH = 2
-    COPY_OUT = 3
-    COPY_IN = 4
-    MEASURE = 5
-    VERIFY = 6
-
-
-class RawPolicy(enum.Enum, shape=2):
-    """Which stripes are sent uncompressed."""
-
-    NEVER = 0
-    AUTO = 1
-    ALWAYS = 2
-
-
-class Status(enum.IntEnum, shape=8):
-    """Status of a completion."""
-
-    OK = 0
-    TRUNCATED = 1
-    TRAILING = 2
-    MASK_PAST_END = 3
-    OVERFLOW = 16
-    INDEX = 17
-    CRC = 18
-    DEVICE_SLVERR = 32
-    DEVICE_DECERR = 33
-    HOST_SLVERR = 34
-    HOST_DECERR = 35
-    TIMEOUT = 36
-    BAD_DESCRIPTOR = 48
-    ABORTED = 49
 
 
 class Job(data.StructLayout):
@@ -54,10 +12,10 @@ class Job(data.StructLayout):
 
     Members
     -------
-    op : :class:`Op`, never NOP
+    op : :class:`~cdma.engine_codes.Op`, never NOP
     index : an index is written (offload) or read (prefetch)
     crc : CRC-32 of each stripe is written or checked
-    raw : :class:`RawPolicy`
+    raw : :class:`~cdma.engine_codes.Raw`
     rows : 1 or more
     device, host, index_address : byte addresses; APPEND is resolved
     row_bytes : bytes per row, 1 or more
@@ -69,10 +27,10 @@ class Job(data.StructLayout):
     def __init__(self, address_bits: int):
         super().__init__(
             {
-                "op": Op,
+                "op": unsigned(4),
                 "index": unsigned(1),
                 "crc": unsigned(1),
-                "raw": RawPolicy,
+                "raw": unsigned(2),
                 "rows": unsigned(32),
                 "device": unsigned(address_bits),
                 "host": unsigned(address_bits),
@@ -90,19 +48,19 @@ class Done(data.StructLayout):
 
     Members
     -------
-    status : :class:`Status`
+    status : :class:`~cdma.engine_codes.Status`
     stream_bytes : bytes of the stream; on OVERFLOW those that were needed
     where : on an error its address or stream offset, else 0
     raw_stripes : stripes that are raw
     cycles : from the job's start to its end
     stripe : on an error the stripe, else the number of stripes
-    channel : channel of the error, or ``LINK_CHANNEL``
+    channel : channel of the error, or ``cdma.engine_codes.LINK``
     """
 
     def __init__(self):
         super().__init__(
             {
-                "status": Status,
+                "status": unsigned(8),
                 "stream_bytes": unsigned(64),
                 "where": unsigned(64),
                 "raw_stripes": unsigned(32),
