@@ -4,13 +4,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_codes import Status
+from cdma.engine_codes import LINK, Status
 from cdma.engine_config import COMPLETION_BYTES
 from cdma.hdl.axi.full import Attributes
 from cdma.hdl.engine.front.records import Completion
 from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, entry_mask
 from cdma.hdl.engine.front.ring.start import Started
-from cdma.hdl.engine.job import LINK_CHANNEL, Done
+from cdma.hdl.engine.job import Done
 from cdma.hdl.lib.buffer import RowBuffer
 
 #: Descriptors of a ring that are started and have no completion yet.
@@ -130,7 +130,7 @@ class Finisher(wiring.Component):
             completion.stripe.eq(Mux(is_job, done.stripe, 0)),
             completion.head.eq(count + 1),
             completion.status.eq(status),
-            completion.channel.eq(Mux(is_job, done.channel, LINK_CHANNEL)),
+            completion.channel.eq(Mux(is_job, done.channel, LINK)),
             completion.phase.eq(~(count >> self.log2)[0]),
             self.o.payload.address.eq(self.base + Cat(Const(0, shift), entry)),
             self.o.payload.attr.eq(self.attr),

@@ -122,6 +122,7 @@ class Starter(wiring.Component):
         goes = Signal()
         is_unreadable, failure = self._unreadable(m, d)
         is_ready = self._arena(m, checker, d, state)
+        is_open = self._fence_is_open(m, state)
         m.d.comb += checker.abandon.eq(~self.run)
         with m.If(~self.run):
             m.d.sync += [state.eq(_State.IDLE), is_halted.eq(0)]
@@ -135,7 +136,7 @@ class Starter(wiring.Component):
             m.d.sync += state.eq(Mux(d.fence & ~checker.is_bad, _State.WAIT, _State.ISSUE))
             with m.If(checker.is_bad):
                 m.d.sync += status.eq(Status.BAD_DESCRIPTOR)
-        with m.Elif((state == _State.WAIT) & self._fence_is_open(m, state)):
+        with m.Elif((state == _State.WAIT) & is_open):
             m.d.sync += state.eq(_State.ISSUE)
         with m.Elif(goes):
             m.d.sync += state.eq(_State.IDLE)
