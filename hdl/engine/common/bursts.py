@@ -30,7 +30,7 @@ class RangeReader(wiring.Component):
     """Read a range of memory whose end may still move up.
 
     A burst is asked for when room for all of it is reserved and either the next multiple of 512
-    bytes is within the range, or the end is final. Bytes of the range's first and last beats that
+    bytes is within the range, or ``final``. Bytes of the range's first and last beats that
     are outside of it are read along. Throughput one beat a cycle; ``client.r`` is always ready.
 
     Parameters
@@ -44,7 +44,7 @@ class RangeReader(wiring.Component):
     start : In, begin at ``address``
     address : In, first byte
     end : In, one more bit than an address: the first byte past the range, never falls
-    final : In, ``end`` does not move up any more
+    final : In, do not wait until ``end`` moves up
     stop : In, until the next start: ask for no further burst; beats of zeros are given for the rest
     attr : In, attributes of the addresses
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`

@@ -36,7 +36,7 @@ class ErrorCollector(wiring.Component):
     i : In streams of :class:`~cdma.hdl.engine.common.records.ErrorReport`, an array
     found : Out, there was an error
     error : Out, the one to report
-    halt : Out, :class:`~cdma.hdl.engine.common.records.Halt` of the lowest bus or INDEX error
+    halt : Out, :class:`~cdma.hdl.engine.common.records.Halt` of the lowest error that halts
     halt_offset : Out, offset of that error's stripe in the stream
     """
 
@@ -70,10 +70,9 @@ class ErrorCollector(wiring.Component):
             m.d.comb += port.ready.eq(~taken)
             taken = taken | port.valid
         rank, best_rank = Signal(3), Signal(3)
-        stops, key, best_key = Signal(), Signal(NUMBER_BITS + 3), Signal(NUMBER_BITS + 3)
+        key, best_key = Signal(NUMBER_BITS + 3), Signal(NUMBER_BITS + 3)
         m.d.comb += [
             rank.eq(_rank(report.status)),
-            stops.eq(rank <= _LAST_STOPPING_RANK),
             key.eq(report.tag.number << 3 | rank),
             best_key.eq(self.error.tag.number << 3 | best_rank),
         ]
@@ -82,16 +81,13 @@ class ErrorCollector(wiring.Component):
         with m.Elif(valid):
             with m.If(~self.found | (key < best_key)):
                 m.d.sync += [self.found.eq(1), self.error.eq(report), best_rank.eq(rank)]
-            with m.If(stops & (~self.halt.above | (report.tag.number < self.halt.number))):
+            with m.If(report.halts & (~self.halt.above | (report.tag.number < self.halt.number))):
                 m.d.sync += [
                     self.halt.above.eq(1),
                     self.halt.number.eq(report.tag.number),
                     self.halt_offset.eq(report.tag.offset),
                 ]
         return m
-
-
-_LAST_STOPPING_RANK = 2  # INDEX, host, device
 
 
 def _rank(status):

@@ -67,6 +67,7 @@ class ErrorReport(data.StructLayout):
     status : :class:`~cdma.engine_codes.Status`
     where : address, or offset in the stream
     channel : of the device, or ``LINK``
+    halts : stripes above this one get no new address
     """
 
     def __init__(self):
@@ -76,6 +77,7 @@ class ErrorReport(data.StructLayout):
                 "status": unsigned(8),
                 "where": unsigned(64),
                 "channel": unsigned(7),
+                "halts": unsigned(1),
             }
         )
 

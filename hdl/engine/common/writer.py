@@ -51,6 +51,11 @@ class _Burst(data.StructLayout):
         )
 
 
+class _Waiting(data.StructLayout):
+    def __init__(self, address_bits: int):
+        super().__init__({"tag": Tag(), "address": unsigned(address_bits)})
+
+
 class BurstWriter(wiring.Component):
     """Collect beats of rising addresses to bursts and write these.
 
@@ -80,7 +85,7 @@ class BurstWriter(wiring.Component):
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
     idle : Out, nothing is in the buffer or outstanding
     outstanding : Out, bursts that are issued and not answered
-    oldest : Out, :class:`~cdma.hdl.engine.common.records.Tag` of the oldest of them
+    oldest : Out, ``tag`` and ``address`` of the oldest of them
     issued : Out, beats of the burst whose address is issued in this cycle, or 0
     """
 
@@ -106,7 +111,7 @@ class BurstWriter(wiring.Component):
                 "o_error": Out(stream.Signature(ErrorReport())),
                 "idle": Out(1),
                 "outstanding": Out(range(outstanding + 1)),
-                "oldest": Out(Tag()),
+                "oldest": Out(_Waiting(address_bits)),
                 "issued": Out(burst["beats"].shape),
             }
         )
@@ -187,9 +192,7 @@ class BurstWriter(wiring.Component):
                 aw.payload.beats.eq(head.beats),
                 aw.payload.attr.eq(self.attr),
             ]
-        m.submodules.waiting = waiting = RowBuffer(
-            data.StructLayout({"tag": Tag(), "address": unsigned(self.address_bits)}), self.most
-        )
+        m.submodules.waiting = waiting = RowBuffer(_Waiting(self.address_bits), self.most)
         m.d.comb += [
             waiting.i.valid.eq(issues),
             waiting.i.payload.tag.eq(head.tag),
@@ -223,12 +226,13 @@ class BurstWriter(wiring.Component):
         m.d.comb += [
             b.ready.eq(1),
             waiting.o.ready.eq(b.valid),
-            self.oldest.eq(waiting.o.payload.tag),
+            self.oldest.eq(waiting.o.payload),
             errors.valid.eq(b.valid & is_error(b.payload)),
             errors.report.tag.eq(waiting.o.payload.tag),
             errors.report.status.eq(status_of(b.payload, self.slverr)),
             errors.report.where.eq(waiting.o.payload.address),
             errors.report.channel.eq(self.channel),
+            errors.report.halts.eq(1),
         ]
         m.d.sync += self.outstanding.eq(self.outstanding + issues - b.valid)
         wiring.connect(m, errors.o, wiring.flipped(self.o_error))

@@ -156,6 +156,7 @@ class Ledger(wiring.Component):
             ]
         m.d.comb += [
             slot.report.tag.eq(tag),
+            slot.report.halts.eq(status.error != 0),
             slot.valid.eq(moves & row.last & ((status.error != 0) | overflows)),
         ]
         with m.If(self.start):
