@@ -59,18 +59,13 @@ def verilog(
     """
     module = module_name(unit, name)
     axi, code = _generate(unit, config, module, with_sources)
-    return "\n".join(
-        [
-            _header(unit, config),
-            "// verilator lint_save",
-            _PRAGMAS,
-            "",
-            declare_ports(code, module, axi),
-            "",
-            "// verilator lint_restore",
-            "",
-        ]
-    )
+    return framed(_header(unit, config), declare_ports(code, module, axi))
+
+
+def framed(header: str, code: str) -> str:
+    """A file of ``code`` between what linters need to know."""
+    parts = [header, "// verilator lint_save", _PRAGMAS, "", code, ""]
+    return "\n".join([*parts, "// verilator lint_restore", ""])
 
 
 def module_name(unit: str, name: str | None = None) -> str:
@@ -78,6 +73,11 @@ def module_name(unit: str, name: str | None = None) -> str:
     unit_class(unit)
     if name is None:
         return f"cdma_{unit}"
+    return checked_name(name)
+
+
+def checked_name(name: str) -> str:
+    """``name`` itself; ValueError when it is no plain identifier of Verilog."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"Name of a module must be a plain Verilog identifier, not {name!r}")
     return name
@@ -98,6 +98,11 @@ def latency(unit: str, config: Config) -> int:
 def _generate(unit: str, config: Config, module: str, with_sources: bool) -> tuple[AxiTop, str]:
     """The top, and what Yosys writes of it."""
     axi = top(unit, config)
+    return axi, converted(axi, module, with_sources)
+
+
+def converted(axi, module: str, with_sources: bool = False) -> str:
+    """Verilog that Yosys writes of a top level, its ports not yet declared in the header."""
     text = _plain_names(rtlil.convert(axi, name=module, emit_src=with_sources))
     if with_sources:
         package = Path(__file__).parents[2]
@@ -118,7 +123,7 @@ def _generate(unit: str, config: Config, module: str, with_sources: bool) -> tup
     ]
     yosys = find_yosys(lambda found: found >= (0, 40))
     code = yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
-    return axi, re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
+    return re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
 
 
 def _header(unit: str, config: Config) -> str:
