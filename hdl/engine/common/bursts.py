@@ -41,7 +41,8 @@ class RangeReader(wiring.Component):
 
     Members
     -------
-    start : In, begin at ``address``
+    enable : In, a range was begun and is not ended; else nothing is asked for
+    start : In, begin at ``address``; a range is read from the next cycle on
     address : In, first byte
     end : In, one more bit than an address: the first byte past the range, never falls
     final : In, do not wait until ``end`` moves up
@@ -58,6 +59,7 @@ class RangeReader(wiring.Component):
         self.depth = depth
         super().__init__(
             {
+                "enable": In(1),
                 "start": In(1),
                 "address": In(address_bits),
                 "end": In(address_bits + 1),
@@ -85,9 +87,9 @@ class RangeReader(wiring.Component):
             left.eq((self.end + size - 1 - place)[low:]),
             is_whole.eq((self.end > place) & (left >= reach)),
             beats.eq(Mux(is_whole, reach, left)),
-            is_due.eq((self.end > place) & (is_whole | self.final)),
+            is_due.eq(self.enable & (self.end > place) & (is_whole | self.final)),
             issue.eq(is_due & ~self.stop & (~ar.valid | ar.ready) & (owed + beats <= self.depth)),
-            phantom.eq(self.stop & (owed == 0) & (self.end > place)),
+            phantom.eq(self.enable & self.stop & (owed == 0) & (self.end > place)),
             self.idle.eq((owed == 0) & ~ar.valid),
         ]
         with m.If(ar.ready):

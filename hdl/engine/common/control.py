@@ -29,6 +29,7 @@ class JobControl(wiring.Component):
     busy : Out, a job was taken and not answered
     job : Out, the job, from ``start`` on
     start : Out, begin with ``job``
+    running : Out, from the cycle after ``start`` until the job has finished
     total : Out, bytes of a copy
     finished : In, nothing of the job is left or outstanding
     stripes, raw_stripes, stream_bytes : In, results of a job that did not fail
@@ -47,6 +48,7 @@ class JobControl(wiring.Component):
                 "busy": Out(1),
                 "job": Out(Job(config.address_bits)),
                 "start": Out(1),
+                "running": Out(1),
                 "total": Out(64),
                 "finished": In(1),
                 "stripes": In(32),
@@ -97,7 +99,7 @@ class JobControl(wiring.Component):
                     with m.Else():
                         self._overflow(m)
             with m.State("RUN"):
-                m.d.comb += self.busy.eq(1)
+                m.d.comb += [self.busy.eq(1), self.running.eq(1)]
                 with m.If(self.finished):
                     self._answer(m, aborted)
                     m.next = "DONE"

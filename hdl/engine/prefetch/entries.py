@@ -77,7 +77,8 @@ class EntryReader(wiring.Component):
         m.submodules.stripes = stripes = RowsProduct()
         m.submodules.reader = reader = RangeReader(bits, link, 2 * BURST_BYTES // link)
         wiring.connect(m, reader.client, wiring.flipped(self.client))
-        counts, counted = Signal(), Signal()
+        counts, counted = Signal(), Signal()  # entries are being counted; they were
+        running = Signal()
         m.d.sync += counts.eq(stripes.start | (counts & stripes.busy))
         m.d.comb += [
             stripes.start.eq(self.start),
@@ -88,10 +89,14 @@ class EntryReader(wiring.Component):
             reader.address.eq(job.index_address),
             reader.end.eq(job.index_address + (stripes.product << (INDEX_BYTES.bit_length() - 1))),
             reader.final.eq(1),
-            reader.stop.eq(self.stop | counts),
+            reader.enable.eq(running & ~self.stop),
             reader.attr.eq(job.attr),
             self.idle.eq(reader.idle & ~counts),
         ]
+        with m.If(counted):
+            m.d.sync += running.eq(1)
+        with m.Elif(self.start | self.stop):
+            m.d.sync += running.eq(0)
         place = Signal(bits)
         beat, drops, moves = reader.o.payload, Signal(), Signal()
         slots = link // INDEX_BYTES
@@ -101,7 +106,7 @@ class EntryReader(wiring.Component):
         m.d.comb += [
             entry.eq(select(m, slot, words, "entry_word")),
             is_last.eq(slot == slots - 1),
-            drops.eq(self.stop | counts),
+            drops.eq(self.stop | ~running),
             self.o.valid.eq(reader.o.valid & ~drops),
             moves.eq(self.o.valid & self.o.ready),
             reader.o.ready.eq(drops | (self.o.ready & is_last)),

@@ -186,6 +186,7 @@ class PrefetchUnit(wiring.Component):
         wiring.connect(m, expected.o, check.i_expected)
         row = split.o.payload
         m.d.comb += [
+            reader.enable.eq(control.running),
             reader.start.eq(control.start),
             reader.address.eq(job.host),
             reader.end.eq(job.host + tasks.end),
