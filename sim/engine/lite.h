@@ -54,11 +54,12 @@ class Lite {
             if (pins.bvalid || pins.rvalid) fail("s_axil: an answer that nobody asked for");
             return;
         }
+        const bool w_taken = pins.wvalid && pins.wready;
         if (pins.awvalid && pins.awready) {
             pins.awvalid = 0;
             if (access_->order == 1) pins.wvalid = 1;
         }
-        if (pins.wvalid && pins.wready && access_->taken < 0) {
+        if (w_taken) {
             pins.wvalid = 0;
             access_->taken = cycle;
             if (access_->order == 2) pins.awvalid = 1;
