@@ -50,8 +50,12 @@ class Job:
         From the doorbell to the cycle in which software could see the completion.
     counters : dict of str to int
         The engine's counters before and after, as the difference; totals and ``<name>[channel]``.
-    output : np.ndarray of uint8
-        Device memory of the job after it: rows behind each other.
+    output : np.ndarray
+        Tensor in device memory.
+    tensor, host, index_buffer : Buffer
+        Memory of the job, as the engine left it.
+    before : tuple of np.ndarray
+        Copies of these three as they were before.
     """
 
     descriptor: Descriptor
@@ -61,6 +65,7 @@ class Job:
     tensor: Buffer | None = None
     host: Buffer | None = None
     index_buffer: Buffer | None = None
+    before: tuple[np.ndarray, ...] = ()
     dtype: np.dtype | None = None
     shape: tuple[int, ...] = ()
 
@@ -377,16 +382,18 @@ class EngineModel:
         self, ring: int, descriptor: Descriptor, *, counters: bool = False, **buffers
     ) -> Job:
         """Submit one descriptor and wait for it."""
-        before = self.counters() if counters else {}
+        first = self.counters() if counters else {}
+        memory = [buffers.get(name) for name in ("tensor", "host", "index_buffer")]
+        copies = tuple(None if each is None else each.data.copy() for each in memory)
         self.place(ring, descriptor)
         start = self.doorbell(ring)
         patience = PATIENCE + 40 * (descriptor.raw_bytes // self.config.link_bytes)
         completion = self.wait(ring, patience)
         cycles = self.engine.cycle - start
         self.tell(ring)
-        after = self.counters() if counters else {}
-        change = {name: after[name] - before[name] for name in after}
-        return Job(descriptor, completion, cycles, change, **buffers)
+        last = self.counters() if counters else {}
+        change = {name: last[name] - first[name] for name in last}
+        return Job(descriptor, completion, cycles, change, before=copies, **buffers)
 
     def place_tensor(self, array: np.ndarray, channel: int = 0) -> Buffer:
         """Put an array into device memory, its first stripe on a channel."""
