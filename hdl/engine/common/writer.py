@@ -87,6 +87,7 @@ class BurstWriter(wiring.Component):
     outstanding : Out, bursts that are issued and not answered
     oldest : Out, ``tag`` and ``address`` of the oldest of them
     issued : Out, beats of the burst whose address is issued in this cycle, or 0
+    is_ready : Out, a burst waits to be issued
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class BurstWriter(wiring.Component):
                 "outstanding": Out(range(outstanding + 1)),
                 "oldest": Out(_Waiting(address_bits)),
                 "issued": Out(burst["beats"].shape),
+                "is_ready": Out(1),
             }
         )
 
@@ -181,6 +183,7 @@ class BurstWriter(wiring.Component):
             issued.i.payload.beats.eq(head.beats),
             issued.i.payload.dropped.eq(drops),
             issues.eq(bursts.o.valid & bursts.o.ready & ~drops),
+            self.is_ready.eq(bursts.o.valid),
             self.issued.eq(Mux(issues, head.beats, 0)),
         ]
         with m.If(aw.ready):

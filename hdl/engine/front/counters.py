@@ -176,4 +176,3 @@ def _names(block) -> list[str]:
     low = [each for each in block.registers if each.name.endswith("_LO")]
     assert [each.offset for each in low] == [8 * k for k in range(len(low))]
     return [each.name.removesuffix("_LO") for each in low]
-

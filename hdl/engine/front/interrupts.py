@@ -44,9 +44,7 @@ class Coalescer(wiring.Component):
             is_enough.eq((total != 0) & (total >= self.count)),
             is_new.eq(self.completed | self.rearm),
             is_over.eq(waits & (elapsed >= self.timer)),
-            self.fire.eq(
-                self.urgent | (is_new & ((self.timer == 0) | is_enough)) | is_over
-            ),
+            self.fire.eq(self.urgent | (is_new & ((self.timer == 0) | is_enough)) | is_over),
         ]
         with m.If(self.fire | self.clear):
             m.d.sync += [waits.eq(0), number.eq(0), elapsed.eq(0)]

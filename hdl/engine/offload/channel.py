@@ -116,7 +116,7 @@ class OffloadChannel(wiring.Component):
             self.events.raw_beats.eq(reader.o.valid & reader.o.ready),
             self.events.stream_beats.eq(left),
             self.events.credit.eq(reader.waits_credit),
-            self.events.turn.eq(codec.waits_turn),
+            self.events.rate.eq(self.hold & reader.is_ready),
             self.events.address.eq(reader.client.ar.valid & ~reader.client.ar.ready),
         ]
         return m

@@ -44,7 +44,6 @@ class StripeCompressor(wiring.Component):
     o_valid, o : Out, a :class:`~cdma.hdl.engine.common.records.Row` in this cycle
     status_valid, status : Out, :class:`StripeStatus` with a stripe's last beat in
     refund : Out, words of a beat that will need no room: zeros, or past the end
-    waits_turn : Out, a raw stripe waits for the compressor
     """
 
     i: stream.Interface
@@ -53,7 +52,6 @@ class StripeCompressor(wiring.Component):
     status_valid: Signal
     status: data.View
     refund: Signal
-    waits_turn: Signal
 
     def __init__(self, config: EngineConfig):
         self.config = config
@@ -65,7 +63,6 @@ class StripeCompressor(wiring.Component):
                 "status_valid": Out(1),
                 "status": Out(StripeStatus()),
                 "refund": Out(range(config.lanes + 1)),
-                "waits_turn": Out(1),
             }
         )
 
@@ -87,7 +84,6 @@ class StripeCompressor(wiring.Component):
             ),
             unit.i.payload.last.eq(beat.last),
             self.i.ready.eq(Mux(beat.raw, inside == 0, unit.i.ready & ~inside[-1])),
-            self.waits_turn.eq(self.i.valid & beat.raw & (inside != 0)),
             enters.eq(self.i.valid & self.i.ready),
             unit.o.ready.eq(1),
             unit.o_status.ready.eq(1),  # counted here, for raw stripes too

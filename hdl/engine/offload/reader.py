@@ -89,6 +89,7 @@ class StripeReader(wiring.Component):
     outstanding : Out, bursts that are asked for and not complete
     issued : Out, beats of the burst whose address is issued in this cycle, or 0
     waits_credit : Out, a burst waits for credits or a slot
+    is_ready : Out, a burst waits for neither
     idle : Out, no stripe is read
     """
 
@@ -117,6 +118,7 @@ class StripeReader(wiring.Component):
                 "outstanding": Out(range(self.most + 2)),
                 "issued": Out(range(burst_beats + 1)),
                 "waits_credit": Out(1),
+                "is_ready": Out(1),
                 "idle": Out(1),
             }
         )
@@ -162,6 +164,7 @@ class StripeReader(wiring.Component):
             phantom.eq(is_halted(self.halt, stripe.number) | self.lost),
             can.eq((self.free >= charge) & ((done != 0) | self.has_slot)),
             self.waits_credit.eq(active & ~can),
+            self.is_ready.eq(active & can),
             goes.eq(
                 active & can & bursts.i.ready & (phantom | ((~ar.valid | ar.ready) & ~self.hold))
             ),

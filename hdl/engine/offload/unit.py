@@ -114,6 +114,7 @@ class OffloadUnit(wiring.Component):
         low = config.stripe_bytes.bit_length() - 1
         number = Signal(3)
         stripe = decision.o
+        is_turn = [order.o.valid & (order.o.payload == k) for k in range(config.channels)]
         m.d.comb += [
             sequencer.start.eq(control.start),
             sequencer.job.eq(control.job),
@@ -136,6 +137,9 @@ class OffloadUnit(wiring.Component):
                 self.issued[k].eq(channel.issued),
                 self.active[k].eq(~channel.idle),
                 self.events[k].eq(channel.events),
+                # Rows wait for those of other channels, or for the link.
+                self.events[k].turn.eq(channel.o.valid & ~channel.o.ready & ~is_turn[k]),
+                self.events[k].link.eq(channel.o.valid & ~channel.o.ready & is_turn[k]),
             ]
             wiring.connect(m, channel.client, wiring.flipped(self.device[k]))
             with m.If(number == k):

@@ -109,7 +109,7 @@ class PrefetchChannel(wiring.Component):
             self.drained.eq(writer.idle),
             self.events.raw_beats.eq(codec.o.valid & codec.o.ready),
             self.events.stream_beats.eq(queue.o.valid & queue.o.ready),
-            self.events.turn.eq(codec.waits_turn),
+            self.events.rate.eq(self.hold & writer.is_ready),
             self.events.address.eq(writer.client.aw.valid & ~writer.client.aw.ready),
         ]
         self._write(m, codec, places, writer)

@@ -45,7 +45,6 @@ class StripeDecompressor(wiring.Component):
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`: decompressor's
         status 1 to 3
-    waits_turn : Out, a raw stripe waits for the decompressor
     idle : Out, no stripe is at hand
     """
 
@@ -54,7 +53,6 @@ class StripeDecompressor(wiring.Component):
     channel: Signal
     o: stream.Interface
     o_error: stream.Interface
-    waits_turn: Signal
     idle: Signal
 
     def __init__(self, config: EngineConfig):
@@ -67,7 +65,6 @@ class StripeDecompressor(wiring.Component):
                 "channel": In(7),
                 "o": Out(stream.Signature(Beat(self.unit_config))),
                 "o_error": Out(stream.Signature(ErrorReport())),
-                "waits_turn": Out(1),
                 "idle": Out(1),
             }
         )
@@ -98,7 +95,6 @@ class StripeDecompressor(wiring.Component):
             unit.i.payload.last.eq(row.last),
             # A stripe leaves the decompressor when its status is taken, behind its last beat.
             passes.eq(is_raw & ~tags.valid.any()),
-            self.waits_turn.eq(is_raw & self.i.valid & tags.valid.any()),
             self.i.ready.eq(Mux(is_raw, passes & self.o.ready, is_coded & unit.i.ready)),
             self.i_stripe.ready.eq(self.i.valid & self.i.ready & row.last),
             self.o.valid.eq(Mux(passes, self.i.valid, unit.o.valid)),

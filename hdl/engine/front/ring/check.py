@@ -125,7 +125,9 @@ class Checker(wiring.Component):
     def _row_stripes(self):
         """Stripes of a row: whole ones, and whether there is a partial one."""
         stripe_bits = self.config.stripe_bytes.bit_length() - 1
-        return self.descriptor.row_bytes[stripe_bits:], self.descriptor.row_bytes[:stripe_bits].any()
+        return self.descriptor.row_bytes[stripe_bits:], self.descriptor.row_bytes[
+            :stripe_bits
+        ].any()
 
     def _too_many(self, has_rows):
         """2**32 stripes or more."""

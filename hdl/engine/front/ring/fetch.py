@@ -172,4 +172,3 @@ class Fetcher(wiring.Component):
             ]
         with m.Else():
             m.d.sync += [level.eq(0), tail.eq(0), head.eq(0)]
-

@@ -97,9 +97,7 @@ class Ring(wiring.Component):
             self.failed.eq(state.state == 4),
             self.alarm.eq(state.alarm),
             self.port.abort.eq(state.aborts),
-            self.is_drained.eq(
-                (starter.started == self.head) & fetcher.idle & ~self.port.busy
-            ),
+            self.is_drained.eq((starter.started == self.head) & fetcher.idle & ~self.port.busy),
         ]
         return m
 
