@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <string>
 
 #include "axi.h"
 
