@@ -98,7 +98,7 @@ class Packer(wiring.Component):
             ),
             self.o.payload.tag.eq(tag),
             self.o.payload.last.eq(is_partial),
-            self.idle.eq(~rows.o.valid & (shifter.level == 0)),
+            self.idle.eq(~rows.o.valid & ~starts.o.valid & (shifter.level == 0)),
         ]
         with m.If(self.start):
             m.d.sync += [self.o.payload.address.eq(self.address), offset.eq(0)]

@@ -212,7 +212,7 @@ class OffloadUnit(wiring.Component):
         wiring.connect(m, ledger.o_entry, entries.i)
         wiring.connect(m, entries.o, packer.i)
         wiring.connect(m, packer.o, writer.i)
-        is_done = is_gathered & ~entries.o.valid
+        is_done = is_gathered & ~entries.o.valid & ~crc_rows.o.valid & ~crc.o.valid
         m.d.comb += [
             packer.start.eq(control.start),
             packer.address.eq(job.index_address),
