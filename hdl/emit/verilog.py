@@ -59,18 +59,13 @@ def verilog(
     """
     module = module_name(unit, name)
     axi, code = _generate(unit, config, module, with_sources)
-    return "\n".join(
-        [
-            _header(unit, config),
-            "// verilator lint_save",
-            _PRAGMAS,
-            "",
-            declare_ports(code, module, axi),
-            "",
-            "// verilator lint_restore",
-            "",
-        ]
-    )
+    return framed(_header(unit, config), declare_ports(code, module, axi))
+
+
+def framed(header: str, code: str) -> str:
+    """A file of Verilog: its header, and the code without warnings that do not matter."""
+    save, restore = "// verilator lint_save", "// verilator lint_restore"
+    return "\n".join([header, save, _PRAGMAS, "", code, "", restore, ""])
 
 
 def module_name(unit: str, name: str | None = None) -> str:
@@ -98,7 +93,12 @@ def latency(unit: str, config: Config) -> int:
 def _generate(unit: str, config: Config, module: str, with_sources: bool) -> tuple[AxiTop, str]:
     """The top, and what Yosys writes of it."""
     axi = top(unit, config)
-    text = _plain_names(rtlil.convert(axi, name=module, emit_src=with_sources))
+    return axi, code_of(axi, module, with_sources=with_sources)
+
+
+def code_of(component, module: str, *, with_sources: bool = False) -> str:
+    """What Yosys writes of a component and all below it, with ``module`` as the top's name."""
+    text = _plain_names(rtlil.convert(component, name=module, emit_src=with_sources))
     if with_sources:
         package = Path(__file__).parents[2]
         text = text.replace(f"{package}/", "")
@@ -118,7 +118,7 @@ def _generate(unit: str, config: Config, module: str, with_sources: bool) -> tup
     ]
     yosys = find_yosys(lambda found: found >= (0, 40))
     code = yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
-    return axi, re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
+    return re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
 
 
 def _header(unit: str, config: Config) -> str:

@@ -116,7 +116,10 @@ class WriteServer:
 
     def drive(self, ctx, cycle):
         timing = self.timing
-        ctx.set(self.port.aw.ready, bool(self.rng.random() < timing.willing) and "aw" not in timing.stuck)
+        ctx.set(
+            self.port.aw.ready,
+            bool(self.rng.random() < timing.willing) and "aw" not in timing.stuck,
+        )
         ctx.set(self.port.w.ready, bool(self.rng.random() < timing.willing))
         if self.offered is None and self.responses and self.responses[0][0] <= cycle:
             if "b" not in timing.stuck:

@@ -10,7 +10,9 @@ from cdma.golden.engine.descriptor import Descriptor
 CONFIG = EngineConfig(channels=2)
 
 
-@pytest.mark.parametrize("link_bytes", [16, 64, *(pytest.param(n, marks=pytest.mark.slow) for n in (8, 32))])
+@pytest.mark.parametrize(
+    "link_bytes", [16, 64, *(pytest.param(n, marks=pytest.mark.slow) for n in (8, 32))]
+)
 def test_one_offload(link_bytes):
     config = EngineConfig(channels=2, link_bytes=link_bytes)
 
