@@ -13,12 +13,12 @@ from cdma.hdl.engine.engine import AxiEngine
 from cdma.hdl.engine.ports.link import CLIENTS
 from cdma.hdl.engine.registers import ADDRESS_BITS, MAJOR, MINOR
 
-MODULE = "cdma_engine"
+TOP = "cdma_engine"
 #: Version of the manifest's own form.
 VERSION = 1
 
 
-def verilog(config: EngineConfig, name: str = MODULE, *, with_sources: bool = False) -> str:
+def verilog(config: EngineConfig, name: str = TOP, *, with_sources: bool = False) -> str:
     """Verilog-2001 of the engine.
 
     The same on every run and machine for the same versions of the tools: no dates, no paths.
@@ -59,7 +59,7 @@ def _header(config: EngineConfig) -> str:
     )
 
 
-def manifest(config: EngineConfig, name: str = MODULE, *, with_sources: bool = False) -> dict:
+def manifest(config: EngineConfig, name: str = TOP, *, with_sources: bool = False) -> dict:
     """What was generated, fit for JSON.
 
     Parameters

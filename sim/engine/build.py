@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
+from cdma import __version__, engine_codes, engine_config, hdl
+from cdma.engine_config import EngineConfig
+from cdma.hdl.emit.engine import TOP
+from cdma.hdl.emit.engine import verilog as verilog_of
 from cdma.sim.compiled import build as units
 from cdma.sim.engine import pins
 from cdma.toolchain import verilator
 from cdma.toolchain.cache import cache_folder, digest, kept
 
-TOP = "cdma_engine"
 _FOLDER = Path(__file__).parent
 SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
 SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
@@ -70,6 +74,23 @@ def build(
     texts = [source.read_text() for source in SOURCES]
     options = [units.VERILATE, units.SPLIT, COMPILE, has_waves]
     return kept(cache, digest(verilog, bound, texts, versions, options), make) / "model.so"
+
+
+def design(config: EngineConfig, cache: str | os.PathLike | None = None) -> str:
+    """Verilog of an engine, kept for as long as no source of the hardware changes.
+
+    Generating takes longer than compiling.
+    """
+    sources = sorted(Path(hdl.__file__).parent.rglob("*.py"))
+    base = [Path(module.__file__) for module in (engine_config, engine_codes)]
+    texts = [source.read_text() for source in (*sources, *base)]
+    name = digest("engine", texts, repr(config), __version__, metadata.version("amaranth"))
+
+    def make(work):
+        (work / "out").mkdir()
+        (work / "out" / "engine.v").write_text(verilog_of(config))
+
+    return (kept(cache_folder(cache, "builds"), name, make) / "engine.v").read_text()
 
 
 def _compile(work, verilog, has_waves, flags, runtime, env):

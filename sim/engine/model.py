@@ -11,9 +11,9 @@ from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, INDEX_BYTES, 
 from cdma.errors import SimulationError, UserError
 from cdma.golden.engine.descriptor import Completion, Descriptor, phase
 from cdma.golden.zvc.words import to_words
-from cdma.hdl.emit.engine import verilog as engine_verilog
 from cdma.hdl.engine.registers import register_map
 from cdma.sim.cocotb.ports import Violation
+from cdma.sim.engine import build
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
 from cdma.sim.engine.memory import Memory
 
@@ -133,7 +133,7 @@ class EngineModel:
         waves: str | os.PathLike | None = None,
     ):
         self.config, self.map = config, register_map(config)
-        text = engine_verilog(config) if verilog is None else verilog
+        text = build.design(config, cache) if verilog is None else verilog
         device, host = device or Memory(latency=350), host or Memory(latency=500)
         self.engine = Engine(config, text, device, host, seed, cache, progress, waves=waves)
         self.rng = np.random.default_rng([seed, 17])
@@ -378,9 +378,7 @@ class EngineModel:
 
     # Jobs
 
-    def run(
-        self, ring: int, descriptor: Descriptor, *, counters: bool = False, **buffers
-    ) -> Job:
+    def run(self, ring: int, descriptor: Descriptor, *, counters: bool = False, **buffers) -> Job:
         """Submit one descriptor and wait for it."""
         first = self.counters() if counters else {}
         memory = [buffers.get(name) for name in ("tensor", "host", "index_buffer")]
