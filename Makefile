@@ -12,7 +12,7 @@ CONFIGS := 8x32 16x16 32x8 32x32
 TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all formal generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint clean help
+.PHONY: demo test test-all formal generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -42,11 +42,11 @@ fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	$(BIN)/python tests/golden/fuzz_golden.py $(OUT)/fuzz-golden $(FUZZ_SECONDS)
 
-coverage: $(READY)  ## functional coverage of the regression's stimulus, lines, branches and toggles beside it
+coverage: $(READY)  ## functional and code coverage of the regression's stimulus
 	$(BIN)/cdma coverage --save docs/measurements/coverage.json
 	$(BIN)/python docs/draw
 
-mutate: $(READY)  ## a thousand faults in each unit, and whether stimulus and proofs find them: long
+mutate: $(READY)  ## a thousand faults in each unit, and which tests and proofs find them: long
 	$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json
 	$(BIN)/python -m pytest tests/verify/proofs/test_mutants.py --save-mutants docs/measurements/mutation_proofs.json
 	$(BIN)/python docs/draw
@@ -54,7 +54,7 @@ mutate: $(READY)  ## a thousand faults in each unit, and whether stimulus and pr
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS)
 
-bench-hw: $(READY)  ## the same, held against docs/measurements/baseline.json: fails when a unit got bigger or slower
+bench-hw: $(READY)  ## the same; fails if area or Fmax regresses against docs/measurements/baseline.json
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/bench-hw --jobs $(JOBS) --baseline docs/measurements/baseline.json
 
 performance: $(READY)  ## every figure of docs/performance.md again: hours (CDMA_LIBERTY, CDMA_DATA)
@@ -64,16 +64,20 @@ performance: $(READY)  ## every figure of docs/performance.md again: hours (CDMA
 	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json
 	$(BIN)/python docs/draw
 
-bench: $(READY)  ## speed of the golden model beside zlib, of the compiled RTL beside cocotb
+bench: $(READY)  ## speed of the golden model and of the compiled RTL
 	$(BIN)/cdma bench
 
 study: $(READY) $(if $(CDMA_DATA),,$(OUT)/activations/capture.json)  ## the paper's claims on CDMA_DATA, into docs; without it on captured activations, into build/study
 	$(BIN)/cdma study "$(or $(CDMA_DATA),$(OUT)/activations)" -o $(if $(CDMA_DATA),docs,$(OUT)/study) --jobs $(JOBS)
 
-lint: $(READY)  ## style of the sources; the generated Verilog before Verilator, slang, Icarus and Yosys
+lint: $(READY)  ## style of the sources; the generated Verilog in Verilator, slang, Icarus and Yosys
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/cdma lint
+
+docs: $(READY)  ## the web site of the documents and of the Python API, into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site
+	@echo "wrote $(OUT)/site/index.html"
 
 clean:  ## delete what was built and the environment
 	rm -rf $(OUT) $(VENV) *.egg-info dist .pytest_cache .ruff_cache .hypothesis

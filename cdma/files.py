@@ -1,12 +1,22 @@
 """Outputs appear whole or not at all."""
 
+import errno
 import os
+import re
 import secrets
-from collections.abc import Iterator
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from cdma.errors import UserError
+
+#: Name of stdin and of stdout, where a verb takes it.
+STDIO = "-"
+#: What a full disk, a quota and a limit on the size of files say.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -19,7 +29,8 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     Raises
     ------
     UserError
-        When ``path`` is a folder or a device, or its folder does not exist or cannot be written.
+        When ``path`` is a folder or a device, its folder does not exist or cannot be written, or
+        the disk is full.
     """
     given, path = Path(path), Path(os.path.realpath(path))
     if path.is_dir():
@@ -36,14 +47,85 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(path)
+    except OSError as error:
+        # NumPy has a text only, on how much of an array it could write.
+        is_short = error.errno is None and "requested and" in str(error)
+        if error.errno in _FULL or is_short:
+            raise UserError(
+                f"{given}: cannot write all of it ({error.strerror or error})"
+            ) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def refuse_same(output: str | os.PathLike, *inputs: str | os.PathLike) -> None:
+    """Refuse an output that is one of the inputs, whatever both are called; raises UserError."""
+    for name in inputs:
+        if os.path.exists(output) and os.path.exists(name) and os.path.samefile(output, name):
+            raise UserError(f"{output}: is the input too and would be lost, choose another name")
+
+
+@contextmanager
+def writing(name: str) -> Iterator[Path]:
+    """As :func:`replacing`; what is written for ``-`` goes to stdout when the block succeeds."""
+    if name != STDIO:
+        with replacing(name) as temporary:
+            yield temporary
+        return
+    with tempfile.TemporaryDirectory(prefix="cdma-") as folder:
+        temporary = Path(folder) / "stdout"
+        temporary.touch()
+        yield temporary
+        with temporary.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def reading(name: str, suffix: str = "") -> Iterator[str]:
+    """Give the name of a file to read; for ``-`` that of a copy of stdin, with this suffix.
+
+    Raises
+    ------
+    UserError
+        What the block raises about the copy, in the name of ``-``.
+    """
+    if name != STDIO:
+        yield name
+        return
+    with tempfile.TemporaryDirectory(prefix="cdma-") as folder:
+        copy = Path(folder) / f"stdin{suffix}"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield str(copy)
+        except UserError as error:
+            raise UserError(str(error).replace(str(copy), STDIO)) from error
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
     """Write ``text`` as UTF-8 with plain line feeds, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_verilog(path: str | os.PathLike, modules: Sequence[str] = ()) -> str:
+    """Text of a Verilog file.
+
+    Raises
+    ------
+    UserError
+        When it cannot be read, or lacks one of the modules.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot read this Verilog ({error})") from None
+    for module in modules:
+        if not re.search(rf"^\s*module\s+{module}\b", text, re.MULTILINE):
+            raise UserError(f"{path}: has no module {module}")
+    return text
 
 
 def make_folder(path: str | os.PathLike) -> Path:

@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 
 
+class Marked(float):
+    """A number that a table shows with an asterisk."""
+
+
 def format_table(
     rows: Sequence[Mapping],
     columns: Sequence[str] | Mapping[str, str],
@@ -32,7 +36,10 @@ def format_table(
     numeric = [_is_numeric([row.get(key) for row in rows]) for key in headings]
     laid_out = []
     for (key, heading), right in zip(headings.items(), numeric, strict=True):
-        cells = [heading, *(_cell(row.get(key)) for row in rows)]
+        values = [row.get(key) for row in rows]
+        pad = " " if any(isinstance(value, Marked) for value in values) else ""
+        marks = ["*" if isinstance(value, Marked) else pad for value in values]
+        cells = [heading, *(_cell(value) + mark for value, mark in zip(values, marks, strict=True))]
         if style == "markdown":
             cells = [cell.replace("|", "\\|") for cell in cells]
         width = max(3, *map(len, cells))  # Markdown asks for three dashes

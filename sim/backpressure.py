@@ -23,6 +23,12 @@ from cdma.errors import UserError
 
 #: Ports of a bench that can stall, in the order that seeds are dealt.
 PORTS = ("source", "sink", "status", "command")
+#: Those that each unit has.
+UNIT_PORTS = {
+    "compressor": ("source", "sink", "status"),
+    "decompressor": PORTS,
+    "roundtrip": PORTS,
+}
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,9 @@ def parse(text: str) -> Profile:
         raise UserError(f"Stall profile {name} must be written {usage}, not {text!r}") from None
 
 
-def per_port(stall: str | Iterable[str] | Mapping[str, str]) -> dict[str, Profile]:
+def per_port(
+    stall: str | Iterable[str] | Mapping[str, str], unit: str | None = None
+) -> dict[str, Profile]:
     """Profile of each port of ``PORTS``.
 
     Parameters
@@ -95,21 +103,25 @@ def per_port(stall: str | Iterable[str] | Mapping[str, str]) -> dict[str, Profil
     stall : str, iterable of str or mapping
         One profile for all ports, or items ``PROFILE`` (all ports) and ``PORT=PROFILE`` of which
         the later ones win, or a mapping from port to profile (``never`` where it is silent).
+    unit : str or None
+        Key of ``UNIT_PORTS``: ports that this unit does not have are refused.
 
     Raises
     ------
     UserError
-        When a port or a profile is unknown.
+        When a port or a profile is unknown, or the unit has no such port.
     """
     if isinstance(stall, Mapping):
         stall = [f"{port}={text}" for port, text in stall.items()]
     elif isinstance(stall, str):
         stall = [stall]
+    allowed = PORTS if unit is None else UNIT_PORTS[unit]
     profiles = dict.fromkeys(PORTS, parse("never"))
     for item in stall:
         port, equals, text = item.rpartition("=")
-        if equals and port not in PORTS:
-            raise UserError(f"Port to stall must be one of {', '.join(PORTS)}, not {port!r}")
+        if equals and port not in allowed:
+            of = "" if unit is None else f" of the {unit}"
+            raise UserError(f"Port{of} to stall must be one of {', '.join(allowed)}, not {port!r}")
         profile = parse(text)
         profiles.update(dict.fromkeys((port,) if equals else PORTS, profile))
     return profiles

@@ -68,8 +68,8 @@ class PacketResult:
     status_cycle: int
     link: bytes | None = None
     link_status: tuple[int, int] | None = None
-    output_cycles: Sequence[int] = ()
-    link_cycles: Sequence[int] = ()
+    output_cycles: Sequence[int] = field(default=(), compare=False)
+    link_cycles: Sequence[int] = field(default=(), compare=False)
 
     @property
     def cycles(self) -> int:

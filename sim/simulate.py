@@ -1,14 +1,14 @@
 """Co-simulation of a unit with the golden model: packets in, what the RTL emitted out, compared."""
 
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from cdma.errors import UserError
-from cdma.files import replacing
+from cdma.files import read_verilog, replacing
 from cdma.hdl.zvc.config import Config
 from cdma.sim.compiled import play
 from cdma.sim.compiled.unit import ModelUnit
@@ -39,7 +39,7 @@ def cosim(
     unit : str
         ``compressor``, ``decompressor`` or ``roundtrip``.
     packets : sequence
-        See :class:`Scenario`, as for ``stall`` and ``seed``.
+        See :class:`Scenario`, as for ``stall`` and ``seed``. A single array is one packet.
     config : Config
         Size of the unit.
     simulator : str
@@ -50,7 +50,7 @@ def cosim(
     Raises
     ------
     UserError
-        When an argument is wrong or a tool is missing.
+        When an argument is wrong, packets are of another unit, or a tool is missing.
     SimulationError
         When the simulator gives no result.
     """
@@ -94,6 +94,7 @@ def cosim_all(
         options = (verilog, cache, seconds, progress, waves)
         return list(cosim_each(unit, scenarios, config, *options))
     bench = _bench(unit, config)
+    scenarios = [_checked(bench, scenario) for scenario in scenarios]
     text = design_text(unit, config, verilog)
     stimuli = [bench.stimulus(scenario) for scenario in scenarios]
     seconds = seconds or sum(map(_ample_seconds, stimuli))
@@ -131,6 +132,7 @@ def cosim_each(
     text = design_text(unit, config, verilog)
     model = ModelUnit(unit, config, text, cache, progress, has_waves=waves is not None)
     for scenario in scenarios:
+        scenario = _checked(bench, scenario)
         stimulus = bench.stimulus(scenario)
         seconds_ = seconds or _ample_seconds(stimulus)
         with ExitStack() as files:
@@ -167,20 +169,17 @@ def design_text(unit: str, config: Config, verilog: str | os.PathLike | None) ->
         return bench.verilog()
     if isinstance(verilog, str):
         return bench.complete(verilog)
-    try:
-        text = Path(verilog).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{verilog}: cannot read this Verilog ({error})") from None
-    for module in bench.modules:
-        if not re.search(rf"^\s*module\s+{module}\b", text, re.MULTILINE):
-            raise UserError(f"{verilog}: has no module {module}, which the {unit} needs")
-    return bench.complete(text)
+    return bench.complete(read_verilog(verilog, bench.modules))
 
 
 def _bench(unit, config):
     if unit not in BENCHES:
         raise UserError(f"Unit must be one of {', '.join(BENCHES)}, not {unit!r}")
     return BENCHES[unit](config)
+
+
+def _checked(bench, scenario):
+    return replace(scenario, packets=bench.checked(scenario.packets))
 
 
 def _ample_seconds(stimulus):

@@ -1,10 +1,12 @@
 """How each unit is fed by a co-simulation, and what it owes by the golden model."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from cdma import golden
+from cdma.errors import UserError
 from cdma.golden.zvc.words import format_for, to_words
 from cdma.sim import chain, throughput
 from cdma.sim.backpressure import per_port
@@ -42,9 +44,27 @@ class Bench:
         """A user's design, with what is simulated around it."""
         return verilog
 
+    def checked(self, packets) -> Sequence:
+        """``packets``, when each is one; a single array is one packet.
+
+        Raises
+        ------
+        UserError
+            When ``packets`` holds something else.
+        """
+        if isinstance(packets, np.ndarray):
+            return [packets]
+        for number, packet in enumerate(packets):
+            if not isinstance(packet, np.ndarray):
+                kind = type(packet).__name__
+                raise UserError(f"Packet {number} of the {self.unit} must be an array, not {kind}")
+        return packets
+
     def stimulus(self, scenario: Scenario) -> Stimulus:
         """What the ports are fed with, and what they owe."""
-        profiles = {port: profile.text for port, profile in per_port(scenario.stall).items()}
+        profiles = {
+            port: profile.text for port, profile in per_port(scenario.stall, self.unit).items()
+        }
         count = len(scenario.packets)
         inputs = {
             prefix: Feed(packets, profiles[port], port)
@@ -110,7 +130,8 @@ class Bench:
         ]
 
     def bound(self, scenario, expected):
-        is_willing = all(profile.text == "never" for profile in per_port(scenario.stall).values())
+        profiles = per_port(scenario.stall, self.unit).values()
+        is_willing = all(profile.text == "never" for profile in profiles)
         if not is_willing or not all(packet.is_well_formed for packet in expected):
             return None
         latency = _emit().latency(self.unit, self.config)
@@ -135,6 +156,16 @@ class _Compressor(Bench):
 
 class _Decompressor(Bench):
     unit = "decompressor"
+
+    def checked(self, packets):
+        is_pairs = not isinstance(packets, np.ndarray)
+        for number, packet in enumerate(packets):
+            if not (is_pairs and isinstance(packet, tuple | list) and len(packet) == 2):
+                raise UserError(
+                    f"Packet {number} of the decompressor must be a pair of a stream and its "
+                    f"number of words, not {type(packet).__name__}"
+                )
+        return packets
 
     def feeds(self, packets):
         return [

@@ -230,7 +230,12 @@ def refuse(capsys):
         status = main([str(arg) for arg in argv])
         out, err = capsys.readouterr()
         assert status == 2
-        assert out == ""
+        if "--json" in argv:
+            error = json.loads(out)["error"]
+            assert error["status"] == 2
+            assert err.endswith(f"{error['message']}\n")
+        else:
+            assert out == ""
         assert err.count("\n") == 1
         assert err.endswith("\n")
         return err.rstrip("\n")

@@ -10,7 +10,7 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from cdma.hdl.zvc.compressor.unit import Compressor
-from cdma.hdl.zvc.config import NAMED
+from cdma.hdl.zvc.config import NAMED, Config
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.hdl.zvc.network import Compactor
 
@@ -49,7 +49,7 @@ def test_links_lead_somewhere(file):
         assert found.exists(), f"{file.name} links to {target}"
         if anchor:
             headings = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
-            assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
+            assert anchor in set(map(_slug, headings)), f"{file.name} links to {target}"
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
@@ -91,11 +91,30 @@ def test_example_of_the_butterfly():
 
 def test_table_of_latencies():
     text = (ROOT / "docs" / "interfaces.md").read_text()
-    rows = re.findall(r"^\| (\d+x\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
-    assert [name for name, _, _ in rows] == list(NAMED)
+    rows = re.findall(r"^\| (\d+x\d+(?:b\d+)?) \| (\d+) \| (\d+) \| (\d+) \|", text, re.M)
+    assert [name for name, *_ in rows][: len(NAMED)] == list(NAMED)
+    assert len(rows) == 11
     for name, *figures in rows:
-        expected = [unit.latency(NAMED[name]) for unit in (Compressor, Decompressor)]
-        assert list(map(int, figures)) == expected, name
+        config = Config.parse(name)
+        expected = config.beat_bytes, Compressor.latency(config), Decompressor.latency(config)
+        assert tuple(map(int, figures)) == expected, name
+
+
+def test_verbs_of_make_are_those_of_the_makefile():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = text[text.index("| Command | Does |") :].split("\n\n")[0]
+    verbs = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M)) - {"demo"}
+    assert set(re.findall(r"`make ([a-z-]+)`", table)) == verbs
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_no_line_numbers_of_sources(file):
+    assert not re.findall(r"[\w/]+\.(?:py|v|cpp|h):\d+", file.read_text())
+
+
+def _slug(heading):
+    """Anchor of a heading, as GitHub and MkDocs make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _targets(text):

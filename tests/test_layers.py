@@ -19,12 +19,13 @@ LAYERS = {
     "golden": BASE,
     "hdl": {"engine_codes", "engine_config", "format"},
     "tensors": BASE | {"golden"},
+    "generate": BASE | {"hdl"},
     "sim": BASE | {"toolchain", "golden", "hdl"},
     "verify": BASE | {"toolchain", "sweep", "golden", "hdl", "sim"},
     "synth": BASE | {"toolchain", "sweep", "golden", "hdl"},
     "study": BASE | {"toolchain", "sweep", "golden", "hdl", "sim", "tensors"},
     "cli": {*BASE, "toolchain", "sweep", "golden", "hdl", "tensors", "sim", "verify", "synth"}
-    | {"study"},
+    | {"generate", "study"},
 }
 #: What a layer may import from outside the standard library; all others what an extra installs.
 OUTSIDE = {

@@ -1,15 +1,13 @@
 """``cdma analyze``: what compression makes of tensors, algorithm by algorithm."""
 
 import argparse
-import os
 import sys
-import traceback
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 
-from cdma.errors import UserError, require
+from cdma.cli.options import add_sweep_options
+from cdma.errors import UserError, hint, require
 from cdma.files import make_folder, replacing
-from cdma.progress import Bar
 from cdma.tensors.load import NAMING
 
 EPILOG = """\
@@ -49,7 +47,8 @@ def add_parser(subparsers) -> None:
         "--layout",
         action="append",
         choices=("NCHW", "NHWC", "CHWN"),
-        help="layout to compare; may be repeated (default: all three)",
+        help="layout to compare; may be repeated (default: the table shows each tensor as it is "
+        "stored; --csv and --json have all three)",
     )
     parser.add_argument(
         "--axes",
@@ -70,38 +69,22 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def add_sweep_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--jobs`` and ``--scheduler``."""
-    parser.add_argument(
-        "--jobs",
-        type=_positive,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="processes (default: the number of processors)",
-    )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="run on a Dask cluster, such as tcp://10.0.0.1:8786, in place of processes here",
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     """Analyze, write, report."""
     from cdma.study.algorithms.registry import installed
     from cdma.study.analysis import plan
     from cdma.study.layouts import LAYOUTS
     from cdma.study.report import plots, tables
+    from cdma.study.run import analyze_all, reasons
 
     algorithms, missing = installed(args.algorithm)
     if missing:
-        print(
-            f"{' and '.join(missing)} left out: pip install 'cdma-engine[study]' adds them",
-            file=sys.stderr,
-        )
+        print(f"{' and '.join(missing)} left out: {hint('study')} adds them", file=sys.stderr)
+    failures: dict[str, str] = {}
     tasks = plan(
         args.files,
         args.axes,
+        failures,
         algorithms=tuple(algorithms),
         layouts=tuple(args.layout or LAYOUTS),
         with_rtl=args.rtl,
@@ -113,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
             folder = make_folder(args.figures)
         if args.csv:
             csv = outputs.enter_context(replacing(args.csv))
-        records, failures = analyze_all(tasks, args)
+        records, failed = analyze_all(tasks, args.jobs, args.scheduler)
+        failures |= failed
         if not records:
             raise UserError("; ".join(reasons(failures)))
         if args.csv:
@@ -122,49 +106,8 @@ def run(args: argparse.Namespace) -> int:
             plots.draw(records, Path(folder))
     for reason in reasons(failures):
         print(f"cdma analyze: {reason}", file=sys.stderr)
-    print(tables.as_json(records, failures) if args.json else tables.text(records), end="")
+    is_wide = bool(args.layout)
+    print(tables.as_json(records, failures) if args.json else tables.text(records, is_wide), end="")
     if failures:
         return 2
     return int(any(record["rtl"] and record["rtl"]["problem"] for record in records))
-
-
-def analyze_all(tasks, args: argparse.Namespace) -> tuple[list[dict], dict[str, str]]:
-    """Records of all tasks in their order, and by name why those failed that did."""
-    from cdma.study.analysis import analyze
-    from cdma.sweep.sweep import sweep
-
-    total = sum(task.weight for task in tasks)
-    label = f"analyzing {len(tasks)} tensor{'s' if len(tasks) > 1 else ''}"
-    with closing(Bar(label, total)) as bar:
-        jobs = min(args.jobs, len(tasks))
-        sweeping = sweep(analyze, tasks, jobs=jobs, scheduler=args.scheduler, progress=bar)
-        found = {outcome.task.name: outcome for outcome in sweeping}
-    records, failures = [], {}
-    for task in tasks:
-        outcome = found[task.name]
-        if outcome.error is None:
-            records += outcome.value
-            continue
-        if not isinstance(outcome.error, UserError | MemoryError | OSError):
-            # A fault of this program: show where.
-            traceback.print_exception(outcome.error)
-        failures[task.name] = str(outcome.error) or type(outcome.error).__name__
-    return records, failures
-
-
-def reasons(failures: dict[str, str]) -> list[str]:
-    """A line for each reason, with the names that it stands for."""
-    names: dict[str, list[str]] = {}
-    for name, message in failures.items():
-        names.setdefault(" ".join(message.splitlines()), []).append(name)
-    lines = []
-    for message, group in names.items():
-        others = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        lines.append(message if group[0] in message else f"{group[0]}{others}: {message}")
-    return lines
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
-    return int(text)

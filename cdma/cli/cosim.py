@@ -14,8 +14,16 @@ UNITS = (*options.UNITS, "roundtrip")
 SIMULATORS = ("verilator", "icarus", "fast")
 
 EPILOG = """\
-PROFILE is one of never, always-but-one[:K], alternating, bernoulli:P, bursts:ON,OFF and
-paused:CYCLES[,AT]; PORT=PROFILE stalls one of source, sink, status and command alone.
+PROFILE says in which cycles a port stalls: an input port offers no new beat, an output port
+holds tready low.
+  never               does not stall
+  always-but-one[:K]  ready in one of K cycles, stalls in the others (default: 4)
+  alternating         stalls in every second cycle
+  bernoulli:P         stalls in each cycle with the probability P
+  bursts:ON,OFF       ready for ON cycles, stalls for OFF cycles, and again; from a random phase
+  paused:CYCLES[,AT]  stalls once, for CYCLES cycles, from cycle AT on (default: 0)
+A profile alone is for all ports; PORT=PROFILE for one of source (input packets), sink (output
+packets), status, and command (decompressor and roundtrip). Cycles count from the end of reset.
 
 verilator and icarus run under cocotb; fast is Verilator with a loop in C++, for large tensors: the
 same cycles forty times as fast.
@@ -25,6 +33,7 @@ exit status: 0 equal and as fast as promised, 1 not so, 2 a mistake in the input
 example:
   cdma cosim activations/step0000.pool1.npy --unit roundtrip
   cdma cosim activations/step0000.relu1.npy --sim fast
+  cdma cosim activations/step0000.relu1.npy --verilog my_unit.v --waves fail.fst
   cdma cosim data.npz:conv1 --lanes 4 --stall bernoulli:0.3 --stall source=never --seed 7 --json
 """
 
@@ -55,6 +64,7 @@ def add_parser(subparsers) -> None:
         help="back-pressure, may be given again (default: never)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of back-pressure")
+    options.add_design_options(parser, "file for the waveforms of all signals")
     parser.add_argument(
         "-o", "--output", metavar="OUT.bin", help="file for the bytes that the Verilog emitted"
     )
@@ -107,7 +117,12 @@ def _simulate(args, config, words):
     is_stream = args.unit == "decompressor"
     packet = (compress(words, config.format), words.size) if is_stream else words
     stall = args.stall or "never"
-    return cosim(args.unit, [packet], config, args.sim, stall, args.seed, progress=show_progress)
+    return cosim(
+        *(args.unit, [packet], config, args.sim, stall, args.seed),
+        verilog=args.verilog,
+        waves=args.waves,
+        progress=show_progress,
+    )
 
 
 def report_of(result, words) -> dict:

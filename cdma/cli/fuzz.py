@@ -20,6 +20,7 @@ exit status: 0 as the golden model says, 1 not so, 2 a mistake in the input or a
 
 example:
   cdma fuzz --unit decompressor --packets 100000 --seed 3
+  cdma fuzz --unit compressor --config 8x32 --seed 3 --batch 17 --waves batch17.fst
 """
 DESCRIPTION = """\
 Play random packets through the compiled Verilog, malformed ones among them, and compare with the
@@ -41,6 +42,7 @@ def add_parser(subparsers) -> None:
     add("--packets", type=int, default=10_000, metavar="N", help=count)
     add("--seed", type=int, default=0, metavar="N", help="of all that is random")
     add("--batch", type=int, metavar="N", help="play one batch only, as a failure names it")
+    options.add_design_options(parser, "file for the waveforms of the batch that fails, or --batch")
     options.add_sweep_options(parser)
     add("--json", action="store_true", help="print the report as JSON")
 
@@ -57,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         for unit in dict.fromkeys(args.unit or UNITS):
             outcome = play.fuzz(
                 *(unit, config, args.packets, args.seed, args.batch),
+                verilog=args.verilog,
+                waves=args.waves,
                 jobs=args.jobs,
                 scheduler=args.scheduler,
                 progress=telling(f"{unit} {config.name}"),

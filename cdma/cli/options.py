@@ -2,8 +2,8 @@
 
 import argparse
 import os
-import re
 from collections.abc import Callable
+from pathlib import Path
 
 from cdma.errors import UserError, refusals_as_user_errors
 
@@ -19,6 +19,18 @@ def add_verb(
     parser = subparsers.add_parser(name, help=help_, formatter_class=style, **texts)
     parser.set_defaults(run=run)
     return parser
+
+
+def add_design_options(parser: argparse.ArgumentParser, waves: str) -> None:
+    """Add ``--verilog``, and ``--waves``, of which ``waves`` says what is written."""
+    parser.add_argument(
+        "--verilog",
+        type=Path,
+        metavar="FILE",
+        help="simulate this file, an edited or foreign unit, in place of the generated Verilog: it "
+        "has the module cdma_UNIT, for a roundtrip both",
+    )
+    parser.add_argument("--waves", type=Path, metavar="OUT.fst", help=f"{waves} (.fst or .vcd)")
 
 
 def natural(text: str) -> int:
@@ -89,11 +101,16 @@ def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> 
 
 
 def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
-    """Add the options of a format and ``--lanes``."""
+    """Add ``--config``, and the options that give the same in numbers."""
+    parser.add_argument(
+        "--config",
+        metavar="NAME",
+        help="lanes x word bits, such as 8x32, or 8x32b64 with blocks of 64 words; instead of the "
+        "three options below",
+    )
     parser.add_argument(
         "--lanes",
         type=int,
-        default=8,
         metavar="N",
         help="words in a beat: a power of two, 2 to 64 (default: 8)",
     )
@@ -101,7 +118,7 @@ def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> 
 
 
 def format_from(args: argparse.Namespace, word_bits: int = 32):
-    """``Format`` that the options describe; ``word_bits`` stands in for an option not given."""
+    """``Format`` that the options describe; ``word_bits`` replaces an option not given."""
     from cdma.golden import Format
 
     given = word_bits if args.word_bits is None else args.word_bits
@@ -110,21 +127,33 @@ def format_from(args: argparse.Namespace, word_bits: int = 32):
 
 
 def config_from(args: argparse.Namespace, word_bits: int = 32):
-    """``Config`` that the options describe; ``word_bits`` stands in for an option not given."""
+    """``Config`` that the options describe; ``word_bits`` replaces an option not given.
+
+    Raises
+    ------
+    UserError
+        When the size is refused, or ``--config`` is given beside the numbers.
+    """
     from cdma.hdl.zvc.config import Config
 
+    if args.config is not None:
+        for option in ("lanes", "word_bits", "block_words"):
+            if getattr(args, option) is not None:
+                raise UserError(f"--config names the whole size: leave out {flag(option)}")
+        return config_named(args.config)
     fmt = format_from(args, word_bits)
     with refusals_as_user_errors():
-        return Config(args.lanes, fmt)
+        return Config(8 if args.lanes is None else args.lanes, fmt)
 
 
 def config_named(name: str):
-    """``Config`` of a name: lanes x word bits, and the block length where it is not the default."""
+    """``Config`` of a name such as ``8x32`` or ``8x32b64``."""
     from cdma.hdl.zvc.config import Config
 
-    numbers = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?", name, re.ASCII)
-    if numbers is None:
-        raise UserError(f"--config must be lanes x word bits such as 8x32 or 8x32b64, not {name!r}")
-    lanes, word_bits, block_words = (int(number) if number else None for number in numbers.groups())
     with refusals_as_user_errors():
-        return Config.of(lanes, word_bits, block_words)
+        return Config.parse(name)
+
+
+def flag(option: str) -> str:
+    """``--word-bits`` of ``word_bits``."""
+    return f"--{option.replace('_', '-')}"

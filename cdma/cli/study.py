@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from cdma.cli.analyze import add_sweep_options, analyze_all, reasons
+from cdma.cli.options import add_sweep_options
 from cdma.errors import UserError, require
 from cdma.files import make_folder
 
@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.study.algorithms.registry import ALGORITHMS, installed
     from cdma.study.analysis import plan
     from cdma.study.report import document
+    from cdma.study.run import analyze_all, reasons
 
     files = args.files or [os.environ.get("CDMA_DATA")]
     if files == [None]:
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     algorithms, _ = installed(tuple(ALGORITHMS))
     tasks = plan(files, algorithms=tuple(algorithms))
     folder = make_folder(args.output)
-    records, failures = analyze_all(tasks, args)
+    records, failures = analyze_all(tasks, args.jobs, args.scheduler)
     if failures:  # a document on a part of the tensors would not say so
         raise UserError("; ".join(reasons(failures)))
     document.write(records, folder)

@@ -24,6 +24,8 @@ examples:
 writes build/synth/synth.md, build/synth/synth.json and a plot
   cdma synth --config 8x32 --baseline docs/measurements/baseline.json
 says what got better and worse, and ends with status 1 when anything got worse
+  cdma synth --compare 8x32 16x16 --clock 200
+sets two configurations side by side, and says what both do at 200 MHz
   cdma synth --sweep --seeds 3 --liberty nangate45_typ.lib.gz
 takes hours; begun again, it goes on where it was interrupted
 """
@@ -94,6 +96,18 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--save-baseline", metavar="FILE", help="write what was measured as a new baseline"
     )
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="measure two configurations, such as 8x32 16x16, and set them side by side",
+    )
+    parser.add_argument(
+        "--clock",
+        type=float,
+        metavar="MHZ",
+        help="also say bytes per second and latency at this clock, and what reaches it",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
 
@@ -103,10 +117,13 @@ def run(args: argparse.Namespace) -> int:
     from cdma.synth import liberty
     from cdma.synth.alternatives import catalogue
     from cdma.synth.flow import baseline, measure, plot, report
+    from cdma.synth.flow.compare import at_clock, comparison
     from cdma.toolchain.opensta import opensta
     from cdma.toolchain.steps import Steps
     from cdma.toolchain.yowasp import nextpnr_ecp5, yosys
 
+    if args.clock is not None and not 0 < args.clock < 1e6:
+        raise UserError(f"--clock must be a clock in MHz, such as 250, not {args.clock:g}")
     configs = _configs(args)
     if args.alternatives and args.unit:
         raise UserError("give either --unit or --alternatives, not both")
@@ -156,6 +173,7 @@ def run(args: argparse.Namespace) -> int:
         json_text = report.as_json(records, notes, versions)
         write_text(folder / "synth.json", json_text)
         write_text(folder / "synth.md", report.markdown(records, notes, versions))
+    print(f"wrote {folder / 'synth.md'} and {folder / 'synth.json'}", file=sys.stderr)
     print(
         f"[{steps.seconds:7.1f} s] done: {steps.ran} steps run, {steps.found} kept from before",
         file=sys.stderr,
@@ -163,17 +181,21 @@ def run(args: argparse.Namespace) -> int:
     if len(configs) > 1:
         plot.draw(records, folder)
 
-    comparison = baseline.compare(before, records, versions) if before else None
+    compared = baseline.compare(before, records, versions) if before else None
     if args.json:
-        compared = {"comparison": comparison.as_dict()} if comparison else {}
-        print(json.dumps({**json.loads(json_text), **compared}, indent=2))
+        extra = {"comparison": compared.as_dict()} if compared else {}
+        print(json.dumps({**json.loads(json_text), **extra}, indent=2))
     else:
         print(report.text(records, notes), end="")
-        if comparison:
-            print(f"\nagainst {args.baseline}:\n{comparison.text()}", end="")
+        if args.compare:
+            print(f"\n{comparison(records, args.compare)}")
+        if args.clock:
+            print(f"\nat {args.clock:g} MHz\n{at_clock(records, args.clock)}")
+        if compared:
+            print(f"\nagainst {args.baseline}:\n{compared.text()}", end="")
     if args.save_baseline:
         baseline.save(args.save_baseline, records, versions)
-    return int(comparison is not None and comparison.is_worse)
+    return int(compared is not None and compared.is_worse)
 
 
 def _positive(text: str) -> int:
@@ -191,6 +213,10 @@ def _configs(args: argparse.Namespace) -> list:
         if args.config or any(size is not None for size in sizes):
             raise UserError("--sweep has its own sizes: leave --config, --lanes and the like out")
         return scaling.sweep()
+    if args.compare:
+        if args.config or any(size is not None for size in sizes):
+            raise UserError("--compare names both sizes: leave --config, --lanes and the like out")
+        return [config_named(name) for name in args.compare]
     if args.config is None:
         fmt = format_from(args)
         with refusals_as_user_errors():

@@ -56,7 +56,12 @@ class Job:
     chunk_bytes: int = CHUNK_BYTES
 
 
-def plan(arguments: Sequence[str], axes: str | None = None, **options) -> list[Task]:
+def plan(
+    arguments: Sequence[str],
+    axes: str | None = None,
+    failures: dict[str, str] | None = None,
+    **options,
+) -> list[Task]:
     """Tasks for ``sweep(analyze, ...)``, one for each tensor of ``arguments``.
 
     Parameters
@@ -65,17 +70,20 @@ def plan(arguments: Sequence[str], axes: str | None = None, **options) -> list[T
         Files, files with keys, and folders (``names_in``).
     axes : str or None
         Layout of tensors of whose layout no list tells.
+    failures : dict or None
+        Takes the reason, by its name, why a file cannot be opened; ``None`` raises it.
     **options
         Of each ``Job``.
 
     Raises
     ------
     UserError
-        When a file cannot be found, or a list of metadata cannot be understood.
+        When a file cannot be opened, or a list of metadata cannot be understood.
     """
     folders = {}
     tasks = []
-    for name in dict.fromkeys(name for argument in arguments for name in names_in(argument)):
+    found = [name for argument in arguments for name in names_in(argument, failures)]
+    for name in dict.fromkeys(found):
         path, key = split(name)
         folder = path.resolve().parent
         if folder not in folders:

@@ -7,6 +7,7 @@ import numpy as np
 from cdma.study.algorithms.mask import Mask, entropy_bound
 from cdma.study.algorithms.registry import ALGORITHMS, BOUND
 from cdma.study.chunks import CHUNK_BYTES, chunks
+from cdma.study.commonest import Commonest
 
 
 def measure(
@@ -35,13 +36,13 @@ def measure(
     -------
     dict
         ``words``, ``bytes``, ``nonzeros``, ``density``, the shares ``zero_blocks`` and
-        ``full_blocks``, and ``sizes``: bytes by algorithm, and the ``bound``. Shares of an empty
-        array are ``None``.
+        ``full_blocks``, ``commonest`` (see :class:`~cdma.study.commonest.Commonest`), and
+        ``sizes``: bytes by algorithm, and the ``bound``. Shares of an empty array are ``None``.
     """
-    mask = Mask(array.itemsize * 8)
+    mask, commonest = Mask(array.itemsize * 8), Commonest(array.itemsize)
     sizers = {name: ALGORITHMS[name].make(array.itemsize, array.nbytes) for name in algorithms}
     for words in chunks(array, chunk_bytes):
-        for taker in (mask, *sizers.values()):
+        for taker in (mask, commonest, *sizers.values()):
             taker.update(words)
         for watch in watchers:
             watch(words)
@@ -54,5 +55,6 @@ def measure(
         "density": mask.nonzeros / mask.words if mask.words else None,
         "zero_blocks": mask.zero_blocks / mask.blocks if mask.blocks else None,
         "full_blocks": mask.full_blocks / mask.blocks if mask.blocks else None,
+        "commonest": commonest.finish(),
         "sizes": sizes,
     }

@@ -6,25 +6,45 @@ from cdma.errors import UserError
 from cdma.tensors import load
 
 
-def names_in(argument: str) -> list[str]:
+def names_in(argument: str, failures: dict[str, str] | None = None) -> list[str]:
     """Names of the tensors that ``argument`` stands for.
 
     Parameters
     ----------
     argument : str
         A file, a file with a key, or a folder: every file of tensors in it and below.
+    failures : dict or None
+        Takes the reason, by its name, why a file cannot be opened; ``None`` raises it.
 
     Raises
     ------
     UserError
-        When there is no such file, or no tensor in it.
+        When there is no such file, or no tensor in it, and ``failures`` is ``None``.
     """
+    found = []
+    try:
+        for file in _files(argument):
+            try:
+                found += load.names(file)
+            except UserError as error:
+                if failures is None:
+                    raise
+                failures[file] = str(error)
+    except UserError as error:
+        if failures is None:
+            raise
+        failures[argument] = str(error)
+    return found
+
+
+def _files(argument: str) -> list[str]:
     folder = Path(argument)
     if not folder.is_dir():
         if not folder.suffix and not folder.exists():
             raise UserError(f"{argument}: no such file or folder")
-        return load.names(argument)
-    files = sorted(file for file in folder.rglob("*") if file.suffix in load.MODULES)
+        return [argument]
+    found = (file for file in folder.rglob("*") if file.suffix in load.MODULES)
+    files = sorted(str(file) for file in found if not file.is_dir())
     if not files:
         raise UserError(f"{folder}: holds no file of tensors ({', '.join(load.MODULES)})")
-    return [name for file in files for name in load.names(str(file))]
+    return files

@@ -42,7 +42,9 @@ def _total(group: list[dict]) -> dict:
 
 
 def _share(group: list[dict], field: str, size: int) -> float | None:
-    return sum(record[field] * record["bytes"] for record in group if size) / size if size else None
+    """Mean weighted by size; an empty tensor has no share and no weight."""
+    weighted = sum(record[field] * record["bytes"] for record in group if record["bytes"])
+    return weighted / size if size else None
 
 
 def one_layout(records: Iterable[dict]) -> list[dict]:

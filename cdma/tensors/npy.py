@@ -32,8 +32,13 @@ def as_numbers(array: np.ndarray) -> np.ndarray:
     """The array; numbers that NumPy lacks, whose files hold raw bytes, as unsigned words."""
     dtype = array.dtype
     if dtype.kind == "V" and dtype.names is None and dtype.itemsize in (1, 2):
-        return array.view(f"<u{dtype.itemsize}")
+        return array.view(unsigned(dtype.itemsize, dtype.str.strip("|<>")))
     return array
+
+
+def unsigned(itemsize: int, stored_as: str) -> np.dtype:
+    """Type of words that were stored as numbers which NumPy lacks; its metadata names these."""
+    return np.dtype(f"<u{itemsize}", metadata={"stored_as": stored_as})
 
 
 def _map(path: Path) -> np.ndarray:

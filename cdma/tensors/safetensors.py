@@ -13,6 +13,7 @@ import numpy as np
 
 from cdma.errors import UserError, require
 from cdma.golden.container.file import numpy_dtype
+from cdma.tensors.npy import unsigned
 
 _TYPES = {
     "BOOL": "bool",
@@ -21,7 +22,14 @@ _TYPES = {
     **{f"I{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
     **{f"F{bits}": f"float{bits}" for bits in (16, 32, 64)},
-    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), "uint8"),
+}
+#: Read as unsigned words, with NumPy's names for them where it has any.
+_FLOAT8 = {
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
 }
 
 
@@ -44,15 +52,16 @@ def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
 
 
 def _map(path: Path, key: str, data: int, entry: dict) -> np.ndarray:
-    if entry["dtype"] not in _TYPES:
+    if entry["dtype"] not in _TYPES and entry["dtype"] not in _FLOAT8:
         raise UserError(
             f"{path}:{key}: elements are {entry['dtype']}, expected numbers of 1, 2, 4 or 8 bytes"
         )
-    dtype, shape = numpy_dtype(_TYPES[entry["dtype"]]), tuple(entry["shape"])
+    kind, shape = entry["dtype"], tuple(entry["shape"])
+    dtype = unsigned(1, _FLOAT8[kind]) if kind in _FLOAT8 else numpy_dtype(_TYPES[kind])
     start, end = entry["data_offsets"]
     try:
         if start == end:  # nothing to map
             return np.empty(shape, dtype)
-        return np.asarray(np.memmap(path, dtype, "r", data + start, shape))
+        return np.asarray(np.memmap(path, dtype, "r", data + start, shape)).view(dtype)
     except ValueError as error:  # more dimensions, or larger ones, than NumPy has
         raise UserError(f"{path}:{key}: NumPy has no such array ({error})") from error

@@ -15,6 +15,7 @@ import numpy as np
 
 from cdma.errors import UserError, require
 from cdma.golden.container.file import numpy_dtype
+from cdma.tensors.npy import unsigned
 
 
 @contextmanager
@@ -70,7 +71,8 @@ def as_array(tensor, name: str) -> np.ndarray:
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.uint16).numpy().view(numpy_dtype("bfloat16"))
     if tensor.dtype.is_floating_point and tensor.itemsize == 1:
-        return tensor.view(torch.uint8).numpy()
+        kind = str(tensor.dtype).removeprefix("torch.")
+        return tensor.view(torch.uint8).numpy().view(unsigned(1, kind))
     try:
         return tensor.numpy()
     except TypeError as error:  # a type that NumPy lacks, such as packed 4-bit floats

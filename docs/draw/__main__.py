@@ -1,14 +1,16 @@
 """Draws the pictures of the documents: ``python docs/draw [DIR]``, into docs/images by default.
 
-Without ``DIR`` it also fills in the tables of docs/performance.md and docs/verification.md.
+Without ``DIR`` it also fills in the tables of README.md and of the pages that have measurements.
 """
 
 import sys
 from pathlib import Path
 
 import butterfly
+import choosing
 import datapath
 import performance
+import readme
 import tables
 import timing
 import verification
@@ -22,12 +24,27 @@ PICTURES = {
 if (tables.MEASUREMENTS / "scaling.json").exists():
     PICTURES["performance-scaling"] = performance.draw
 
-folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "images"
-folder.mkdir(parents=True, exist_ok=True)
-for name, draw in PICTURES.items():
-    (folder / f"{name}.svg").write_text(draw(), encoding="utf-8", newline="\n")
-if len(sys.argv) == 1:
-    for document in (performance, verification):
-        page = Path(__file__).parents[1] / f"{document.__name__}.md"
-        text = document.fill(page.read_text(encoding="utf-8"))
+#: Pages with tables, and what fills them in.
+PAGES = {
+    readme.PAGE: readme.fill,
+    choosing.PAGE: choosing.fill,
+    verification.PAGE: verification.fill,
+    **dict.fromkeys(performance.PAGES, performance.fill),
+}
+
+
+def main() -> None:
+    """Draw the pictures, and fill in the tables where they go into the documents."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in PICTURES.items():
+        (folder / f"{name}.svg").write_text(draw(), encoding="utf-8", newline="\n")
+    if len(sys.argv) > 1:
+        return
+    for page, fill in PAGES.items():
+        text = fill(page.read_text(encoding="utf-8"))
         page.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,18 +1,19 @@
-"""Picture and tables of docs/performance.md, from the measurements that are committed beside it.
+"""Picture and tables of docs/performance.md and docs/experiments.md, from the measurements.
 
 ``docs/measurements`` has what ``cdma synth --sweep``, ``cdma synth --alternatives`` and ``cdma
 power --json`` wrote, ``baseline.json`` the named configurations with all seeds.
 """
 
 import tables
+from measured import DOCS, UNITS, baseline, configs, is_default, records, shown
 
 from cdma.cli import power
 from cdma.synth.flow import plot, scaling
 from cdma.synth.flow.columns import BIGGER, SMALLER, Column, column_at
-from cdma.synth.flow.report import spread
 from cdma.tables import format_table
 
-UNITS = ("compressor", "decompressor")
+#: The pages, each of which has some of the tables.
+PAGES = (DOCS / "performance.md", DOCS / "experiments.md")
 
 #: Of 8 lanes of 32 bits: figure, then for each unit what it must reach, and what would be better.
 TARGETS = (
@@ -23,19 +24,17 @@ TARGETS = (
     ("asic.abc.gb_per_s_per_mm2", (2000, 2500), (3500, 4000)),
     ("latency_cycles", (12, 8), (8, 6)),
 )
-#: Stands where a table cannot be made.
-NOT_MEASURED = "Not measured for the units as they are now: `make performance` measures it."
 #: Least Fmax in MHz of other shapes.
 SHAPES = {"16x16": 200, "32x8": 200, "32x32": 180}
 
 
 def draw() -> str:
     """Area, clock and bytes per second of every size, as SVG."""
-    return plot.render(_records("scaling"), "svg").decode()
+    return plot.render(records("scaling"), "svg").decode()
 
 
 def fill(text: str) -> str:
-    """The document with its tables as they are measured."""
+    """A page with its tables as they are measured."""
     made = {
         "targets": _targets,
         "shapes": _shapes,
@@ -48,33 +47,10 @@ def fill(text: str) -> str:
         "buffers": lambda: _alternatives("buffer"),
         "limits": lambda: _alternatives("limit"),
         "floor": _floor,
-        "power": lambda: power.table(_records("power"), "markdown"),
+        "power": lambda: power.table(records("power"), "markdown"),
         "tools": _tools,
     }
-    return tables.fill(text, made, NOT_MEASURED)
-
-
-def _records(name: str) -> list[dict]:
-    return tables.read(name)["records"]
-
-
-def _baseline() -> dict[tuple[str, str], dict]:
-    records = tables.read("baseline")["records"]
-    return _Measured({(record["unit"], record["config"]): record for record in records})
-
-
-class _Measured(dict):
-    def __missing__(self, key):
-        raise tables.NotMeasured(key)
-
-
-def _shown(record: dict, column: Column) -> str:
-    value = column.value(record)
-    if value is None:
-        return "-"
-    if column.path == "ecp5.fmax_mhz":
-        return spread(record["ecp5"])
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"
+    return tables.fill(text, made, tables.ABSENT)
 
 
 def _verdict(value: float, column: Column, must: float, better: float) -> str:
@@ -85,7 +61,7 @@ def _verdict(value: float, column: Column, must: float, better: float) -> str:
 
 
 def _targets() -> str:
-    measured = _baseline()
+    measured = baseline()
     rows = []
     for path, musts, betters in TARGETS:
         column = column_at(path)
@@ -95,7 +71,7 @@ def _targets() -> str:
         row = {"figure": prefix + column.title}
         for unit, must, better in zip(UNITS, musts, betters, strict=True):
             record = measured[unit, "8x32"]
-            row[unit] = _shown(record, column)
+            row[unit] = shown(record, column)
             row[f"{unit}: wanted, better"] = f"{sign} {must:,}, {better:,}"
             row[f"{unit}: verdict"] = _verdict(column.value(record), column, must, better)
         rows.append(row)
@@ -103,14 +79,14 @@ def _targets() -> str:
 
 
 def _shapes() -> str:
-    measured, column = _baseline(), column_at("ecp5.fmax_mhz")
+    measured, column = baseline(), column_at("ecp5.fmax_mhz")
     rows = []
     for config, must in SHAPES.items():
         row = {"shape": config, "wanted MHz": f">= {must}"}
         for unit in UNITS:
             record = measured[unit, config]
             verdict = _verdict(column.value(record), column, must, must)
-            row[f"{unit} MHz"] = _shown(record, column)
+            row[f"{unit} MHz"] = shown(record, column)
             row[f"{unit}: verdict"] = "missed" if verdict == "missed" else "met"
         rows.append(row)
     return format_table(rows, list(rows[0]), "markdown")
@@ -121,22 +97,22 @@ def _paths() -> str:
         {
             "unit": unit,
             "config": config,
-            "critical ns": _shown(record, column_at("asic.abc.critical_ns")),
+            "critical ns": shown(record, column_at("asic.abc.critical_ns")),
             "from register to register": record["asic"]["abc"]["critical_path"],
         }
-        for (unit, config), record in _baseline().items()
+        for (unit, config), record in baseline().items()
     ]
     return format_table(rows, list(rows[0]), "markdown")
 
 
 def _sizes(*areas: str) -> str:
     columns = [column_at(path) for path in (*areas, "ecp5.fmax_mhz", "ecp5.gb_per_s")]
-    return _table(_records("scaling"), columns)
+    return _table(records("scaling"), columns)
 
 
 def _cells() -> str:
     names = ("area_um2", "logic_um2", "storage_um2", "critical_ns", "gb_per_s", "gb_per_s_per_mm2")
-    return _table(_records("scaling"), [column_at(f"asic.abc.{name}") for name in names])
+    return _table(records("scaling"), [column_at(f"asic.abc.{name}") for name in names])
 
 
 def _table(records: list[dict], columns: list[Column]) -> str:
@@ -145,12 +121,12 @@ def _table(records: list[dict], columns: list[Column]) -> str:
         records, key=lambda each: (each["unit"], each["word_bits"], each["lanes"])
     ):
         row = {"unit": record["unit"], "config": record["config"]}
-        rows.append(row | {column.heading: _shown(record, column) for column in columns})
+        rows.append(row | {column.heading: shown(record, column) for column in columns})
     return format_table(rows, list(rows[0]), "markdown")
 
 
 def _growth() -> str:
-    found = scaling.tables(_records("scaling"), "markdown")
+    found = scaling.tables(records("scaling"), "markdown")
     return "\n\n".join(f"{title}:\n\n{table}" for title, table in found)
 
 
@@ -158,17 +134,17 @@ def _alternatives(kind: str) -> str:
     paths = ("ecp5.lut4", "ecp5.flip_flops", "ecp5.lut_rams", "ecp5.block_rams", "ecp5.fmax_mhz")
     paths += tuple(f"asic.abc.{name}" for name in ("logic_um2", "storage_um2", "critical_ns"))
     rows = []
-    for record in _records("alternatives"):
+    for record in records("alternatives"):
         found, _, what = record["unit"].partition(": ")
         if found == kind:
             columns = [column_at(path) for path in paths]
-            rows.append({kind: what} | {each.heading: _shown(record, each) for each in columns})
+            rows.append({kind: what} | {each.heading: shown(record, each) for each in columns})
     return format_table(rows, list(rows[0]), "markdown")
 
 
 def _floor() -> str:
     """Parts that no design can do without, in cells, beside the units."""
-    parts = {record["unit"]: record["asic"]["abc"] for record in _records("alternatives")}
+    parts = {record["unit"]: record["asic"]["abc"] for record in records("alternatives")}
     beat = parts["limit: a beat's register"]["area_um2"]
     needs = {
         "a block, until its mask is known": (parts["limit: a block's words"]["area_um2"], 0.0),
@@ -177,7 +153,7 @@ def _floor() -> str:
         "the beat that is offered": (beat, beat),
         "the network's multiplexers": (parts["limit: switches alone"]["area_um2"],) * 2,
     }
-    measured = _baseline()
+    measured = baseline()
     areas = [measured[unit, "8x32"]["asic"]["abc"]["area_um2"] for unit in UNITS]
     rows = [
         {"part, um2": what} | {unit: f"{area:,.0f}" if area else "" for unit, area in pairs(areas_)}
@@ -200,12 +176,18 @@ def _tools() -> str:
     tools = tables.read("baseline")["tools"]
     named = ", ".join(f"{name} {version}" for name, version in tools.items())
     sources = {
-        "the units' named sizes": list(_baseline().values()),
-        "all sizes": _records("scaling"),
-        "what was considered": _records("alternatives"),
+        "the units' named sizes": list(baseline().values()),
+        "all sizes": records("scaling"),
+        "what was considered": records("alternatives"),
     }
     seeds = [
         f"{max(record['ecp5']['seeds'] for record in records if record['ecp5'])} for {what}"
         for what, records in sources.items()
     ]
-    return f"{named}; seeds of place-and-route: {', '.join(seeds)}."
+    text = f"{named}; seeds of place-and-route: {', '.join(seeds)}."
+    if all(is_default(config) for config in configs(list(baseline().values())).values()):
+        return text
+    return text + (
+        " Sizes without a block length in their name have blocks of 32 words here, the default "
+        "when they were measured; the default of 8 and 16-bit words is longer now."
+    )

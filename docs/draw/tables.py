@@ -1,6 +1,6 @@
 """Tables of the documents, from the measurements that are committed beside them.
 
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``.
+A table is between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
 
 import json
@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+#: Text in place of a table that cannot be made.
+ABSENT = "Not measured for the units as they are now: `make performance` measures it."
 MEASUREMENTS = Path(__file__).parents[1] / "measurements"
 
 
@@ -24,7 +26,7 @@ def read(name: str):
 
 
 def fill(text: str, tables: dict[str, Callable[[], str]], absent: str) -> str:
-    """The document with its tables, by name; ``absent`` stands where one cannot be made."""
+    """The document with its tables, by name; ``absent`` replaces one that cannot be made."""
 
     def table(match: re.Match) -> str:
         make = tables[match[1]]

@@ -2,9 +2,13 @@
 saved."""
 
 import tables
+from measured import DOCS
 
 from cdma.tables import format_table
 from cdma.verify.coverage.code import KINDS
+from cdma.verify.proofs.table import COLUMNS
+
+PAGE = DOCS / "verification.md"
 
 MUTANTS = {
     "unit": "unit",
@@ -85,5 +89,4 @@ def _survivors() -> str:
 
 
 def _proofs() -> str:
-    columns = ("property", "component", "width", "mode", "depth", "seconds")
-    return format_table(tables.read("formal"), columns, "markdown")
+    return format_table(tables.read("formal"), COLUMNS, "markdown")

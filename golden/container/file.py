@@ -4,6 +4,7 @@
 hold nothing but the container.
 """
 
+import math
 import os
 import zlib
 from collections.abc import Iterator
@@ -17,7 +18,6 @@ from cdma.format import Format
 from cdma.golden.container.header import (
     DTYPES,
     MAX_DIMENSIONS,
-    VERSION,
     Header,
     pack_header,
     parse_header,
@@ -42,6 +42,7 @@ def write_container(
     array,
     fmt: Format | None = None,
     chunk_blocks: int = CHUNK_BLOCKS,
+    raw_chunks: bool = False,
 ) -> None:
     """Compress an array into a container.
 
@@ -55,6 +56,9 @@ def write_container(
         Format of the stream; ``None`` gives the default for the size of an element.
     chunk_blocks : int
         Blocks in a chunk: more save index, fewer let smaller parts be read.
+    raw_chunks : bool
+        Store chunks that compression would make longer as they are. With such a chunk the container
+        is of version 2.
 
     Raises
     ------
@@ -78,16 +82,52 @@ def write_container(
     words = to_words(array)
     stream = compress(words, fmt)
     offsets = _chunk_offsets(words, fmt, chunk_blocks)
+    raw = np.zeros(len(offsets) - 1, bool)
+    if raw_chunks:
+        stream, offsets, raw = _with_raw_chunks(words, stream, offsets, chunk_blocks, fmt)
+    write_chunks(file, stream, offsets, raw, fmt, chunk_blocks, name, array.shape)
+
+
+def write_chunks(
+    file: str | os.PathLike | BinaryIO,
+    stream: np.ndarray,
+    offsets: np.ndarray,
+    raw: np.ndarray,
+    fmt: Format,
+    chunk_blocks: int,
+    dtype: str,
+    shape: tuple[int, ...],
+) -> None:
+    """Write a container of chunks that are compressed already.
+
+    Parameters
+    ----------
+    file : path or binary file
+        Where to write; a path is overwritten.
+    stream : ndarray of uint8, shape (bytes,)
+        All chunks, one behind the other.
+    offsets : ndarray of int64, shape (chunks + 1,)
+        Where each chunk starts, and where the last one ends.
+    raw : ndarray of bool, shape (chunks,)
+        Whether a chunk is its words as they are.
+    fmt : Format
+    chunk_blocks : int
+        Blocks in every chunk but the last.
+    dtype : str
+        One of ``DTYPES``.
+    shape : tuple of int
+    """
     header = Header(
-        version=VERSION,
+        version=2 if raw.any() else 1,
         format=fmt,
-        dtype=name,
-        shape=array.shape,
-        words=len(words),
+        dtype=dtype,
+        shape=shape,
+        words=math.prod(shape),
         stream_bytes=len(stream),
         chunk_blocks=chunk_blocks,
         chunk_offsets=offsets,
-        chunk_crcs=_crcs(stream, offsets),
+        chunk_crcs=crcs_of(stream, offsets),
+        chunk_raw=raw,
     )
     with _opened(file, "wb") as target:
         target.write(pack_header(header))
@@ -130,6 +170,29 @@ def read_container(file: str | os.PathLike | BinaryIO) -> np.ndarray:
     return words.view(numpy_dtype(header.dtype)).reshape(header.shape)
 
 
+def read_stream(file: str | os.PathLike | BinaryIO) -> np.ndarray:
+    """Read the bytes of all chunks, checked against their CRCs and not decoded.
+
+    Returns
+    -------
+    ndarray of uint8, shape (bytes,)
+
+    Raises
+    ------
+    StreamError, OSError
+        As ``read_header``; at the first chunk whose CRC does not match.
+    """
+    with _opened(file, "rb") as source:
+        header = parse_header(source)
+        source.seek(header.header_bytes)
+        data = np.frombuffer(source.read(header.stream_bytes), np.uint8)
+    bad = np.flatnonzero(crcs_of(data, header.chunk_offsets) != header.chunk_crcs)
+    if len(bad):
+        where = header.header_bytes + int(header.chunk_offsets[bad[0]])
+        raise refusal(where, f"chunk {bad[0]} is damaged, its CRC does not match")
+    return data
+
+
 def read_range(file: str | os.PathLike | BinaryIO, start: int, stop: int) -> np.ndarray:
     """Read elements ``start`` to ``stop`` (excluded) in C order, decoding only their chunks.
 
@@ -167,7 +230,26 @@ def _chunk_offsets(words: np.ndarray, fmt: Format, chunk_blocks: int) -> np.ndar
     return np.array(offsets, np.int64)
 
 
-def _crcs(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def _with_raw_chunks(
+    words: np.ndarray, stream: np.ndarray, offsets: np.ndarray, chunk_blocks: int, fmt: Format
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Stream, offsets and raw flags when chunks that would grow are stored as they are."""
+    chunk_bytes = chunk_blocks * fmt.block_words * fmt.word_bytes
+    starts = np.arange(len(offsets) - 1) * chunk_bytes
+    memory = np.minimum(chunk_bytes, words.nbytes - starts)
+    raw = np.diff(offsets) > memory
+    data = words.view(np.uint8)
+    parts = [
+        data[start : start + length] if is_raw else stream[first:last]
+        for start, length, is_raw, (first, last) in zip(
+            starts.tolist(), memory.tolist(), raw.tolist(), pairwise(offsets.tolist()), strict=True
+        )
+    ]
+    stream = np.concatenate(parts) if parts else stream
+    return stream, np.append(0, np.cumsum([len(part) for part in parts], dtype=np.int64)), raw
+
+
+def crcs_of(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """CRC-32 of the parts of ``data`` between consecutive offsets."""
     parts = (data[start:end] for start, end in pairwise(offsets.tolist()))
     return np.array([zlib.crc32(part) for part in parts], "<u4")
@@ -190,8 +272,7 @@ def _read_chunks(source: BinaryIO, header: Header, first: int, last: int) -> np.
     start = first * chunk_words
     out = np.empty(max(0, min(last * chunk_words, header.words) - start), header.format.dtype)
     group = max(1, _GROUP_WORDS // chunk_words)
-    for chunk in range(first, last, group):
-        end = min(chunk + group, last)
+    for chunk, end in _groups(header.chunk_raw, first, last, group):
         offsets = header.chunk_offsets[chunk : end + 1]
         base = header.header_bytes + int(offsets[0])
         source.seek(base)
@@ -201,10 +282,24 @@ def _read_chunks(source: BinaryIO, header: Header, first: int, last: int) -> np.
     return out
 
 
+def _groups(raw: np.ndarray, first: int, last: int, most: int) -> Iterator[tuple[int, int]]:
+    """Cut chunks ``first`` to ``last`` into runs of one kind and at most ``most`` chunks."""
+    changes = first + 1 + np.flatnonzero(np.diff(raw[first:last]))
+    for start, end in pairwise([first, *changes.tolist(), last]):
+        for chunk in range(start, end, most):
+            yield chunk, min(chunk + most, end)
+
+
 def _decode_group(
     data: np.ndarray, header: Header, first: int, last: int, base: int, out: np.ndarray
 ) -> None:
-    """Decode the bytes ``data`` of chunks ``first`` to ``last``, at file offset ``base``."""
+    """Decode the bytes ``data`` of chunks ``first`` to ``last``, at file offset ``base``.
+
+    Chunks of the group are all raw or all compressed.
+    """
+    if header.chunk_raw[first]:
+        _take_raw(data, header, first, last, base, out)
+        return
     fmt = header.format
     offsets = header.chunk_offsets[first : last + 1] - header.chunk_offsets[first]
     crcs = header.chunk_crcs[first:last]
@@ -232,11 +327,23 @@ def _decode_group(
         given[:] = words
 
 
+def _take_raw(
+    data: np.ndarray, header: Header, first: int, last: int, base: int, out: np.ndarray
+) -> None:
+    """Check and take the raw chunks ``first`` to ``last``; parameters as of ``_decode_group``."""
+    offsets = header.chunk_offsets[first : last + 1] - header.chunk_offsets[first]
+    bad = np.flatnonzero(crcs_of(data, offsets) != header.chunk_crcs[first:last])
+    if len(bad):
+        where = base + int(offsets[bad[0]])
+        raise refusal(where, f"chunk {first + bad[0]} is damaged, its CRC does not match")
+    out[:] = whole_words(data, header.format)
+
+
 def _decode_lockstep(
     data: np.ndarray, offsets: np.ndarray, crcs: np.ndarray, header: Header, out: np.ndarray
 ) -> bool:
     """Decode chunks of whole blocks side by side; False when anything is wrong with any."""
-    if not np.array_equal(_crcs(data, offsets), crcs):
+    if not np.array_equal(crcs_of(data, offsets), crcs):
         return False
     fmt = header.format
     words = whole_words(data, fmt)

@@ -13,7 +13,10 @@ from cdma.format import ErrorCode, Format
 from cdma.golden.errors import StreamError
 
 MAGIC = b"\x89ZVC\r\n\x1a\n"
-VERSION = 1
+#: Versions that are read: 2 adds chunks that are stored as they are.
+VERSIONS = (1, 2)
+#: Id of the zero-value codec.
+CODEC = 0
 #: NumPy 1.26 has arrays of at most 32 dimensions.
 MAX_DIMENSIONS = 32
 _BUILT_IN = (
@@ -30,7 +33,7 @@ _FIELDS = {
     "flags": "H",
     "word_bits": "B",
     "ndim": "B",
-    "reserved": "H",
+    "codec": "H",
     "block_words": "I",
     "chunk_blocks": "I",
     "header_bytes": "Q",
@@ -40,6 +43,7 @@ _FIELDS = {
 }
 _PREFIX = struct.Struct("<" + "".join(_FIELDS.values()))
 _ENTRY = np.dtype([("offset", "<u8"), ("crc", "<u4")])
+_RAW = np.uint64(1 << 63)  # bit of an entry's offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class Header:
     Attributes
     ----------
     version : int
-        Version of the container format.
+        Version of the container format: 2 when a chunk can be raw.
     format : Format
         Parameters of the stream.
     dtype : str
@@ -66,6 +70,8 @@ class Header:
         Byte offsets in the stream of the chunks, and of its end.
     chunk_crcs : ndarray of uint32, shape (chunks,)
         CRC-32 of each chunk's bytes.
+    chunk_raw : ndarray of bool, shape (chunks,)
+        Whether a chunk is its words as they are, not compressed.
     """
 
     version: int
@@ -77,6 +83,7 @@ class Header:
     chunk_blocks: int
     chunk_offsets: np.ndarray
     chunk_crcs: np.ndarray
+    chunk_raw: np.ndarray
 
     @property
     def chunk_words(self) -> int:
@@ -99,14 +106,18 @@ class Header:
         return self.header_bytes + self.stream_bytes
 
     @property
-    def nonzeros(self) -> int:
-        """Words that are not zero."""
+    def nonzeros(self) -> int | None:
+        """Words that are not zero; ``None`` when a raw chunk hides some."""
+        if self.chunk_raw.any():
+            return None
         masks = self.format.stream_bytes(self.words, 0)
         return (self.stream_bytes - masks) // self.format.word_bytes
 
     @property
-    def density(self) -> float:
-        """Share of words that are not zero; 0 for an empty array."""
+    def density(self) -> float | None:
+        """Share of words that are not zero; 0 for an empty array, ``None`` with raw chunks."""
+        if self.chunk_raw.any():
+            return None
         return self.nonzeros / self.words if self.words else 0.0
 
     @property
@@ -123,7 +134,7 @@ def pack_header(header: Header) -> bytes:
         "flags": 0,
         "word_bits": header.format.word_bits,
         "ndim": len(header.shape),
-        "reserved": 0,
+        "codec": CODEC,
         "block_words": header.format.block_words,
         "chunk_blocks": header.chunk_blocks,
         "header_bytes": header.header_bytes,
@@ -133,6 +144,7 @@ def pack_header(header: Header) -> bytes:
     }
     index = np.empty(len(header.chunk_crcs), _ENTRY)
     index["offset"] = header.chunk_offsets[:-1]
+    index["offset"] |= np.where(header.chunk_raw, _RAW, np.uint64(0))
     index["crc"] = header.chunk_crcs
     shape = struct.pack(f"<{len(header.shape)}Q", *header.shape)
     packed = _PREFIX.pack(*fields.values()) + shape + index.tobytes()
@@ -161,7 +173,7 @@ def parse_header(source: BinaryIO) -> Header:
         raise refusal(file_bytes, f"file ends inside the stream, which ends at byte {end}")
     if file_bytes > end:
         raise refusal(end, f"container ends here, {file_bytes - end} more bytes follow")
-    fits = _is_stream_size(stream_bytes, words, fmt)
+    fits = _is_stream_size(stream_bytes, words, fmt, raw=fields["version"] > 1)
     _require(fields, fits, "stream_bytes", f"size of a stream of {words} words must fit them")
     chunk_words = fields["chunk_blocks"] * fmt.block_words
     chunks = -(-words // chunk_words)
@@ -178,11 +190,17 @@ def parse_header(source: BinaryIO) -> Header:
     padding = rest[index_at + index.nbytes : -4]
     if any(padding):
         raise refusal(expected - 4 - len(padding), f"padding must be zero, not {padding!r}")
-    offsets = np.append(index["offset"].astype(np.int64), stream_bytes)
+    raw = np.zeros(chunks, bool)
+    starts = index["offset"].copy()
+    if fields["version"] > 1:
+        raw = starts & _RAW != 0
+        starts &= ~_RAW
+    offsets = np.append(starts.astype(np.int64), stream_bytes)
     counts = np.full(chunks, min(chunk_words, words), np.int64)
     if chunks:
         counts[-1] = words - (chunks - 1) * chunk_words
-    good = _is_stream_size(np.diff(offsets), counts, fmt)
+    sizes = np.diff(offsets)
+    good = np.where(raw, sizes == counts * fmt.word_bytes, _is_stream_size(sizes, counts, fmt))
     good[:1] &= offsets[0] == 0
     if not good.all():
         chunk = int(np.argmin(good))
@@ -198,6 +216,7 @@ def parse_header(source: BinaryIO) -> Header:
         chunk_blocks=fields["chunk_blocks"],
         chunk_offsets=offsets,
         chunk_crcs=index["crc"],
+        chunk_raw=raw,
     )
 
 
@@ -221,7 +240,8 @@ def _read_fields(source: BinaryIO, file_bytes: int) -> tuple[dict, bytes]:
         raise refusal(len(prefix), "file ends inside the header")
     fields = dict(zip(_FIELDS, _PREFIX.unpack(prefix), strict=True))
     # Version and flags come before the CRC: they decide what all the rest means.
-    _require(fields, fields["version"] == VERSION, "version", f"version must be {VERSION}")
+    versions = " or ".join(map(str, VERSIONS))
+    _require(fields, fields["version"] in VERSIONS, "version", f"version must be {versions}")
     _require(fields, fields["flags"] == 0, "flags", "flags must be 0, none is known")
     size, least = fields["header_bytes"], header_size(0, 0)
     _require(fields, size >= least, "header_bytes", f"header must have {least} bytes or more")
@@ -235,7 +255,7 @@ def _read_fields(source: BinaryIO, file_bytes: int) -> tuple[dict, bytes]:
 
 def _check_parameters(fields: dict) -> Format:
     """Format that the fields describe; refuses unknown values of those that are no sizes."""
-    _require(fields, fields["reserved"] == 0, "reserved", "reserved field must be 0")
+    _require(fields, fields["codec"] == CODEC, "codec", f"codec must be {CODEC}, zero-value")
     for field, parameters in (
         ("word_bits", (fields["word_bits"],)),
         ("block_words", (fields["word_bits"], fields["block_words"])),
@@ -273,7 +293,11 @@ def _item_bytes(name: str) -> int:
     return 2 if name == "bfloat16" else np.dtype(name).itemsize
 
 
-def _is_stream_size(size, words, fmt: Format):
-    """Whether a stream of ``words`` words can have ``size`` bytes; numbers or arrays."""
-    payload = size - fmt.mask_bytes * -(-words // fmt.block_words)
-    return (payload >= 0) & (payload <= words * fmt.word_bytes) & (payload % fmt.word_bytes == 0)
+def _is_stream_size(size, words, fmt: Format, raw: bool = False):
+    """Whether a stream of ``words`` words can have ``size`` bytes; numbers or arrays.
+
+    Where parts of it may be ``raw``, only whole blocks take as much as their masks.
+    """
+    most = fmt.stream_bytes(words, words)
+    least = words // fmt.block_words * fmt.mask_bytes if raw else fmt.stream_bytes(words, 0)
+    return (size >= least) & (size <= most) & (size % fmt.word_bytes == 0)

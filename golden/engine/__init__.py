@@ -1,5 +1,6 @@
 """Golden model of the DMA engine: what must be in memory after each descriptor."""
 
+from cdma.golden.engine.container import Streams, read_zvc, write_zvc
 from cdma.golden.engine.cycles import cycles
 from cdma.golden.engine.descriptor import Completion, Descriptor
 from cdma.golden.engine.offload import Offload, copy_out, offload
@@ -10,10 +11,13 @@ __all__ = [
     "Descriptor",
     "Offload",
     "Prefetch",
+    "Streams",
     "StripeError",
     "copy_out",
     "cycles",
     "offload",
     "prefetch",
+    "read_zvc",
     "salvage_stripes",
+    "write_zvc",
 ]

@@ -1,13 +1,13 @@
 """Offload: what the engine writes to host memory for a tensor."""
 
 import itertools
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from cdma.engine_codes import Raw, Status
 from cdma.engine_config import EngineConfig
+from cdma.golden.container.file import crcs_of
 from cdma.golden.engine import stripes
 from cdma.golden.engine.index import pack_index
 from cdma.golden.zvc.codec import compress
@@ -100,7 +100,7 @@ def offload(
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
     stream = _streams(words, config, is_raw, coded)
-    index = pack_index(sizes, is_raw, _crcs(stream, ends) if crc else None)
+    index = pack_index(sizes, is_raw, crcs_of(stream, np.append(0, ends)) if crc else None)
     status, stripe, where = Status.OK, len(sizes), 0
     if fault is not None:
         stripe, status = fault
@@ -154,10 +154,3 @@ def _streams(
         else:
             parts.append(stream[starts[first] : starts[last]])
     return np.concatenate(parts)
-
-
-def _crcs(stream: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """CRC-32 of each stripe's bytes."""
-    bounds = [0, *ends.tolist()]
-    parts = itertools.pairwise(bounds)
-    return np.array([zlib.crc32(stream[start:end]) for start, end in parts], np.uint32)

@@ -5,9 +5,8 @@ from importlib.metadata import version
 
 from cdma import __version__
 from cdma.format import ErrorCode
-from cdma.hdl.axi.stream import top
 from cdma.hdl.emit.ports import port_list
-from cdma.hdl.emit.verilog import latency, module_name, verilog
+from cdma.hdl.emit.verilog import generated, latency, module_name, verilog
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor import Decompressor
 
@@ -33,9 +32,9 @@ def manifest(unit: str, config: Config, name: str | None = None, *, with_sources
         stream that it takes in before it has a command, and ``error_codes``; ``verilog_sha256``;
         ``tools``, the versions that made it.
     """
-    axi = top(unit, config)
-    ports = port_list(axi)
     text = verilog(unit, config, name, with_sources=with_sources)
+    axi = generated(unit, config, name, with_sources).axi
+    ports = port_list(axi)
     found = {
         "manifest_version": VERSION,
         "unit": unit,

@@ -3,7 +3,9 @@
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
+import amaranth
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 
@@ -58,7 +60,7 @@ def verilog(
         When there is no such unit, or the name is no plain identifier of Verilog.
     """
     module = module_name(unit, name)
-    axi, code = _generate(unit, config, module, with_sources)
+    axi, code = generated(unit, config, name, with_sources)
     return framed(_header(unit, config), declare_ports(code, module, axi))
 
 
@@ -94,19 +96,30 @@ def latency(unit: str, config: Config) -> int:
     return unit_class(unit).latency(config)
 
 
+class Generated(NamedTuple):
+    """A top, and the Verilog that Yosys writes of it."""
+
+    axi: AxiTop
+    code: str
+
+
+def generated(unit: str, config: Config, name: str | None, with_sources: bool) -> Generated:
+    """Elaborate a top once; arguments and errors as for :func:`verilog`."""
+    return _generate(unit, config, module_name(unit, name), with_sources)
+
+
 @lru_cache(maxsize=64)
-def _generate(unit: str, config: Config, module: str, with_sources: bool) -> tuple[AxiTop, str]:
-    """The top, and what Yosys writes of it."""
+def _generate(unit: str, config: Config, module: str, with_sources: bool) -> Generated:
     axi = top(unit, config)
-    return axi, converted(axi, module, with_sources)
+    return Generated(axi, converted(axi, module, with_sources))
 
 
 def converted(axi, module: str, with_sources: bool = False) -> str:
     """Verilog that Yosys writes of a top level, its ports not yet declared in the header."""
     text = _plain_names(rtlil.convert(axi, name=module, emit_src=with_sources))
     if with_sources:
-        package = Path(__file__).parents[2]
-        text = text.replace(f"{package}/", "")
+        for package in (Path(__file__).parents[2], Path(amaranth.__file__).parents[1]):
+            text = text.replace(f"{package}/", "")
     drop = " ".join(f"-remove {attribute}" for attribute in _NOISE)
     script = [
         f"read_rtlil <<rtlil\n{text}\nrtlil",

@@ -167,10 +167,9 @@ class RtlModel:
             Words that each stream holds; of the decompressor only.
         is_dirty : bool
             Drive junk where a unit must not look, see :class:`cdma.sim.job.Stimulus`.
-        seconds : float
-            Wall time after which the run is ended.
-        progress : callable
-            Told about once a second how far the run is.
+        **options
+            ``seconds``, wall time after which the run is ended, and ``progress``, a function that
+            is called about once a second with the state of the run.
 
         Raises
         ------
@@ -187,7 +186,7 @@ class RtlModel:
         offsets = _checked_offsets(offsets, array.size)
         counts = self._counts(offsets, counts)
         data, ends = array.view(np.uint8), offsets * array.itemsize
-        fed = Fed(data, ends, counts, per_port(stall), seed, is_dirty)
+        fed = Fed(data, ends, counts, per_port(stall, self.unit), seed, is_dirty)
         played = self._model.play(fed, **options)
         if played.failure:
             raise Violation(played.failure)

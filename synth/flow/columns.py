@@ -50,6 +50,7 @@ _WIDTH = Column("bytes_per_cycle", "bytes/cycle", BIGGER)
 
 ECP5 = (
     _WIDTH,
+    LATENCY,
     Column("ecp5.lut4", "LUT4", SMALLER, _MAPPED),
     Column("ecp5.flip_flops", "FF", SMALLER, _MAPPED),
     Column("ecp5.carries", "carry", SMALLER),
@@ -66,6 +67,7 @@ def asic_columns(flow: str) -> tuple[Column, ...]:
     """Columns of the figures in standard cells, mapped with one script of ABC."""
     return (
         _WIDTH,
+        LATENCY,
         Column(f"asic.{flow}.area_um2", "area um2", SMALLER, _MAPPED),
         Column(f"asic.{flow}.kge", "kGE", SMALLER),
         Column(f"asic.{flow}.logic_um2", "logic um2", SMALLER),
@@ -81,8 +83,8 @@ FLOW_TITLES = {"abc": "ABC's own script", "tuned": "tuned script"}
 
 def every_column() -> list[tuple[str, Column]]:
     """All columns, each with the name of its technology, ``""`` for what belongs to none."""
-    groups = [("", (LATENCY, _WIDTH)), ("ECP5", ECP5[1:])]
-    groups += [(f"cells, {title}", asic_columns(flow)[1:]) for flow, title in FLOW_TITLES.items()]
+    groups = [("", (LATENCY, _WIDTH)), ("ECP5", ECP5[2:])]
+    groups += [(f"cells, {title}", asic_columns(flow)[2:]) for flow, title in FLOW_TITLES.items()]
     return [(name, column) for name, columns in groups for column in columns]
 
 

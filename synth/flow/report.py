@@ -9,6 +9,12 @@ from cdma.synth.flow.peers import PEERS
 from cdma.tables import format_table
 
 LEGEND = "(-) smaller is better, (+) bigger is better"
+#: Which of the two mappings a reader should take.
+SCRIPTS = (
+    "cells: quote the figures of ABC's own script, which is what other projects report; the tuned "
+    "script shows what more effort gains"
+)
+ONE_SEED = "Fmax: one seed is an anecdote, 8 seeds move by up to a fifth; take --seeds 8"
 
 
 def tables(records: Sequence[Mapping], style: str = "text") -> list[tuple[str, str]]:
@@ -30,7 +36,17 @@ def text(records: Sequence[Mapping], notes: Sequence[str]) -> str:
     """Report for a terminal."""
     found = [*tables(records), *scaling.tables(records)]
     parts = [f"{title}\n{table}" for title, table in found]
+    notes = [*notes, *_advice(records)]
     return "\n\n".join([*parts, "\n".join([LEGEND, *notes])]) + "\n"
+
+
+def _advice(records: Sequence[Mapping]) -> list[str]:
+    found = []
+    if any(len([f for f in FLOW_TITLES if (r["asic"] or {}).get(f)]) > 1 for r in records):
+        found.append(SCRIPTS)
+    if any(record["ecp5"] and record["ecp5"]["seeds"] == 1 for record in records):
+        found.append(ONE_SEED)
+    return found
 
 
 def markdown(records: Sequence[Mapping], notes: Sequence[str], tools: Mapping[str, str]) -> str:
@@ -43,7 +59,7 @@ def markdown(records: Sequence[Mapping], notes: Sequence[str], tools: Mapping[st
         lines += [f"### {title.split(',')[0]}", "", table, ""]
     lines += ["## How it was measured", ""]
     lines += [f"- {name} {version}" for name, version in tools.items()]
-    lines += [f"- {note}" for note in notes]
+    lines += [f"- {note}" for note in [*notes, *_advice(records)]]
     return "\n".join(lines) + "\n"
 
 

@@ -24,7 +24,7 @@ FIELDS = {
     "flags": (10, "H"),
     "word_bits": (12, "B"),
     "ndim": (13, "B"),
-    "reserved": (14, "H"),
+    "codec": (14, "H"),
     "block_words": (16, "I"),
     "chunk_blocks": (20, "I"),
     "header_bytes": (24, "Q"),
@@ -53,8 +53,8 @@ class Container:
     dtype: str
     shape: tuple[int, ...]
     words: int
-    #: For each chunk: first and last offset in the file, CRC, words.
-    chunks: list[tuple[int, int, int, int]]
+    #: For each chunk: first and last offset in the file, CRC, words, raw.
+    chunks: list[tuple[int, int, int, int, bool]]
 
 
 def encode(words, fmt) -> bytes:
@@ -112,14 +112,14 @@ def check_header(data: bytes) -> Container:
     field = {
         name: struct.unpack_from("<" + code, data, at)[0] for name, (at, code) in FIELDS.items()
     }
-    _require(field["version"] == 1, 8)
+    _require(field["version"] in (1, 2), 8)
     _require(field["flags"] == 0, 10)
     _require(field["header_bytes"] >= 72, 24)
     _require(field["header_bytes"] <= len(data), len(data))
     header = data[: field["header_bytes"]]
     _require(zlib.crc32(header[:-4]) == int.from_bytes(header[-4:], "little"), 0)
 
-    _require(field["reserved"] == 0, 14)
+    _require(field["codec"] == 0, 14)
     word_bits, block_words = field["word_bits"], field["block_words"]
     _require(word_bits in (8, 16, 32, 64), 12)
     _require(block_words > 0 and block_words % word_bits == 0, 16)
@@ -135,7 +135,12 @@ def check_header(data: bytes) -> Container:
     end = start + stream_bytes
     _require(len(data) >= end, len(data))
     _require(len(data) <= end, end)
-    _require(_can_have(stream_bytes, words, fmt), 40)
+    if field["version"] == 1:
+        _require(_can_have(stream_bytes, words, fmt), 40)
+    else:  # a last block that is partial and raw may be shorter than its mask
+        most = fmt.mask_bytes * ((words + block_words - 1) // block_words) + words * fmt.word_bytes
+        least = fmt.mask_bytes * (words // block_words)
+        _require(least <= stream_bytes <= most and stream_bytes % fmt.word_bytes == 0, 40)
     chunk_words = chunk_blocks * block_words
     count = (words + chunk_words - 1) // chunk_words
     size = SHAPE_AT + 8 * ndim + INDEX_ENTRY.size * count + 4
@@ -149,12 +154,14 @@ def check_header(data: bytes) -> Container:
     _require(not any(header[index_end:-4]), index_end)
     index = [INDEX_ENTRY.unpack_from(data, at) for at in range(index_at, index_end, 12)]
     chunks = []
-    for number, (offset, crc) in enumerate(index):
+    raw_bit = 1 << 63 if field["version"] == 2 else 0
+    for number, (entry, crc) in enumerate(index):
         held = min(chunk_words, words - number * chunk_words)
-        to = index[number + 1][0] if number + 1 < count else stream_bytes
-        good = _can_have(to - offset, held, fmt) and (number > 0 or offset == 0)
-        _require(good, index_at + 12 * number)
-        chunks.append((start + offset, start + to, crc, held))
+        raw, offset = bool(entry & raw_bit), entry & ~raw_bit
+        to = index[number + 1][0] & ~raw_bit if number + 1 < count else stream_bytes
+        good = to - offset == held * fmt.word_bytes if raw else _can_have(to - offset, held, fmt)
+        _require(good and (number > 0 or offset == 0), index_at + 12 * number)
+        chunks.append((start + offset, start + to, crc, held, raw))
     return Container(fmt, names[0], shape, words, chunks)
 
 
@@ -168,10 +175,13 @@ def read_container(data: bytes) -> tuple[Container, bytes]:
     container = check_header(data)
     fmt = container.fmt
     elements = b""
-    for start, end, crc, held in container.chunks:
+    for start, end, crc, held, raw in container.chunks:
         before = len(elements) // fmt.word_bytes
         if zlib.crc32(data[start:end]) != crc:
             raise RefusedError(start, ErrorCode.CONTAINER, before)
+        if raw:
+            elements += data[start:end]
+            continue
         words, at, code = decode(data[start:end], held, fmt, canonical=True)
         if code is not ErrorCode.NONE:
             raise RefusedError(start + at, code, before)
@@ -194,8 +204,10 @@ def seal(data: bytes) -> bytes:
     count = -(-words // max(1, block_words * chunk_blocks))
     index_at = SHAPE_AT + 8 * ndim
     if index_at + INDEX_ENTRY.size * count + 4 <= header_bytes:
+        raw_bit = 1 << 63 if data[8:10] == b"\x02\0" else 0
         offsets = [
-            INDEX_ENTRY.unpack_from(data, index_at + 12 * number)[0] for number in range(count)
+            INDEX_ENTRY.unpack_from(data, index_at + 12 * number)[0] & ~raw_bit
+            for number in range(count)
         ]
         ends = [*offsets, stream_bytes][1:]
         for number, (start, end) in enumerate(zip(offsets, ends, strict=True)):

@@ -84,6 +84,13 @@ def test_ports_of_one_stall():
     }
 
 
+def test_a_port_that_the_unit_lacks_is_refused():
+    message = r"^Port of the compressor to stall must be one of source, sink, status, not 'com"
+    with pytest.raises(UserError, match=message):
+        per_port(["sink=never", "command=alternating"], "compressor")
+    assert per_port({"command": "alternating"}, "decompressor")["command"].off == 1
+
+
 def test_mapping_leaves_other_ports_willing():
     profiles = per_port({"sink": "alternating"})
     assert profiles["sink"].text == "alternating"

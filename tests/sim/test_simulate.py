@@ -1,6 +1,9 @@
 """``cosim``: equal when equal, and a wrong bit, a lost packet or a slow unit is told."""
 
+import shutil
+
 import numpy as np
+import pylibfst
 import pytest
 
 from cdma.errors import UserError
@@ -66,8 +69,9 @@ def test_flipped_bit_is_named():
     )
     stream = compress(WORDS[0], CONFIG.format)
     assert result.problem == (
-        f"compressor 4x16: packet 0: byte 17 (beat 2) is "
-        f"0x{stream[17] ^ 1:02x}, expected 0x{stream[17]:02x}"
+        f"compressor 4x16: packet 0: byte 17 (cycle {result.packets[0].output_cycles[2]}, beat 2, "
+        f"block 0, byte 1 of word 4) is 0x{stream[17] ^ 1:02x}, expected 0x{stream[17]:02x}; "
+        f"from byte 14 on: 04 00 05 01 06 00 07, expected 04 00 05 00 06 00 07"
     )
 
 
@@ -106,6 +110,57 @@ def test_rule_says_nothing_under_back_pressure():
     assert result.problem == ""
 
 
+@pytest.mark.parametrize("simulator", ["verilator", "fast"])
+def test_one_array_is_one_packet(simulator):
+    result = cosim("compressor", WORDS[0].reshape(10, 10), CONFIG, simulator)
+    assert [packet.output for packet in result.packets] == [compress(WORDS[0]).tobytes()]
+    assert result.problem == ""
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus", "fast"])
+def test_waveforms_have_the_ports_and_their_values(simulator, tmp_path):
+    if simulator == "icarus" and shutil.which("iverilog") is None:
+        pytest.skip("Icarus Verilog is not installed")
+    file = tmp_path / "waves.fst"
+    result = cosim("compressor", WORDS[:1], CONFIG, simulator, waves=file)
+    assert result.problem == ""
+    reader = pylibfst.lib.fstReaderOpen(str(file).encode())
+    _, signals = pylibfst.get_scopes_signals2(reader)
+    names = {name.rpartition(".")[2].partition(" ")[0] for name in signals.by_name}
+    assert {"aclk", "s_axis_tdata", "m_axis_sts_tdata"} <= names
+    last = pylibfst.lib.fstReaderGetEndTime(reader)
+    assert last > result.cycles  # two changes of the clock in a cycle
+    pylibfst.lib.fstReaderClose(reader)
+
+
+def test_waveforms_of_a_failing_run_are_kept(tmp_path):
+    spoiled = wrapped(tdata="data ^ 1")
+    result = cosim("compressor", WORDS, CONFIG, "fast", verilog=spoiled, waves=tmp_path / "w.vcd")
+    assert result.problem
+    assert "$enddefinitions" in (tmp_path / "w.vcd").read_text()
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "fast"])
+def test_a_file_in_place_of_what_is_generated(simulator, tmp_path):
+    (tmp_path / "edited.v").write_text(wrapped(tdata="data ^ 1"))
+    result = cosim("compressor", WORDS[:1], CONFIG, simulator, verilog=tmp_path / "edited.v")
+    assert "byte 0 " in result.problem
+
+
+def test_a_file_without_the_module_is_refused(tmp_path):
+    (tmp_path / "other.v").write_text("module other; endmodule\n")
+    with pytest.raises(UserError, match=r"other\.v: has no module cdma_compressor$"):
+        cosim("compressor", WORDS, CONFIG, verilog=tmp_path / "other.v")
+    with pytest.raises(UserError, match=r"missing\.v: cannot read this Verilog "):
+        cosim("compressor", WORDS, CONFIG, verilog=tmp_path / "missing.v")
+
+
+@pytest.mark.parametrize("name", ["waves.ghw", "waves"])
+def test_other_forms_of_waveforms_are_refused(name, tmp_path):
+    with pytest.raises(UserError, match=r"waveforms are written as \.fst or \.vcd$"):
+        cosim("compressor", WORDS, CONFIG, "fast", waves=tmp_path / name)
+
+
 def test_scenarios_of_one_simulation_do_not_touch_each_other():
     scenarios = [Scenario(WORDS[:1]), Scenario(WORDS[1:], "alternating"), Scenario(WORDS[:1])]
     first, _, third = cosim_all("compressor", scenarios, CONFIG)
@@ -127,6 +182,14 @@ def test_result_repeats_for_a_seed():
             "^Unit must be one of compressor, decompressor, roundtrip, not ",
         ),
         ("compressor", [np.zeros(4, "<u4")], ValueError, "^Element size must be 2 bytes "),
+        ("compressor", [1, 2], UserError, "^Packet 0 of the compressor must be an array, not int$"),
+        (
+            "decompressor",
+            [(b"", 0), b"abc"],
+            UserError,
+            "^Packet 1 of the decompressor must be a pair of a stream and its number of words, ",
+        ),
+        ("decompressor", np.zeros(4, "u1"), UserError, "^Packet 0 of the decompressor must be a "),
     ],
 )
 def test_mistakes_are_refused(unit, packets, error, message):

@@ -5,6 +5,7 @@ import pytest
 
 from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, stimulus
+from cdma.sim.backpressure import UNIT_PORTS
 
 UNIT = pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 
@@ -19,10 +20,6 @@ STALLS = {
     "slow commands": {"command": "always-but-one:40"},
     "late commands": {"command": "paused:300"},
     "late sink": {"sink": "paused:150"},
-}
-PORTS = {
-    "compressor": ["source", "sink", "status"],
-    "decompressor": ["source", "sink", "status", "command"],
 }
 
 
@@ -66,7 +63,7 @@ def test_back_pressure_changes_nothing(verify, unit, config):
     stalls = {
         name: stall
         for name, stall in STALLS.items()
-        if isinstance(stall, str) or set(stall) <= set(PORTS[unit])
+        if isinstance(stall, str) or set(stall) <= set(UNIT_PORTS[unit])
     }
     scenarios = [
         Scenario(packets, stall, seed, name) for seed, (name, stall) in enumerate(stalls.items())
@@ -100,7 +97,12 @@ def test_back_to_back_packets_overlap(verify, unit, config):
 
 @pytest.mark.parametrize(
     ("unit", "port"),
-    [(unit, port) for unit, ports in PORTS.items() for port in ports if port != "status"],
+    [
+        (unit, port)
+        for unit in ("compressor", "decompressor")
+        for port in UNIT_PORTS[unit]
+        if port != "status"
+    ],
 )
 def test_stall_costs_no_more_than_it_lasts(verify, unit, some_config, port):
     blocks = blocks_of(
@@ -164,6 +166,6 @@ def test_long_random_run(verify, unit, config, seed):
         packets += stimulus.malformed(config, rng)
     packets = [packets[index] for index in rng.permutation(len(packets))]
     stalls = ["never", "bernoulli:0.5", "bernoulli:0.05", "bursts:20,3", "paused:1000"]
-    stalls += [{port: "bernoulli:0.6"} for port in PORTS[unit]]
+    stalls += [{port: "bernoulli:0.6"} for port in UNIT_PORTS[unit]]
     scenarios = [Scenario(packets, stall, seed, str(stall), is_dirty=True) for stall in stalls]
     verify(unit, scenarios, config)

@@ -3,8 +3,7 @@
 import re
 
 from cdma.verify.formal import aiger
-
-STATEMENTS = ("assert", "assume", "cover")
+from cdma.verify.formal.netlist import STATEMENTS
 
 #: A statement's condition, and when it counts.
 _PIN = re.compile(rf"({'|'.join(STATEMENTS)})\d+\.(A|EN)")
@@ -30,32 +29,37 @@ class Course:
             for kind in STATEMENTS
         )
 
-    def decide(self, depth, by_induction, reach):
-        """Outcome, statement, cycle, and the frames that show it: inputs by name and the state
-        before them."""
+    def refute(self, depth):
+        """First promise that is broken within ``depth`` cycles, with the cycle and the frames that
+        show it: inputs by name and the state before them. ``None`` when none is."""
         frames = self._frames()
         frames.add({"rst": aiger.TRUE})
         for cycle in range(1, depth + 1):
             self._extend(frames)
             broken = self._broken(frames)
             if broken:
-                return "refuted", broken, cycle, self._found(frames)
+                return broken, cycle, self._found(frames)
             self.progress(f"cycle {cycle} of {depth}")
-        latest = self._meet_goals(frames, reach)
-        if isinstance(latest, str):
-            return "vacuous", latest, None, None
-        if by_induction:
-            steps = self._frames()
-            for _ in range(depth):
-                self._extend(steps)
-                steps.differ()
-                self._demand_promises(steps)
+        self._past = frames
+        return None
+
+    def reach(self, most):
+        """Cycle in which the last goal is first met; the name of a goal that is not, in so many
+        cycles. After :meth:`refute`, which found nothing."""
+        return self._meet_goals(self._past, most)
+
+    def step(self, depth):
+        """Promise that does not follow from all in the ``depth`` cycles before, with the frames
+        that show it. ``None`` when all do."""
+        steps = self._frames()
+        for _ in range(depth):
             self._extend(steps)
             steps.differ()
-            broken = self._broken(steps)
-            if broken:
-                return "open", broken, depth, self._found(steps)
-        return "proven", None, latest, None
+            self._demand_promises(steps)
+        self._extend(steps)
+        steps.differ()
+        broken = self._broken(steps)
+        return (broken, self._found(steps)) if broken else None
 
     def _frames(self):
         return aiger.Frames(self.cone, lambda name: name.startswith("anyconst"))

@@ -6,6 +6,7 @@ packets enough, or with the first batch that fails.
 """
 
 import math
+import os
 import re
 import time
 from collections import Counter
@@ -16,8 +17,9 @@ from dataclasses import dataclass, field
 from cdma.golden import ErrorCode
 from cdma.hdl.zvc.config import Config
 from cdma.sim.compiled.unit import ModelUnit
-from cdma.sim.simulate import cosim_each, design_text
+from cdma.sim.simulate import cosim_all, cosim_each, design_text
 from cdma.sweep import Packed, Task, in_order, sweep
+from cdma.toolchain.waves import wave_format
 from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
 
 #: Batches of a task: about half a second.
@@ -90,7 +92,8 @@ def fuzz(
     seed: int = 0,
     batch: int | None = None,
     *,
-    verilog: str | None = None,
+    verilog: str | os.PathLike | None = None,
+    waves: str | os.PathLike | None = None,
     jobs: int = 1,
     scheduler: str | None = None,
     progress: Callable[[str], None] | None = None,
@@ -110,8 +113,10 @@ def fuzz(
         Seeds all that is random.
     batch : int or None
         Play this batch only.
-    verilog : str or None
-        Simulated in place of what the package generates.
+    verilog : str, path or None
+        Simulated in place of what the package generates: the text of a design, or its file.
+    waves : path or None
+        File for the waveforms of the batch that fails, or of ``batch``, which is played once more.
     jobs : int
         Processes at most; a run that is not worth any stays in this one.
     scheduler : str or None
@@ -130,6 +135,8 @@ def fuzz(
         As :func:`cdma.sim.cosim`.
     """
     start = told = time.monotonic()
+    if waves is not None:
+        wave_format(waves, "fast")  # refused before the run, not after it
     verilog = design_text(unit, config, verilog)
     if scheduler is None:  # before processes ask for it, and with its progress
         ModelUnit(unit, config, verilog, progress=progress)
@@ -148,6 +155,10 @@ def fuzz(
                     told = time.monotonic()
                     done = _counted(unit, outcome)
                     progress(f"{done:,} of {packets:,} packets, {outcome.cycles:,} cycles")
+    number = outcome.failed_batch if batch is None else batch
+    if waves is not None and number is not None:
+        scenario = make_batch(unit, config, seed, number).scenario
+        cosim_all(unit, [scenario], config, "fast", verilog=verilog, waves=waves, progress=progress)
     return outcome
 
 

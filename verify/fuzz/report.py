@@ -38,8 +38,4 @@ def _replay(unit, config, seed, batch):
     """Command that plays a batch again."""
     if batch is None:
         return None
-    fmt = config.format
-    return (
-        f"cdma fuzz --unit {unit} --lanes {config.lanes} --word-bits {fmt.word_bits} "
-        f"--block-words {fmt.block_words} --seed {seed} --batch {batch}"
-    )
+    return f"cdma fuzz --unit {unit} --config {config.name} --seed {seed} --batch {batch}"

@@ -11,7 +11,7 @@ import numpy as np
 from cdma import golden
 from cdma.golden import Format
 from cdma.hdl.zvc.config import Config
-from cdma.sim.backpressure import PORTS
+from cdma.sim.backpressure import PORTS, UNIT_PORTS
 from cdma.sim.result import Scenario
 from cdma.sim.stimulus import lengths, random_words
 
@@ -39,9 +39,13 @@ def make_batch(unit: str, config: Config, seed: int, number: int) -> Batch:
         packets, kinds = _streams(words, config, rng)
     else:
         packets, kinds = words, ["good"] * len(words)
+    stall = "never"
+    if rng.random() < 0.75:  # drawn for all ports, so that a seed means the same for each unit
+        drawn = {port: _stall(rng) for port in PORTS}
+        stall = {port: drawn[port] for port in UNIT_PORTS[unit]}
     scenario = Scenario(
         packets,
-        stall={port: _stall(rng) for port in PORTS} if rng.random() < 0.75 else "never",
+        stall=stall,
         seed=int(rng.integers(1 << 31)),
         name=f"batch {number}",
         reset_at=int(rng.integers(1, 400)) if rng.random() < 0.25 else None,

@@ -21,7 +21,7 @@ class Component:
     path : str
         Where the component is in the unit, such as ``core.reader``.
     flat : str
-        The design, as :func:`cdma.verify.formal.prover.flat` gives it.
+        The design, as :func:`cdma.verify.formal.netlist.flat` gives it.
     dut : str
         Where it is there.
     """

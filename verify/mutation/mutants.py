@@ -16,6 +16,7 @@ from cdma.errors import UserError
 from cdma.hdl.axi.stream import top
 from cdma.hdl.zvc.config import Config
 from cdma.toolchain import tool, yowasp
+from cdma.verify.formal.netlist import with_places
 
 #: Input that chooses; 0 is the unit without a fault.
 CHOICE = "mutant"
@@ -191,20 +192,6 @@ def module_of(cell: str) -> str:
     """Where a cell of a flat netlist is, by its name: ``core.fetcher``."""
     path = re.sub(r"^\$flatten|\\|\.?\$\d+$|\.$", "", cell).replace("..", ".")
     return path.rpartition(".$")[0] or path
-
-
-def with_places(text: str) -> str:
-    """The design with a process' place in the sources at each of its branches, which Yosys makes
-    multiplexers of."""
-    place, lines = "", []
-    for line in text.splitlines():
-        kind, _, rest = line.strip().partition(" ")
-        if kind == "attribute" and rest.startswith("\\src "):
-            place = line
-        elif kind == "switch":
-            lines.append(place)
-        lines.append(line)
-    return "\n".join([*lines, ""])
 
 
 def _line(src: str) -> str:

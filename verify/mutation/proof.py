@@ -22,15 +22,15 @@ For the last two ABC, a part of Yosys, merges signals that are equal in all reac
 Eijk, 2000) and then tries property-directed reachability (Een, Mishchenko, Brayton, 2011).
 """
 
-import re
 import time
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from cdma.toolchain import tool, yowasp
+from cdma.toolchain import abc, tool, yowasp
 from cdma.verify.formal import aiger
-from cdma.verify.mutation.graph import Logic, Side, choice, outputs_differ
+from cdma.verify.formal.logic import Logic
+from cdma.verify.mutation.graph import Side, choice, outputs_differ
 from cdma.verify.mutation.mutants import Mutant, Mutated
 from cdma.verify.mutation.relation import matters
 from cdma.verify.mutation.walks import Courses
@@ -56,29 +56,6 @@ write_aiger -ascii -symbols graph.aag
 """
 #: Registers inside the unit that are seen by their names, as outputs.
 _EXPOSED = " ".join(f"w:core.*.{name}" for name in ("part*", "is_*", "first", "words", "block_*"))
-#: What Yosys hands to ABC, and takes back from it, while ABC does something else.
-_GATE = """
-module \\top
-  wire input 1 \\a
-  wire input 2 \\b
-  wire output 3 \\y
-  cell $_AND_ \\gate
-    connect \\A \\a
-    connect \\B \\b
-    connect \\Y \\y
-  end
-end
-"""
-_DECIDE = """
-read_blif group.blif
-strash
-scorr -F 2
-write_blif left.blif
-pdr -T {seconds}
-write_status status
-read_blif gate.blif
-"""
-_BLIF = ".model netlist\n.inputs a b\n.outputs y\n.names a b y\n11 1\n.end\n"
 
 
 def graph(rtlil: str, scratch: Path) -> aiger.Graph:
@@ -243,17 +220,6 @@ class Judge:
 
     def _decide(self, blif, seconds):
         """What is known of a graph, and the inputs of each cycle up to where its output is high."""
-        script = _DECIDE.format(seconds=seconds)
-        inputs = {"gate.il": _GATE, "gate.blif": _BLIF, "group.blif": blif, "decide.abc": script}
-        arguments = ["-p", "read_rtlil gate.il; abc -script decide.abc"]
-        outputs = ["left.blif", "status"]
-        made = tool.execute(yowasp.yosys(), arguments, inputs, outputs, self._scratch)
-        verdict, *bits = made["status"].splitlines()
-        if verdict.startswith("snl_SAT"):
-            width = blif.count("\n.inputs")
-            values = [int(bit) for bit in bits[-1]]
-            cycles = range(0, len(values), width)
-            return "undecided", [values[start : start + width] for start in cycles]
-        is_low = re.search(r"^\.names bad\n 0$", made["left.blif"], re.MULTILINE)
-        is_proven = is_low or verdict.startswith("snl_UNSAT")
-        return (EQUIVALENT if is_proven else "undecided"), None
+        found = abc.decide(blif, seconds, self._scratch)
+        known = EQUIVALENT if found.is_proven else "undecided"
+        return known, found.trace

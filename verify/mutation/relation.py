@@ -16,7 +16,8 @@ import random
 
 from cdma.errors import require
 from cdma.verify.formal.aiger import Graph, value
-from cdma.verify.mutation.graph import Logic, choice, offered_by, outputs_differ
+from cdma.verify.formal.logic import Logic
+from cdma.verify.mutation.graph import choice, offered_by, outputs_differ
 
 #: Random states that are looked at before the solver is asked.
 _STATES = 2048

@@ -25,36 +25,36 @@ INTRODUCTION = """\
 # The paper's claims on other tensors
 
 *Compressing DMA Engine* (Rhu et al., HPCA 2018) reports how well activations compress, with three
-algorithms in three memory layouts, and how their density behaves. This page holds its claims to
-the tensors in `CDMA_DATA`, or to those of `cdma capture` where there are none. `make study` writes
-it with every figure in it; `cdma study` does the same for tensors of your own, and `cdma analyze`
-has all figures of each tensor.
+algorithms in three memory layouts, and how their density changes. This page checks its claims on
+the tensors in `CDMA_DATA`, or on those of `cdma capture`. `make study` writes the page with every
+figure in it. `cdma study` does the same for your own tensors, and `cdma analyze` prints all figures
+of each tensor.
 """
 
 DEFINITIONS = """\
 ## How it was measured
 
-A **ratio** is the bytes of the tensors for each encoded byte, all tensors of a network together;
-bigger is better. **Density** is the share of words that are not zero. A network's tensors are fp32,
-and of several with the same values in another layout only one counts; those of dense layers have no
-layouts and count for density only. Every size is that of an encoded stream which the tests decode
-again, or the format's exact formula. Figures of zlib, zstd and lz4 may differ in the last digit
-with their versions.
+The **ratio** is uncompressed bytes divided by compressed bytes, all tensors of a network together;
+larger is better. **Density** is the share of words that are not zero. The tensors of a network are
+fp32. Of several tensors with the same values in different layouts only one counts. Tensors of dense
+layers have no layout and count for density only. Every size is that of an encoded stream that the
+tests decode, or the exact formula of the format. Figures of zlib, zstd and lz4 may differ in the
+last digit with their versions.
 
-- **ZV** is the stream of [format.md](format.md) with 32-bit words; ZVC 16 and ZVC 8 are the same
-  bytes taken as narrower words.
-- **RL** is our definition, since the paper does not spell its own out. Zero and non-zero words take
-  turns in runs. A run is a token of one byte, its top bit telling zeros (0) from values (1) and the
-  other seven its length less one; after the token of a run of values come the values. A run of
-  more than 128 words is several.
-- **RL Eyeriss** (Chen et al., JSSC 2017) is pairs of a 5-bit count of zeros and the value that
-  follows them. A longer run of zeros is split by values that are zero, and so end zeros at the end.
-  Pairs are packed without gaps.
-- **ZL** is zlib of level 6, each 4 KiB by itself; *zlib* is the whole tensor as one stream.
-- **zstd** has level 3, **lz4** its defaults, both whole tensors.
-- **Mask entropy** is a bound and no encoder: words times the binary entropy of the density, and the
-  non-zero words as they are. What sees neighbouring words can do better where zeros cluster.
-- A **block** is 32 words; zero blocks hold no value, full blocks no zero.
+- **ZV** is the stream of [format.md](format.md) with 32-bit words. ZVC 16 and ZVC 8 are the same
+  bytes as narrower words.
+- **RL** is our definition, since the paper does not define its own. Runs of zero and of non-zero
+  words alternate. A run begins with a token of one byte: the top bit is 0 for zeros and 1 for
+  values, the other seven bits are the length minus one. The values of a run follow its token. A run
+  of more than 128 words is split.
+- **RL Eyeriss** (Chen et al., JSSC 2017) is a sequence of pairs: a 5-bit count of zeros, and the
+  value that follows them. Longer runs of zeros, and zeros at the end, are split by values that are
+  zero. Pairs are packed without gaps.
+- **ZL** is zlib of level 6 on windows of 4 KiB; *zlib* is the whole tensor as one stream.
+- **zstd** has level 3, **lz4** its defaults, both on whole tensors.
+- **Mask entropy** is a bound, not an encoder: words times the binary entropy of the density, plus
+  the non-zero words. An encoder that uses neighbouring words can do better where zeros cluster.
+- A **block** is 32 words. Zero blocks have no value, full blocks have no zero.
 """
 
 
@@ -133,17 +133,17 @@ def _networks(records: Sequence[dict], given: int) -> str:
     here = {_paper_name(network) for network in networks}
     missing = [name for name in PAPER_NETWORKS if name not in here]
     lines = [
-        "## Where these networks are not the paper's\n",
+        "## How these networks differ from the paper's\n",
         "The paper trained its six networks on ImageNet, on images of 224 x 224 or 227 x 227",
-        "pixels in large batches, and followed density through the whole of it. Here:\n",
+        "pixels in large batches, and followed density over the whole training. Here:\n",
         _markdown(rows, columns),
     ]
     if missing:
         lines.append(f"Networks of the paper that are missing: {', '.join(missing)}.")
     lines += [
         f"Of the {given} tensors given {len(tensors)} are used: fp32 with known axes, each once.",
-        "The verdicts are about these. A network that has the name of one of the paper's is",
-        "another training of it on other images, and may be of another size or version.\n",
+        "The verdicts are about these. A network with the name of one of the paper's was",
+        "trained again on other images, and may have another size or version.\n",
     ]
     return "\n".join(lines)
 
@@ -157,10 +157,10 @@ def _ratios(maps: Sequence[dict], shown: dict[str, str]) -> str:
     return "\n".join(
         [
             "## Compression ratio\n",
-            "All maps of a network together (bigger is better):\n",
+            "All maps of a network together (larger is better):\n",
             _by_layout(maps),
-            "For a single image CHWN is the same order as NCHW, and for a single channel NHWC is.",
-            "Only the tensors with several of both:\n",
+            "For a single image CHWN is the same order as NCHW, and so is NHWC for a single channel.",
+            "Only tensors with several images and several channels:\n",
             _by_layout(several) if several else "there are none.\n",
             "Other algorithms, in NCHW:\n",
             _markdown(others, columns),
@@ -225,7 +225,7 @@ def _densities(records: Sequence[dict], claims: Sequence[Claim], shown: dict[str
     ]
     lines = [
         "## Density\n",
-        "The four observations by network, with the figure that the rule above looks at:\n",
+        "The four observations by network, with the figure that the rule above uses:\n",
         _markdown(rows, {"network": "Network", **{it.text: it.text for it in claims}}),
         _picture(shown, "density-layers", "Density by layer"),
     ]

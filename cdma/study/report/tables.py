@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from cdma.study.algorithms.registry import ALGORITHMS, BOUND, BOUND_TITLE
+from cdma.study.commonest import hint
 from cdma.study.summary import totals
-from cdma.tables import format_table
+from cdma.tables import Marked, format_table
 from cdma.tensors.load import split
 
 TITLES = {**{name: it.title for name, it in ALGORITHMS.items()}, BOUND: BOUND_TITLE}
@@ -20,18 +21,29 @@ _RTL = ("config", "bytes", "cycles", "packets", "problem")
 LEGEND = """\
 columns of algorithms: bytes of the tensor for each encoded byte (bigger is better)
 density: share of words that are not zero; zero, full blocks: share of blocks all zero, none zero
-ZVC N: N-bit words, whatever the elements have; RL, blocks and density go by elements
+ZVC N: N-bit words, whatever the elements have; *: words as wide as the elements, as in the hardware
+RL, blocks and density go by elements
 mask entropy: bound for a mask coded bit by bit, with the values as they are; not an encoder"""
 
 
-def text(records: Sequence[Mapping]) -> str:
-    """Every tensor and layout, then every network and layout, for a terminal."""
+def text(records: Sequence[Mapping], every_layout: bool = True) -> str:
+    """A table of tensors, one of networks, hints and a legend, for a terminal.
+
+    Parameters
+    ----------
+    records : sequence of mappings
+        Of :func:`cdma.study.analysis.analyze`.
+    every_layout : bool
+        A row for each layout of a tensor; else one for each tensor, as it is stored.
+    """
+    if not every_layout:
+        records = [record for record in records if record["layout"] == record["axes"]]
     folder = _common_folder([record["tensor"] for record in records])
     rows = [
         {
             **record,
             "tensor": record["tensor"][len(folder) :],
-            **record["ratios"],
+            **_marked(record),
             **_hardware(record),
         }
         for record in records
@@ -43,7 +55,21 @@ def text(records: Sequence[Mapping]) -> str:
         columns = {name: name for name in ("network", "format", "layout", "tensors")}
         columns |= _columns(records, rtl=False)
         parts.append(format_table(sums, columns))
-    return "\n\n".join([*parts, LEGEND]) + "\n"
+    hints = {
+        record["tensor"][len(folder) :]: hint(record["commonest"], record["density"])
+        for record in records
+    }
+    found = [f"{name}: {text}" for name, text in hints.items() if text]
+    return "\n\n".join([*parts, *(["\n".join(found)] if found else []), LEGEND]) + "\n"
+
+
+def _marked(record: Mapping) -> dict:
+    """Ratios, the one of words as wide as the elements marked."""
+    if not record["words"]:
+        return dict(record["ratios"])
+    fits = f"zvc{8 * record['bytes'] // record['words']}"
+    ratios = record["ratios"].items()
+    return {name: Marked(ratio) if name == fits and ratio else ratio for name, ratio in ratios}
 
 
 def as_csv(records: Sequence[Mapping]) -> str:

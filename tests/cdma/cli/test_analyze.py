@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from cdma.cli import analyze
 from cdma.cli.main import main
 from cdma.golden import compress
+from cdma.study import run
 from cdma.sweep import pools
 
 
@@ -128,14 +128,47 @@ def test_one_reason_is_told_once(tensors, capsys):
     assert "a.npy" in out
 
 
-def test_reasons_are_grouped():
-    failures = {
-        "a": "out of memory",
-        "b": "b: damaged",
-        "c": "out of\nmemory",
-        "d": "out of memory",
+def test_odd_tensors_among_good_ones(tensors, capsys):
+    folder, _ = tensors
+    np.save(folder / "empty.npy", np.zeros((0, 3), "f4"))
+    np.save(folder / "number.npy", np.float32(2))
+    np.save(folder / "zeros.npy", np.zeros((2, 3, 4, 4), "f4"))
+    np.save(folder / "texts.npy", np.array(["a", "b"]))
+    (folder / "damaged.npz").write_bytes(b"PK and no more")
+    (folder / "folder.npy").mkdir()
+    assert main(["analyze", str(folder), f"{folder}/missing.npy", "--json"]) == 2
+    whole = json.loads(capsys.readouterr().out)
+    assert {record["tensor"].rpartition("/")[2] for record in whole["records"]} == {
+        *("a.npy", "b.npz:x", "b.npz:y", "empty.npy", "number.npy", "zeros.npy")
     }
-    assert analyze.reasons(failures) == ["a and 2 more: out of memory", "b: damaged"]
+    assert {name.rpartition("/")[2] for name in whole["failures"]} == {
+        *("texts.npy", "damaged.npz", "missing.npy")
+    }
+    assert main(["analyze", str(folder)]) == 2
+    out, err = capsys.readouterr()
+    assert err.count("\n") == 2
+    assert "empty.npy" in out
+
+
+def test_a_row_for_each_tensor_unless_layouts_are_named(tensors, capsys):
+    folder, _ = tensors
+    name = f"{folder}/a.npy"
+    assert main(["analyze", name]) == 0
+    assert capsys.readouterr().out.count("\na.npy") == 1
+    assert main(["analyze", name, "--layout", "NCHW", "--layout", "NHWC"]) == 0
+    assert capsys.readouterr().out.count("\na.npy") == 2
+
+
+def test_the_column_of_the_element_type_is_marked_and_a_zero_point_is_named(tmp_path, capsys):
+    words = np.full(1000, 128, np.uint8)
+    words[:300] = np.arange(300) % 100 + 1
+    np.save(tmp_path / "asymmetric.npy", words)
+    assert main(["analyze", str(tmp_path), "--algorithm", "zvc8", "--algorithm", "zvc32"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "0.887*" in lines[2]
+    assert lines[2].count("*") == 1
+    hint = "asymmetric.npy: the commonest word is 0x80 (70%); ratio 2.35 if it were zero"
+    assert hint in lines
 
 
 def test_rtl(tensors, report):
@@ -154,12 +187,12 @@ def test_a_wrong_stream_gives_status_1(tensors, monkeypatch, capsys):
     folder, _ = tensors
     rtl = {"config": "8x32", "bytes": 1, "cycles": 1, "packets": 1, "problem": "packet 1: wrong"}
 
-    def analyze_all(tasks, args):
-        (records, failures) = real(tasks, args)
+    def analyze_all(*args):
+        records, failures = real(*args)
         return [{**record, "rtl": rtl} for record in records], failures
 
-    real = analyze.analyze_all
-    monkeypatch.setattr(analyze, "analyze_all", analyze_all)
+    real = run.analyze_all
+    monkeypatch.setattr(run, "analyze_all", analyze_all)
     assert main(["analyze", f"{folder}/a.npy", "--algorithm", "rl"]) == 1
     assert "packet 1: wrong" in capsys.readouterr().out
 

@@ -92,7 +92,7 @@ def test_fast_tells_the_same(report, tensor, tmp_path, unit):
 
 def test_fast_names_the_difference(spoiled, tensor, capsys):
     assert main(["cosim", str(tensor), "--lanes", "4", "--sim", "fast"]) == 1
-    assert "packet 0: byte 0 (beat 0) is 0x" in capsys.readouterr().err
+    assert "packet 0: byte 0 (cycle " in capsys.readouterr().err
 
 
 def test_stalls_and_seed(report, tensor):
@@ -116,8 +116,11 @@ def test_difference_is_named_and_the_status_is_1(spoiled, tensor, capsys, tmp_pa
     assert main(["cosim", str(tensor), "--lanes", "4", "--json", "-o", str(output)]) == 1
     out, err = capsys.readouterr()
     first = compress(np.load(tensor))[0]
-    told = f"packet 0: byte 0 (beat 0) is 0x{first ^ 1:02x}, expected 0x{first:02x}"
-    assert json.loads(out)["comparison"] == told
+    told = json.loads(out)["comparison"]
+    where = (
+        rf"packet 0: byte 0 \(cycle \d+, beat 0, block 0, .*\) is 0x{first ^ 1:02x}, expected 0x"
+    )
+    assert re.match(where, told)
     assert err.splitlines()[-1] == f"cdma cosim: compressor 4x16: {told}"
     assert output.read_bytes()[0] == first ^ 1
 
@@ -126,7 +129,10 @@ def test_difference_is_named_and_the_status_is_1(spoiled, tensor, capsys, tmp_pa
     ("options", "told"),
     [
         (["--stall", "often"], "Stall profile must be one of never, "),
-        (["--stall", "door=never"], "Port to stall must be one of source, sink, status, command"),
+        (["--stall", "door=never"], "Port of the compressor to stall must be one of source, sink"),
+        (["--stall", "command=never"], "of the compressor to stall must be one of source, sink,"),
+        (["--waves", "waves.txt"], "waves.txt: waveforms are written as .fst or .vcd"),
+        (["--verilog", "missing.v"], "missing.v: cannot read this Verilog"),
         (["--seed", "-1"], "--seed must be zero or more, not -1"),
         (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
         (["--word-bits", "32"], "Element size must be 4 bytes to be a word of 32 bits, not 2"),

@@ -42,9 +42,7 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
     told, replay = err.splitlines()[-2:]
     where = r"cdma fuzz: compressor 4x16, batch 0 \(seed \d+\): m_axis: a byte that is not kept "
     assert re.match(where, told)
-    command = (
-        "cdma fuzz --unit compressor --lanes 4 --word-bits 16 --block-words 64 --seed 9 --batch 0"
-    )
+    command = "cdma fuzz --unit compressor --config 4x16 --seed 9 --batch 0"
     assert replay == f"replay: {command}"
     assert main(command.split()[1:]) == 1
     assert capsys.readouterr().err.splitlines()[-2:] == [told, replay]
@@ -62,3 +60,11 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
 )
 def test_mistakes(refuse, options, told):
     assert told in refuse("fuzz", *options)
+
+
+def test_waveforms_of_a_batch(capsys, tmp_path):
+    file = tmp_path / "batch.vcd"
+    batch = ["--unit", "compressor", "--batch", "0", "--waves", str(file)]
+    assert main(["fuzz", *SMALL, *batch]) == 0
+    assert "m_axis_tdata" in file.read_text()
+    capsys.readouterr()

@@ -1,5 +1,6 @@
 """``cdma generate``: the files it writes, and what it refuses."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -7,26 +8,44 @@ import sys
 import pytest
 
 from cdma.cli.main import main
-from cdma.hdl import emit
-from cdma.hdl.zvc.config import Config
+from cdma.generate import files
+from cdma.hdl.emit.verilog import _generate
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """Replace the hardware's part, which takes seconds; ``emit`` has tests of its own."""
 
-    def verilog(unit, config):
-        return f"module cdma_{unit}; // {config}\nendmodule\n"
+    def verilog(unit, config, name, with_sources):
+        return f"module {name or f'cdma_{unit}'}; // {config}\nendmodule\n"
 
-    def manifest(unit, config):
-        return {"unit": unit, "name": config.name, "latency_cycles": 9}
+    def manifest(unit, config, name, with_sources):
+        text = verilog(unit, config, name, with_sources)
+        return {
+            "unit": unit,
+            "module": name or f"cdma_{unit}",
+            "config": config.name,
+            "latency_cycles": 9,
+            "verilog_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
 
-    monkeypatch.setattr(emit, "verilog", verilog)
-    monkeypatch.setattr(emit, "manifest", manifest)
+    monkeypatch.setattr(files, "verilog", verilog)
+    monkeypatch.setattr(files, "manifest", manifest)
+
+
+@pytest.fixture
+def generate(quick, tmp_path, capsys):
+    """Run the verb into ``tmp_path`` without a word on the terminal."""
+
+    def run(*argv):
+        assert main(["generate", *argv, "-o", str(tmp_path)]) == 0
+        capsys.readouterr()
+
+    return run
 
 
 def test_help_has_an_example(helped):
-    assert "example:\n  cdma generate " in helped("generate")
+    assert "examples:\n  cdma generate " in helped("generate")
 
 
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
@@ -34,19 +53,35 @@ def test_writes_both_files(quick, tmp_path, capsys, unit):
     folder = tmp_path / "made" / "for it"
     argv = ["--word-bits", "16", "--lanes", "4", "--block-words", "48", "-o", str(folder)]
     assert main(["generate", unit, *argv]) == 0
-    config = Config.of(4, 16, 48)
-    assert (folder / f"{unit}.v").read_text() == emit.verilog(unit, config)
-    assert json.loads((folder / f"{unit}.json").read_text()) == emit.manifest(unit, config)
+    assert (folder / f"{unit}.v").read_text().startswith(f"module cdma_{unit};")
+    assert json.loads((folder / f"{unit}.json").read_text())["config"] == "4x16b48"
     assert {path.suffix for path in folder.iterdir()} == {".v", ".json"}
     out = capsys.readouterr().out
-    assert f"wrote {folder}/{unit}.v and {folder}/{unit}.json" in out
+    assert f"wrote {folder}/{unit}.v, {folder}/{unit}.json" in out
     assert "4 lanes of 16 bits, blocks of 48 words, 8 bytes a cycle, latency 9 cycles" in out
+
+
+def test_both_by_name_of_the_configuration(quick, report, tmp_path):
+    argv = ["--config", "16x16", "--prefix", "act", "--template"]
+    printed = report("generate", "both", *argv, "-o", tmp_path)
+    assert printed.keys() == {"compressor", "decompressor"}
+    assert {entry["config"] for entry in printed.values()} == {"16x16"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "act_compressor.json",
+        "act_compressor.v",
+        "act_decompressor.json",
+        "act_decompressor.v",
+        "act_roundtrip_tb.sv",
+    ]
+    bench = (tmp_path / "act_roundtrip_tb.sv").read_text()
+    assert "  act_compressor compressor (" in bench
+    assert "LANES = 16;" in bench
 
 
 def test_json_is_the_manifest(quick, report, tmp_path):
     printed = report("generate", "compressor", "-o", tmp_path)
     assert printed == json.loads((tmp_path / "compressor.json").read_text())
-    assert printed["name"] == "8x32"
+    assert printed["config"] == "8x32"
 
 
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
@@ -81,6 +116,20 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
             ("--block-words", 40),
             "Block length must be a positive multiple of the word width 32, not 40",
         ),
+        (
+            ("--config", "8by32"),
+            "Configuration must be lanes x word bits such as 8x32 or 8x32b64, not '8by32'",
+        ),
+        (
+            ("--config", "8x32", "--word-bits", 16),
+            "--config names the whole size: leave out --word-bits",
+        ),
+        (("--template",), "The test bench connects both units: generate both"),
+        (
+            ("--name", "a", "--prefix", "b"),
+            "A name is for one unit, without a prefix; give a prefix for both units",
+        ),
+        (("--name", "a-b"), "Name of a module must be a plain Verilog identifier, not 'a-b'"),
     ],
 )
 def test_refuses_and_makes_no_folder(refuse, tmp_path, argv, message):
@@ -97,7 +146,7 @@ def test_unknown_unit(refuse, tmp_path):
 def test_without_yosys(refuse, tmp_path, monkeypatch):
     monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
     monkeypatch.setenv("PATH", "")
-    emit._generate.cache_clear()
+    _generate.cache_clear()
     line = refuse("generate", "compressor", "-o", tmp_path / "out")
     assert line.startswith("cdma generate: Yosys, which writes the Verilog, is missing or failed: ")
     assert not (tmp_path / "out").exists()
@@ -110,10 +159,49 @@ def test_a_file_where_the_folder_should_be(quick, refuse, tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_both_files_or_neither(quick, refuse, tmp_path):
-    (tmp_path / "compressor.v").write_text("old")
+def test_all_files_or_none(quick, refuse, tmp_path):
     (tmp_path / "compressor.json").mkdir()
     line = refuse("generate", "compressor", "-o", tmp_path)
     assert line.startswith(f"cdma generate: {tmp_path}/compressor.json: is a folder")
-    assert (tmp_path / "compressor.v").read_text() == "old"
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_another_size_is_refused_and_can_be_forced(generate, refuse, tmp_path):
+    generate("both")
+    before = (tmp_path / "compressor.v").read_text()
+    for unit in ("compressor", "both"):
+        line = refuse("generate", unit, "--config", "16x16", "-o", tmp_path)
+        assert "describes cdma_compressor of size 8x32, and this run writes 16x16" in line
+        assert "--prefix" in line
+        assert "--force" in line
+    assert (tmp_path / "compressor.v").read_text() == before
+    generate("both", "--config", "16x16", "--force")
+    assert (tmp_path / "compressor.v").read_text() != before
+
+
+def test_a_partner_of_another_size_is_refused(generate, refuse, tmp_path):
+    generate("decompressor")
+    line = refuse("generate", "compressor", "--config", "16x16", "-o", tmp_path)
+    assert "decompressor.json: describes cdma_decompressor of size 8x32" in line
+    assert not (tmp_path / "compressor.v").exists()
+
+
+def test_two_sizes_under_two_prefixes(generate, tmp_path):
+    for name in ("8x32", "16x16"):
+        generate("both", "--config", name, "--prefix", f"z{name}")
+    assert len(list(tmp_path.glob("*.v"))) == 4
+    generate("compressor", "--name", "squeeze")
+    assert "module squeeze;" in (tmp_path / "squeeze.v").read_text()
+
+
+@pytest.mark.parametrize("has_manifest", [True, False])
+def test_an_edited_file_is_not_lost(generate, refuse, tmp_path, has_manifest):
+    generate("compressor")
+    generate("compressor")  # the same once more
+    (tmp_path / "compressor.v").write_text("mine")
+    if not has_manifest:
+        (tmp_path / "compressor.json").unlink()
+    line = refuse("generate", "compressor", "-o", tmp_path)
+    assert line.startswith(f"cdma generate: {tmp_path}/compressor.v: is not as it was generated")
+    assert (tmp_path / "compressor.v").read_text() == "mine"
+    generate("compressor", "--force")

@@ -1,5 +1,6 @@
 """The frame of the command: help, exit statuses, what goes where."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import cdma
-from cdma.cli import codec
+from cdma.cli.codec import info
 from cdma.cli.main import main
 from cdma.errors import MissingPackageError, UserError
 from cdma.golden import ErrorCode, StreamError, write_container
@@ -32,14 +33,14 @@ def container(tmp_path):
 def raising(monkeypatch, refuse):
     """Run a verb that raises ``error``; give its one line on stderr."""
 
-    def run(error) -> str:
-        def run_info(args):
+    def call(error) -> str:
+        def run(args):
             raise error
 
-        monkeypatch.setattr(codec, "run_info", run_info)
+        monkeypatch.setattr(info, "run", run)
         return refuse("info", "a.zvc")
 
-    return run
+    return call
 
 
 def test_as_a_module(container):
@@ -83,7 +84,10 @@ def test_version(capsys):
         ((), "cdma: the following arguments are required: VERB (see cdma --help)"),
         (("nothing",), "cdma: argument VERB: invalid choice: 'nothing' "),
         (("info",), "cdma info: the following arguments are required: FILE.zvc "),
-        (("info", "a.zvc", "--js"), "cdma: unrecognized arguments: --js "),
+        (
+            ("info", "a.zvc", "--js"),
+            "cdma info: unrecognized arguments: --js (see cdma info --help)",
+        ),
         (
             ("compress", "a.npy", "-o", "b", "--word-bits", "x"),
             "cdma compress: argument --word-bits: invalid int value: 'x' "
@@ -115,25 +119,28 @@ def test_errors_that_the_user_can_mend(raising, error, line):
 
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, AssertionError])
-def test_faults_of_the_program_keep_their_traceback(monkeypatch, error):
-    def run_info(args):
+def test_faults_of_the_program_have_a_traceback_and_a_status(monkeypatch, capsys, error):
+    def run(args):
         raise error("a fault")
 
-    monkeypatch.setattr(codec, "run_info", run_info)
-    with pytest.raises(error, match="a fault"):
-        main(["info", "a.zvc"])
+    monkeypatch.setattr(info, "run", run)
+    assert main(["info", "a.zvc", "--json"]) == 3
+    out, err = capsys.readouterr()
+    assert err.startswith("Traceback ")
+    assert err.splitlines()[-1].startswith("cdma info: a fault of cdma, please report it: ")
+    assert json.loads(out)["error"]["status"] == 3
 
 
 def test_the_verbs_status_is_the_commands(monkeypatch):
-    monkeypatch.setattr(codec, "run_info", lambda args: 1)
+    monkeypatch.setattr(info, "run", lambda args: 1)
     assert main(["info", "a.zvc"]) == 1
 
 
 def test_interrupted(monkeypatch, capsys):
-    def run_info(args):
+    def run(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(codec, "run_info", run_info)
+    monkeypatch.setattr(info, "run", run)
     assert main(["info", "a.zvc"]) == 130
     assert capsys.readouterr() == ("", "cdma info: interrupted\n")
 

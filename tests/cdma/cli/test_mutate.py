@@ -105,7 +105,10 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
         (["--count", "0"], "--count must be 1 or more, not 0"),
         (["--seed", "-1"], "--seed must be 0 or more, not -1"),
         (["--jobs", "0"], "--jobs must be 1 or more, not 0"),
-        (["--config", "8"], "--config must be lanes x word bits such as 8x32 or 8x32b64, not '8'"),
+        (
+            ["--config", "8"],
+            "Configuration must be lanes x word bits such as 8x32 or 8x32b64, not '8'",
+        ),
         (["--config", "3x8"], "Number of lanes must be a power of two in 2..64, not 3"),
         (["--unit", "roundtrip"], "invalid choice: 'roundtrip'"),
     ],

@@ -26,6 +26,15 @@ def record(tensor, network, layout, size, coded, nonzeros=0, digest="", blocks=0
     }
 
 
+def test_an_empty_tensor_has_no_weight():
+    empty = record("e", "x", "NCHW", 0, 0, blocks=None)
+    full = record("a", "x", "NCHW", 4000, 400, nonzeros=100, blocks=0.5)
+    (total,) = totals([empty | {"full_blocks": None}, full])
+    assert (total["tensors"], total["zero_blocks"], total["density"]) == (2, 0.5, 0.1)
+    (total,) = totals([empty])
+    assert (total["zero_blocks"], total["density"], total["ratios"]) == (None, None, {"rl": None})
+
+
 def test_sizes_are_summed_before_they_are_divided():
     records = [
         record("a", "x", "NCHW", 4000, 400, nonzeros=100, blocks=0.5),

@@ -282,3 +282,72 @@ def test_refused_on_write(array, options, error, message, tmp_path):
     with pytest.raises(error, match=f"^{re.escape(message)}"):
         write_container(path, array, **options)
     assert not path.exists()
+
+
+def mixed(chunks, chunk_words, seed=0, dtype=np.float32):
+    """Chunks that are dense or sparse by turns of random length."""
+    rng = np.random.default_rng(seed)
+    array = rng.integers(1, 100, chunks * chunk_words).astype(dtype)
+    sparse_chunk = np.repeat(rng.random(chunks) < 0.5, chunk_words)
+    array[sparse_chunk & (rng.random(array.size) < 0.7)] = 0
+    return array
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64"])
+def test_raw_chunks_round_trip(dtype):
+    fmt = Format(8 * np.dtype(dtype).itemsize)
+    for chunk_blocks in (1, 3, 40):
+        array = mixed(60, chunk_blocks * fmt.block_words, dtype=dtype)[:-1]
+        data = container(array, chunk_blocks=chunk_blocks, raw_chunks=True)
+        header = read_header(io.BytesIO(data))
+        assert header.version == 2
+        assert 0 < header.chunk_raw.sum() < 60
+        assert (header.nonzeros, header.density) == (None, None)
+        assert header.stream_bytes <= array.nbytes
+        assert read_container(io.BytesIO(data)).tobytes() == array.tobytes()
+        for start, stop in [(0, 1), (5, array.size), (array.size // 2, array.size // 2 + 700)]:
+            part = read_range(io.BytesIO(data), start, min(stop, array.size))
+            assert part.tobytes() == array[start : min(stop, array.size)].tobytes()
+
+
+def test_without_a_chunk_that_grows_raw_chunks_change_nothing():
+    array = sparse(5000)
+    assert container(array, raw_chunks=True) == container(array)
+    assert read_header(io.BytesIO(container(array))).version == 1
+    empty = container(np.zeros(0, np.float32), raw_chunks=True)
+    assert empty == container(np.zeros(0, np.float32))
+
+
+def test_a_raw_chunk_is_its_words():
+    array = np.arange(1, 65, dtype=np.uint32)
+    data = container(array, chunk_blocks=1, raw_chunks=True)
+    header = read_header(io.BytesIO(data))
+    assert data[header.header_bytes :] == array.tobytes()
+    assert data[64 + 8 + 7] == 0x80  # bit 63 of the first chunk's offset
+
+
+def test_a_last_chunk_shorter_than_its_mask():
+    array = np.ones(129, np.uint8)  # the mask of the last word's block has 16 bytes
+    data = container(array, chunk_blocks=1, raw_chunks=True)
+    assert read_header(io.BytesIO(data)).stream_bytes == 129
+    assert read_container(io.BytesIO(data)).tobytes() == array.tobytes()
+
+
+def test_a_damaged_raw_chunk_is_named():
+    array = np.arange(1, 200, dtype=np.uint32)
+    data = bytearray(container(array, chunk_blocks=1, raw_chunks=True))
+    header = read_header(io.BytesIO(bytes(data)))
+    data[header.header_bytes + 300] ^= 4
+    with pytest.raises(StreamError) as caught:
+        read_container(io.BytesIO(bytes(data)))
+    assert caught.value.offset == header.header_bytes + 256
+    assert caught.value.reason == "chunk 2 is damaged, its CRC does not match"
+
+
+def test_version_1_has_no_raw_chunk():
+    data = bytearray(container(np.arange(1, 65, dtype=np.uint32), chunk_blocks=1, raw_chunks=True))
+    checked = read_header(io.BytesIO(bytes(data))).header_bytes - 4
+    data[8] = 1
+    struct.pack_into("<I", data, checked, zlib.crc32(data[:checked]))
+    with pytest.raises(StreamError, match=r"index says|size of a stream"):
+        read_container(io.BytesIO(bytes(data)))

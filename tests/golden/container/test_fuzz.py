@@ -53,9 +53,10 @@ def containers(draw) -> bytes:
     shape = draw(st.sampled_from([(0,), (), (1,), (31, 3), (2, 3, 50), (fmt.block_words * 7 + 1,)]))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     array = rng.integers(1, 256, shape).astype(fmt.dtype)
-    array[rng.random(shape) < draw(st.sampled_from([0, 0.5, 1]))] = 0
+    array[rng.random(shape) < draw(st.sampled_from([0, 0.01, 0.5, 1]))] = 0
     file = io.BytesIO()
-    write_container(file, array, fmt, draw(st.integers(1, 4)))
+    raw_chunks = draw(st.booleans())
+    write_container(file, array, fmt, draw(st.integers(1, 4)), raw_chunks=raw_chunks)
     return file.getvalue()
 
 
@@ -108,7 +109,7 @@ def damaged_streams(draw, reference) -> bytes:
             data[at : at + word_bytes] = bytes(word_bytes)
         else:  # of a last block that holds a word or none
             at = max(start, len(data) - mask_bytes - draw(st.integers(0, 1)) * word_bytes)
-            data[at + draw(st.integers(0, mask_bytes - 1))] |= 0x81
+            data[min(at + draw(st.integers(0, mask_bytes - 1)), len(data) - 1)] |= 0x81
     return reference.seal(bytes(data))
 
 

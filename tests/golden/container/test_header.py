@@ -19,7 +19,7 @@ FIELDS = {
     "flags": (10, "H"),
     "word_bits": (12, "B"),
     "ndim": (13, "B"),
-    "reserved": (14, "H"),
+    "codec": (14, "H"),
     "block_words": (16, "I"),
     "chunk_blocks": (20, "I"),
     "header_bytes": (24, "Q"),
@@ -96,9 +96,9 @@ def test_document_has_the_same_layout_and_example():
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("version", 2, "version must be 1, not 2"),
+        ("version", 3, "version must be 1 or 2, not 3"),
         ("flags", 1, "flags must be 0, none is known, not 1"),
-        ("reserved", 1, "reserved field must be 0, not 1"),
+        ("codec", 1, "codec must be 0, zero-value, not 1"),
         ("word_bits", 24, "Word width must be 8, 16, 32 or 64 bits, not 24"),
         ("word_bits", 16, "element type must be known and of 2 bytes, not b'float32"),
         ("block_words", 0, "Block length must be a positive multiple of the word width 32, not 0"),

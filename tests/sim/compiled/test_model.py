@@ -96,7 +96,8 @@ def parity_scenarios(unit, config):
         packets = stimulus.streams(packets, config) + bad
     stalls = [
         *("never", "bernoulli:0.4", "bursts:5,7", "alternating"),
-        *({"sink": "always-but-one:5"}, {"status": "paused:300"}, {"command": "paused:90,20"}),
+        *({"sink": "always-but-one:5"}, {"status": "paused:300"}),
+        {"source" if unit == "compressor" else "command": "paused:90,20"},
     ]
     return [
         Scenario(packets, stall, seed, is_dirty=seed % 2 == 1, reset_at=31 if seed > 4 else None)

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md are those of the measurements beside it."""
+"""The tables of README.md and of the pages on size and speed are those of the measurements."""
 
 import importlib
 import re
@@ -9,29 +9,73 @@ import pytest
 from cdma.synth.flow.columns import column_at
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "performance.md"
+#: Script in ``docs/draw``, and the page that it fills in.
+PAGES = [
+    ("performance", "docs/performance.md"),
+    ("performance", "docs/experiments.md"),
+    ("choosing", "docs/choosing-parameters.md"),
+    ("readme", "README.md"),
+]
 
 
 @pytest.fixture(scope="module")
-def performance():
-    """The script ``docs/draw/performance.py``, which is no part of the package."""
+def script():
+    """A script of ``docs/draw``, which is no part of the package, by its name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "docs" / "draw")
-        return importlib.import_module("performance")
+        yield importlib.import_module
 
 
-def test_tables_are_current(performance):
-    text = PAGE.read_text(encoding="utf-8")
-    assert performance.fill(text) == text, "run python docs/draw, look at the page and commit it"
+@pytest.fixture
+def performance(script):
+    """The script ``docs/draw/performance.py``."""
+    return script("performance")
 
 
-def test_no_table_is_empty_or_unknown(performance):
-    text = PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "page"), PAGES, ids=[page for _, page in PAGES])
+def test_tables_are_current(script, name, page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    message = "run python docs/draw, look at the page and commit it"
+    assert script(name).fill(text) == text, message
+
+
+@pytest.mark.parametrize(("name", "page"), PAGES, ids=[page for _, page in PAGES])
+def test_no_table_is_empty_or_unknown(script, name, page):
+    text = (ROOT / page).read_text(encoding="utf-8")
     tables = re.findall(r"<!-- table: (\w+) -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)
-    assert len(tables) == text.count("<!-- table:") == text.count("<!-- end -->")
+    assert len(tables) == text.count("<!-- table:") == text.count("<!-- end -->") > 0
     assert all(len(table) > 50 for _, table in tables)
     with pytest.raises(KeyError):
-        performance.fill("<!-- table: nothing --><!-- end -->")
+        script(name).fill("<!-- table: nothing --><!-- end -->")
+
+
+def _record(unit, config, latency):
+    return {"unit": unit, "config": config, "latency_cycles": latency}
+
+
+def test_the_block_of_a_measured_size_follows_from_its_latencies(script):
+    configs = script("measured").configs
+    now = [_record("compressor", "16x16", 8), _record("decompressor", "16x16", 6)]
+    before = [_record("compressor", "16x16", 7), _record("decompressor", "16x16", 8)]
+    assert configs(now)["16x16"].name == "16x16"
+    assert configs(before)["16x16"].name == "16x16b32"
+    assert configs([_record("compressor", "2x8", 19)])["2x8"].name == "2x8b32"
+    with pytest.raises(ValueError, match="measure again"):
+        configs([_record("compressor", "16x16", 9)])
+
+
+def test_a_size_is_recommended_when_both_units_reach_the_bandwidth(script):
+    choosing = script("choosing")
+    pairs = {pair["config"].name: pair for pair in choosing._pairs()}
+    row = next(line for line in choosing._fpga().splitlines() if line.startswith("| 4 "))
+    chosen = row.split("|")[4].strip()
+    assert pairs[chosen]["ecp5_gb_per_s"] >= 4
+    cheaper = [
+        pair
+        for pair in pairs.values()
+        if pair["config"].format.word_bits == 32 and pair.get("lut4", 0) < pairs[chosen]["lut4"]
+    ]
+    assert all(pair["ecp5_gb_per_s"] < 4 for pair in cheaper if "ecp5_gb_per_s" in pair)
 
 
 @pytest.mark.parametrize(

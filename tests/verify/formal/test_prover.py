@@ -13,7 +13,7 @@ from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Reset
 
 from cdma.errors import UserError
 from cdma.toolchain import tool, yowasp
-from cdma.verify.formal import prover
+from cdma.verify.formal import netlist, prover
 
 BITS = 4
 
@@ -72,23 +72,23 @@ def prove(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("by_induction", [True, False])
-def test_what_holds_is_proven(prove, by_induction):
-    verdict = prove(Counting(holds), by_induction=by_induction)
+@pytest.mark.parametrize("mode", [prover.INDUCTION, prover.BOUNDED, prover.PDR])
+def test_what_holds_is_proven(prove, mode):
+    verdict = prove(Counting(holds), mode=mode)
     assert (verdict.outcome, verdict.statement, verdict.trace) == ("proven", None, None)
     assert verdict.cycle == 3  # the cover, two steps behind the first cycle
 
 
-@pytest.mark.parametrize("by_induction", [True, False])
-def test_what_breaks_is_refuted_in_its_first_cycle(prove, by_induction):
-    verdict = prove(Counting(breaks_at_5), by_induction=by_induction)
+@pytest.mark.parametrize("mode", [prover.INDUCTION, prover.BOUNDED, prover.PDR])
+def test_what_breaks_is_refuted_in_its_first_cycle(prove, mode):
+    verdict = prove(Counting(breaks_at_5), mode=mode)
     assert (verdict.outcome, verdict.cycle) == ("refuted", 6)
     file, line = verdict.statement.split(":")
     assert "Assert(count < 5)" in Path(file).read_text().splitlines()[int(line) - 1]
 
 
 def test_a_bounded_check_sees_no_further_than_its_depth(prove):
-    assert prove(Counting(breaks_at_5), 5, by_induction=False).outcome == "proven"
+    assert prove(Counting(breaks_at_5), 5, mode=prover.BOUNDED).outcome == "proven"
 
 
 def test_an_induction_that_does_not_close_is_open(prove):
@@ -102,10 +102,11 @@ def test_an_induction_that_does_not_close_is_open(prove):
             m.d.comb += [Assert(count != 12), *covered(count)]
             return m
 
-    verdict = prove(Jumps(), 2, by_induction=True)
+    verdict = prove(Jumps(), 2, mode=prover.INDUCTION)
     assert verdict.outcome == "open"
     assert Path(verdict.trace).is_file()
-    assert prove(Jumps(), 4, by_induction=True).outcome == "proven"
+    assert prove(Jumps(), 4, mode=prover.INDUCTION).outcome == "proven"
+    assert prove(Jumps(), 2, mode=prover.PDR).outcome == "proven"
 
 
 def test_a_pause_is_no_progress(prove):
@@ -121,14 +122,28 @@ def test_a_pause_is_no_progress(prove):
             m.d.comb += [Assert(~second), Cover(enable)]
             return m
 
-    assert prove(Pipeline(), 1, by_induction=True).outcome == "open"
-    assert prove(Pipeline(), 3, by_induction=True).outcome == "proven"
+    assert prove(Pipeline(), 1, mode=prover.INDUCTION).outcome == "open"
+    assert prove(Pipeline(), 3, mode=prover.INDUCTION).outcome == "proven"
+    assert prove(Pipeline(), 1, mode=prover.PDR).outcome == "proven"
 
 
-@pytest.mark.parametrize("by_induction", [True, False])
+def test_a_search_finds_what_breaks_beyond_the_first_cycles(prove):
+    verdict = prove(Counting(breaks_at_5), 2, mode=prover.PDR)
+    assert (verdict.outcome, verdict.cycle) == ("refuted", 6)
+    assert Path(verdict.trace).is_file()
+
+
+def test_a_search_relies_on_what_is_assumed(prove):
+    def limited(count, steps):
+        return [Assert(count < 4), Assume(~steps | (count < 3)), *covered(count)]
+
+    assert prove(Counting(limited), 2, mode=prover.PDR).outcome == "proven"
+
+
+@pytest.mark.parametrize("mode", [prover.INDUCTION, prover.BOUNDED, prover.PDR])
 @pytest.mark.parametrize("statements", [never_met, contradiction])
-def test_what_says_nothing_is_vacuous(prove, statements, by_induction):
-    assert prove(Counting(statements), by_induction=by_induction).outcome == "vacuous"
+def test_what_says_nothing_is_vacuous(prove, statements, mode):
+    assert prove(Counting(statements), mode=mode).outcome == "vacuous"
 
 
 @pytest.mark.parametrize("missing", ["assert", "cover"])
@@ -137,11 +152,12 @@ def test_statements_that_are_missing(prove, missing):
         return [Cover(count == 2)] if missing == "assert" else [Assert(count < 10)]
 
     with pytest.raises(ValueError, match=f"^Design must have at least one {missing}$"):
-        prove(Counting(statements), by_induction=False)
+        prove(Counting(statements), mode=prover.BOUNDED)
 
 
 def test_registers_without_reset_begin_with_anything(prove):
-    assert prove(Counting(holds, reset_less=True), by_induction=False).outcome == "refuted"
+    for mode in prover.MODES:
+        assert prove(Counting(holds, reset_less=True), mode=mode).outcome == "refuted"
 
 
 def test_a_register_that_is_never_written_is_anything(prove):
@@ -153,7 +169,7 @@ def test_a_register_that_is_never_written_is_anything(prove):
             m.d.comb += [Assert(value != 3), Cover(value == 2)]
             return m
 
-    assert prove(Idle(), by_induction=False).outcome == "refuted"
+    assert prove(Idle(), mode=prover.BOUNDED).outcome == "refuted"
 
 
 def test_registers_that_are_written_alike_begin_differently(prove):
@@ -166,7 +182,7 @@ def test_registers_that_are_written_alike_begin_differently(prove):
             m.d.comb += [Assert(one == two), Cover(one == 0)]
             return m
 
-    assert prove(Twins(), by_induction=False).outcome == "refuted"
+    assert prove(Twins(), mode=prover.BOUNDED).outcome == "refuted"
 
 
 def test_a_constant_is_one_value_and_a_free_value_many(prove):
@@ -182,8 +198,9 @@ def test_a_constant_is_one_value_and_a_free_value_many(prove):
             m.d.comb += [Assert(~is_second | (value == before)), Cover(is_second & (value == 7))]
             return m
 
-    assert prove(Chosen(AnyConst), by_induction=True).outcome == "proven"
-    assert prove(Chosen(AnySeq), by_induction=True).outcome == "refuted"
+    for mode, depth in ((prover.INDUCTION, 2), (prover.PDR, 1)):
+        assert prove(Chosen(AnyConst), depth, mode=mode).outcome == "proven"
+        assert prove(Chosen(AnySeq), depth, mode=mode).outcome == "refuted"
 
 
 def test_a_probe_sees_inside(prove):
@@ -197,10 +214,10 @@ def test_a_probe_sees_inside(prove):
             m.d.comb += [Assert(prover.probe(m, self.path, BITS) != 4), Cover(1)]
             return m
 
-    verdict = prove(Probed("dut.count"), by_induction=False)
+    verdict = prove(Probed("dut.count"), mode=prover.BOUNDED)
     assert (verdict.outcome, verdict.cycle) == ("refuted", 5)
     with pytest.raises(UserError, match=r"dut\.other"):
-        prove(Probed("dut.other"), by_induction=False)
+        prove(Probed("dut.other"), mode=prover.BOUNDED)
 
 
 def test_what_stands_under_a_probe_counts_when_it_is_set(prove):
@@ -215,12 +232,12 @@ def test_what_stands_under_a_probe_counts_when_it_is_set(prove):
                 m.d.comb += [Assert(prover.probe(m, "dut.count", BITS) == 5), Cover(1)]
             return m
 
-    verdict = prove(Flagged(), by_induction=True)
+    verdict = prove(Flagged(), mode=prover.INDUCTION)
     assert (verdict.outcome, verdict.cycle) == ("proven", 6)
 
 
 def test_the_trace_shows_how(prove):
-    verdict = prove(Counting(breaks_at_5), by_induction=False)
+    verdict = prove(Counting(breaks_at_5), mode=prover.BOUNDED)
     names, values, time = {}, {}, 0
     for line in Path(verdict.trace).read_text().splitlines():
         if found := re.match(r"\$var wire \d+ (\S+) (\S+) ", line):
@@ -236,16 +253,16 @@ def test_the_trace_shows_how(prove):
 
 
 def test_an_unchanged_proof_is_not_made_again(prove, monkeypatch):
-    first = prove(Counting(breaks_at_5), by_induction=False)
+    first = prove(Counting(breaks_at_5), mode=prover.BOUNDED)
     monkeypatch.setattr(tool, "execute", None)
-    assert prove(Counting(breaks_at_5), by_induction=False) == first
+    assert prove(Counting(breaks_at_5), mode=prover.BOUNDED) == first
     with pytest.raises(TypeError):
-        prove(Counting(holds), by_induction=False)
+        prove(Counting(holds), mode=prover.BOUNDED)
 
 
 def test_progress_is_told(prove):
     told = []
-    prove(Counting(holds), 2, by_induction=False, reach=4, progress=told.append)
+    prove(Counting(holds), 2, mode=prover.BOUNDED, reach=4, progress=told.append)
     assert told[:2] == ["cycle 1 of 2", "cycle 2 of 2"]
     assert "cover" in told[-1]
 
@@ -258,7 +275,7 @@ def test_another_checker_agrees(prove, tmp_path, statements, depth):
     """The same statements before ``yosys-smtbmc`` and Z3, up to the same cycle."""
     pytest.importorskip("z3")
     design = Counting(statements)
-    ours = prove(design, depth, by_induction=False).outcome
+    ours = prove(design, depth, mode=prover.BOUNDED).outcome
     script = """
         read_rtlil design.il
         hierarchy -top top
@@ -270,7 +287,7 @@ def test_another_checker_agrees(prove, tmp_path, statements, depth):
         dffunmap
         write_smt2 -wires design.smt2
     """
-    text = prover._rtlil(Counting(statements))
+    text = netlist.rtlil_of(Counting(statements))
     given = {"design.il": text, "script.ys": script}
     files = tool.execute(yowasp.yosys(), ["script.ys"], given, ["design.smt2"], tmp_path)
     (tmp_path / "design.smt2").write_text(files["design.smt2"])

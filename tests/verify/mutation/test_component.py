@@ -4,7 +4,7 @@ import re
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
-from cdma.verify.formal import prover
+from cdma.verify.formal import netlist, prover
 from cdma.verify.formal.stream_rules import anything
 from cdma.verify.mutation.component import Component
 from cdma.verify.mutation.mutants import Drawn, Mutant, module_of
@@ -62,7 +62,7 @@ class Alone(Elaboratable):
 
 def unit(tmp_path):
     """Its netlist, with the lowest bit of the output of each adder inverted."""
-    text = prover.flat(Unit(), tmp_path)
+    text = netlist.flat(netlist.rtlil_of(Unit()), tmp_path)
     names = re.findall(r"cell \$add \\?(\S+)", text)
     commands = [f"-mode inv -module top -cell {name} -port Y -portbit 0" for name in names]
     mutants = [
@@ -76,21 +76,23 @@ def test_each_cell_is_found_again(tmp_path):
     drawn = unit(tmp_path)
     mutants = [mutant for mutant in drawn.mutants if mutant.module == "bench.core.pair"]
     assert len(mutants) == 2
-    component = Component(drawn, "bench.core.pair", prover.flat(Alone(), tmp_path))
+    alone = netlist.flat(netlist.rtlil_of(Alone()), tmp_path)
+    component = Component(drawn, "bench.core.pair", alone)
     verdicts = [
         prover.prove(
-            Alone(), 2, by_induction=False, fault=component.command(mutant), cache=tmp_path
+            Alone(), 2, mode=prover.BOUNDED, command=component.command(mutant), cache=tmp_path
         )
         for mutant in mutants
     ]
     assert [verdict.outcome for verdict in verdicts] == ["refuted", "refuted"]
     first, second = (int(verdict.statement.split(":")[1].split("-")[0]) for verdict in verdicts)
     assert second == first + 1
-    assert prover.prove(Alone(), 2, by_induction=False, cache=tmp_path).outcome == "proven"
+    assert prover.prove(Alone(), 2, mode=prover.BOUNDED, cache=tmp_path).outcome == "proven"
 
 
 def test_a_proof_that_lacks_the_cells_takes_no_fault(tmp_path):
     drawn = unit(tmp_path)
-    component = Component(drawn, "bench.core", prover.flat(Alone(), tmp_path))
+    alone = netlist.flat(netlist.rtlil_of(Alone()), tmp_path)
+    component = Component(drawn, "bench.core", alone)
     inside = [mutant for mutant in drawn.mutants if mutant.module.startswith("bench.core.")]
     assert [component.command(mutant) for mutant in inside] == [None] * 4

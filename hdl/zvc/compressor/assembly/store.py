@@ -89,7 +89,8 @@ class RowStore(wiring.Component):
         rows = [self._write_row(m, row) for row in range(depth)]
         tags, next_tags = zip(*(self._write_tags(m, row) for row in range(depth)), strict=True)
 
-        head, next_head = Signal(range(depth)), Signal(range(depth))
+        head = Signal(range(depth))
+        next_head = Signal(range(depth))
         leaves = Signal()
         # Of the row at the head: what is counted as it leaves. The rest is selected as its words.
         tag = Signal(RowTags(self.config), reset_less=True)

@@ -75,7 +75,8 @@ class CountingFetcher(MaskFetcher):
     def _count(self, m, starts, lane):
         """Count the mask that was handed on. Gives when to move, to which lane and how far."""
         fmt = self.config.format
-        stages, self.next_stages = Signal(COUNT_CYCLES), Signal(COUNT_CYCLES)
+        stages = Signal(COUNT_CYCLES)
+        self.next_stages = Signal(COUNT_CYCLES, name="next_stages")
         m.d.comb += self.next_stages.eq(Cat(starts, stages[:-1]))
         m.d.sync += stages.eq(self.next_stages)
         # The place of the mask is added with them.
@@ -98,7 +99,8 @@ class CountingFetcher(MaskFetcher):
         """Where the mask stands: lane, the same one-hot, and row of the ring."""
         lanes, first_words = self.config.lanes, self.first_words
         at = Signal(lanes, init=1 << first_words - 1)
-        index, next_index = Signal(range(self.rows)), Signal(range(self.rows))
+        index = Signal(range(self.rows))
+        next_index = Signal(range(self.rows))
         m.d.comb += [next_index.eq(index), window.at.eq(at)]
         m.d.sync += index.eq(next_index)
         with m.If(switch):

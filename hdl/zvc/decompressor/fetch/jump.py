@@ -67,7 +67,8 @@ class JumpTable(wiring.Component):
         tail = Signal.like(self.tail, reset_less=True)
         m.d.sync += [accepted.eq(self.accept), tail.eq(self.tail)]
         counts = data.ArrayLayout(data.ArrayLayout(4, groups), lanes)
-        now, before = Signal(counts, reset_less=True), Signal(counts, reset_less=True)
+        now = Signal(counts, reset_less=True)
+        before = Signal(counts, reset_less=True)
         for lane in range(lanes):
             for group in range(groups):
                 byte = self.words[lane][8 * group : 8 * group + 8]

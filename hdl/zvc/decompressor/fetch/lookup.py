@@ -39,7 +39,8 @@ class LookupFetcher(MaskFetcher):
         m.submodules.control = control = FetchControl(config)
         m.submodules.jumps = jumps = JumpTable(config, self.rows)
         lane = Signal(range(lanes), init=self.first_words - 1)  # of the last word to read
-        index, next_index = Signal(range(self.rows)), Signal(range(self.rows))
+        index = Signal(range(self.rows))
+        next_index = Signal(range(self.rows))
         ahead = Signal(signed(self.number_bits))  # rows of the packet in the ring, from there on
         is_there, free = Signal(), Signal()
         # A row counts as there when its words have been counted.

@@ -1,0 +1,64 @@
+"""``cdma info``: what a container holds."""
+
+import argparse
+import json
+
+from cdma.cli.codec.shared import add_codec_verb, by, figures, naming
+from cdma.files import reading
+
+EPILOG = """\
+ratio: bytes of the array for each byte of the stream (bigger is better)
+density: share of words that are not zero
+
+example:
+  cdma info relu1.zvc
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the verb ``info``."""
+    parser = add_codec_verb(subparsers, "info", run, "describe a .zvc file", EPILOG)
+    parser.add_argument("input", metavar="FILE.zvc", help="container, or - for stdin")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Describe a container from its header."""
+    import numpy as np
+
+    from cdma.golden import read_container, read_header
+
+    with reading(args.input) as source, naming(args.input):
+        header = read_header(source)
+        nonzeros = header.nonzeros
+        if nonzeros is None:  # raw chunks: only their words tell
+            words = read_container(source).reshape(-1)
+            nonzeros = int(np.count_nonzero(words.view(header.format.dtype)))
+    fmt = header.format
+    facts = {
+        "file": args.input,
+        "version": header.version,
+        "dtype": header.dtype,
+        "shape": list(header.shape),
+        **figures(fmt, header.words, nonzeros, header.stream_bytes, header.file_bytes),
+        "header_bytes": header.header_bytes,
+        "chunks": len(header.chunk_crcs),
+        "chunk_blocks": header.chunk_blocks,
+        "raw_chunks": int(header.chunk_raw.sum()),
+    }
+    if args.json:
+        print(json.dumps(facts, indent=2))
+        return 0
+    lines = {
+        "file": f"{args.input} (container version {header.version})",
+        "array": f"{header.dtype} {by(header.shape)}, {header.words:,} words",
+        "format": f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words",
+        "size": f"{header.raw_bytes:,} bytes as an array, {header.stream_bytes:,} as a stream, "
+        f"{header.file_bytes:,} in the file",
+        "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words"
+        + (f", {facts['raw_chunks']:,} raw" if facts["raw_chunks"] else ""),
+        "density": f"{facts['density']:.1%} of the words are not zero",
+        "ratio": f"{header.ratio:.3f}",
+    }
+    for name, text in lines.items():
+        print(f"{name:<8} {text}")
+    return 0

@@ -1,0 +1,144 @@
+"""Files of generated hardware: Verilog, manifests, and a test bench for both units."""
+
+import hashlib
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from cdma.errors import UserError
+from cdma.files import make_folder, replacing
+from cdma.hdl.emit import manifest, module_name, roundtrip, verilog
+from cdma.hdl.zvc.config import Config
+
+UNITS = ("compressor", "decompressor")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What :func:`write` wrote.
+
+    Attributes
+    ----------
+    manifests : dict of str to dict
+        By unit.
+    paths : list of Path
+        All files.
+    """
+
+    manifests: dict[str, dict]
+    paths: list[Path]
+
+
+def write(
+    folder: str | Path,
+    config: Config,
+    units: tuple[str, ...] = UNITS,
+    *,
+    name: str | None = None,
+    prefix: str | None = None,
+    with_sources: bool = False,
+    with_template: bool = False,
+    force: bool = False,
+) -> Written:
+    """Write Verilog and manifest of units into a folder: all files, or none.
+
+    Without a name or a prefix the files are ``compressor.v`` and so on, the modules
+    ``cdma_compressor`` and so on; with one of them the files are called as the modules.
+
+    Parameters
+    ----------
+    folder : path
+        Made when it is missing.
+    config : Config
+        Size of the units.
+    units : tuple of str
+        Which units.
+    name : str or None
+        Name of the top module of a single unit; the names of all its modules begin with it.
+    prefix : str or None
+        Begins the names of all modules: ``<prefix>_compressor``.
+    with_sources : bool
+        See :func:`cdma.hdl.emit.verilog`.
+    with_template : bool
+        Write a test bench too that connects both units, ``roundtrip_tb.sv``.
+    force : bool
+        Replace what is in the folder whatever it is.
+
+    Raises
+    ------
+    UserError
+        When the folder has the same module, or its partner, at another size; when a file was edited
+        or is not of this program; when a file cannot be written.
+    ValueError
+        When a name is no plain Verilog identifier, or the options exclude each other.
+    """
+    if name is not None and (prefix is not None or len(units) > 1):
+        raise ValueError("A name is for one unit, without a prefix; give a prefix for both units")
+    if with_template and set(units) != set(UNITS):
+        raise ValueError("The test bench connects both units: generate both")
+    modules = {
+        unit: name if name is not None else f"{prefix}_{unit}" if prefix is not None else None
+        for unit in units
+    }
+    texts, manifests = {}, {}
+    for unit, module in modules.items():
+        stem = unit if module is None else module_name(unit, module)
+        texts[f"{stem}.v"] = verilog(unit, config, module, with_sources=with_sources)
+        manifests[unit] = manifest(unit, config, module, with_sources=with_sources)
+        texts[f"{stem}.json"] = json.dumps(manifests[unit], indent=2) + "\n"
+    if with_template:
+        bench = "roundtrip_tb.sv" if prefix is None else f"{prefix}_roundtrip_tb.sv"
+        texts[bench] = roundtrip(config, **modules)
+    folder = Path(folder)
+    if not force:
+        _refuse_others(folder, manifests, texts)
+    folder = make_folder(folder)
+    with ExitStack() as files:
+        for file, text in texts.items():
+            temporary = files.enter_context(replacing(folder / file))
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+    return Written(manifests, [folder / file for file in texts])
+
+
+def _refuse_others(folder, manifests, texts):
+    """Refuse to mix sizes in a folder, and to replace what was edited there."""
+    there = _manifests_in(folder)
+    made_here = {entry.get("verilog_sha256") for entry in there.values()}
+    families = {_family(entry) for entry in manifests.values()}
+    config = next(iter(manifests.values()))["config"]
+    for path, entry in there.items():
+        if _family(entry) in families and entry.get("config") != config:
+            raise UserError(
+                f"{path}: describes {entry.get('module')} of size {entry.get('config')}, and this "
+                f"run writes {config}: units of two sizes do not fit together. Take another "
+                f"folder, or --prefix for other names, or --force to replace"
+            )
+    for file, text in texts.items():
+        path = folder / file
+        if path.suffix == ".json" or not path.is_file():
+            continue
+        content = path.read_bytes()
+        is_ours = hashlib.sha256(content).hexdigest() in made_here or content == text.encode()
+        if not is_ours:
+            raise UserError(
+                f"{path}: is not as it was generated, and would be lost. Rename it, take another "
+                f"folder, or --force to replace"
+            )
+
+
+def _manifests_in(folder):
+    found = {}
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        try:
+            entry = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(entry, dict) and "module" in entry and entry.get("unit") in UNITS:
+            found[path] = entry
+    return found
+
+
+def _family(entry):
+    """What the modules of units that belong together begin with."""
+    return str(entry.get("module")).removesuffix(f"_{entry['unit']}")

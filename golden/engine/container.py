@@ -1,0 +1,155 @@
+"""Between the engine's stream and index, and a ``.zvc`` container."""
+
+import math
+import os
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from cdma.engine_codes import Raw, Status
+from cdma.engine_config import EngineConfig
+from cdma.golden.container.file import (
+    crcs_of,
+    read_container,
+    read_header,
+    read_stream,
+    write_chunks,
+)
+from cdma.golden.container.header import DTYPES, MAX_DIMENSIONS
+from cdma.golden.engine import stripes
+from cdma.golden.engine.index import pack_index, possible, unpack_index
+from cdma.golden.engine.offload import offload
+from cdma.golden.engine.prefetch import StripeError
+from cdma.golden.zvc.words import to_bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """A tensor as the engine leaves it in host memory.
+
+    Attributes
+    ----------
+    stream, index : ndarray of uint8
+        As of :func:`~cdma.golden.engine.offload.offload`, with CRCs.
+    dtype : str
+        NumPy name of the element type.
+    shape : tuple of int
+        Shape of the tensor.
+    """
+
+    stream: np.ndarray
+    index: np.ndarray
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def words(self) -> int:
+        """Elements of the tensor."""
+        return math.prod(self.shape)
+
+
+def write_zvc(
+    file: str | os.PathLike | BinaryIO,
+    stream,
+    index,
+    config: EngineConfig,
+    dtype: str,
+    shape: tuple[int, ...],
+) -> None:
+    """Write a container of what an engine left in host memory; nothing is encoded again.
+
+    Parameters
+    ----------
+    file : path or binary file
+        Where to write; a path is overwritten.
+    stream, index : bytes-like or ndarray of uint8
+        The whole stream, and an entry for each stripe.
+    config : EngineConfig
+        Size of the engine.
+    dtype : str
+        Element type, one that a container can name and as wide as the engine's words.
+    shape : tuple of int
+        Shape of the tensor.
+
+    Raises
+    ------
+    StripeError
+        At the first stripe whose entry does not fit the stream or whose CRC is another. The streams
+        are not decoded.
+    TypeError, ValueError
+        When an argument is not what it must be.
+    """
+    stripes.check_config(config)
+    if dtype not in DTYPES:
+        raise ValueError(f"Element type must be one of {', '.join(DTYPES)}, not {dtype!r}")
+    width = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+    if width != config.word_bytes:
+        raise ValueError(f"Element type must have {config.word_bytes} bytes, not {dtype!r}")
+    if len(shape) > MAX_DIMENSIONS or any(size < 0 for size in shape):
+        raise ValueError(f"Shape must be at most {MAX_DIMENSIONS} sizes, not {shape!r}")
+    data = to_bytes(stream)
+    entries = unpack_index(index)
+    memory = stripes.memory_sizes(math.prod(shape) * config.word_bytes, config)
+    if len(entries) != len(memory):
+        raise ValueError(f"Index must have {len(memory)} entries, not {len(entries)}")
+    offsets = np.append(0, np.cumsum(entries.sizes))
+    bad = np.append(~possible(entries, memory, config) | (offsets[1:] > len(data)), False)
+    bad[-1] = offsets[-1] != len(data)
+    if bad.any():
+        stripe = int(np.argmax(bad))
+        reason = "the index does not fit the stream"
+        raise StripeError(reason, int(offsets[stripe]), Status.INDEX, stripe)
+    wrong = np.flatnonzero(entries.crc_valid & (crcs_of(data, offsets) != entries.crcs))
+    if len(wrong):
+        stripe = int(wrong[0])
+        reason = "the CRC of the stripe does not match"
+        raise StripeError(reason, int(offsets[stripe]), Status.CRC, stripe)
+    blocks = config.stripe_bytes // config.block_bytes
+    write_chunks(file, data, offsets, entries.raw, config.format, blocks, dtype, tuple(shape))
+
+
+def read_zvc(
+    file: str | os.PathLike | BinaryIO, config: EngineConfig, raw: str | Raw = "never"
+) -> Streams:
+    """Read a container as stream and index of an engine.
+
+    A container whose chunks are the engine's stripes is taken as it is. Another is decoded and
+    encoded again, with the raw policy ``raw``.
+
+    Parameters
+    ----------
+    file : path or binary file
+    config : EngineConfig
+        Size of the engine that is to prefetch the tensor.
+    raw : str or Raw
+        As of :func:`~cdma.golden.engine.offload.offload`.
+
+    Returns
+    -------
+    Streams
+
+    Raises
+    ------
+    StreamError
+        When the container is damaged.
+    ValueError
+        When its words or blocks are not the engine's.
+    OSError
+        When the file cannot be read.
+    """
+    stripes.check_config(config)
+    header = read_header(file)
+    if header.format != config.format:
+        raise ValueError(
+            f"Container has words of {header.format.word_bits} bits in blocks of "
+            f"{header.format.block_words}, the engine has {config.word_bits} and "
+            f"{config.block_words}"
+        )
+    if header.chunk_words == config.stripe_words:
+        data = read_stream(file)
+        sizes = np.diff(header.chunk_offsets)
+        index = pack_index(sizes, header.chunk_raw, header.chunk_crcs)
+        return Streams(data, index, header.dtype, header.shape)
+    sent = offload(read_container(file), config, raw=raw, crc=True)
+    return Streams(sent.stream, sent.index, header.dtype, header.shape)

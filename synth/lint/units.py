@@ -1,0 +1,60 @@
+"""The units before all tools that are installed."""
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from cdma.hdl import emit
+from cdma.hdl.zvc.config import Config
+from cdma.synth.lint import check, waivers
+
+
+def lint(
+    tools: Iterable[str],
+    units: Iterable[str],
+    configs: Iterable[Config],
+    verilog: str | None = None,
+) -> Iterator[dict]:
+    """Check designs; plain numbers and texts of each unit, configuration and tool.
+
+    Generated Verilog asks Verilator to be silent about what is known. Here Verilator reports it
+    all the same, so that every waiver is one of :mod:`cdma.synth.lint.waivers`.
+
+    Parameters
+    ----------
+    tools : iterable of str
+        Keys of :data:`cdma.synth.lint.check.CHECKS`.
+    units : iterable of str
+        ``compressor`` and ``decompressor``.
+    configs : iterable of Config
+        Sizes.
+    verilog : str or None
+        Checked as it is, in place of what is generated; it has the module ``cdma_<unit>``.
+
+    Yields
+    ------
+    dict
+        ``unit``, ``config`` (``None`` with ``verilog``), ``tool``, ``findings`` and ``waived``.
+    """
+    tools, units = list(tools), list(units)
+    with tempfile.TemporaryDirectory(prefix="cdma-lint-") as scratch:
+        for config in [None] if verilog is not None else configs:
+            for unit in units:
+                text = verilog if config is None else _loud(emit.verilog(unit, config))
+                for tool in tools:
+                    found = check.check(tool, f"cdma_{unit}", text, Path(scratch))
+                    findings, waived = waivers.sort(found)
+                    yield {
+                        "unit": unit,
+                        "config": None if config is None else config.name,
+                        "tool": tool,
+                        "findings": [asdict(finding) for finding in findings],
+                        "waived": [{**asdict(each), "count": n} for each, n in waived.items()],
+                    }
+
+
+def _loud(verilog: str) -> str:
+    """Take out the pragmas, and keep the numbers of the lines."""
+    return re.sub(r"^// verilator lint_.*$", "//", verilog, flags=re.MULTILINE)

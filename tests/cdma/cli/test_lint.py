@@ -1,0 +1,88 @@
+"""``cdma lint``."""
+
+import json
+import os
+
+import pytest
+
+from cdma.cli import main
+from cdma.errors import UserError
+from cdma.hdl import emit
+from cdma.synth.lint import check
+from cdma.toolchain import yowasp
+
+CLEAN = """\
+module cdma_compressor(input aclk, input [3:0] a, output reg [3:0] y);
+  always @(posedge aclk)
+    y <= ~a;
+endmodule
+"""
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run the verb in a folder of its own, on a small text in place of a unit."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(emit, "verilog", lambda *_: CLEAN)
+    return lambda *arguments: main.main(["lint", "--unit", "compressor", *arguments])
+
+
+def test_verb_says_nothing_is_wrong(run, capsys, tmp_path):
+    assert run("--config", "8x32") == 0
+    lines = capsys.readouterr().out.splitlines()
+    found, _ = check.installed()
+    assert lines == [
+        *(f"compressor 8x32: {tool}: 0 findings, 0 waived" for tool in found),
+        f"0 findings in {len(found)} checks",
+    ]
+    assert os.listdir(tmp_path) == []
+
+
+def test_verb_names_findings_and_ends_with_1(run, capsys, monkeypatch):
+    monkeypatch.setitem(
+        check.CHECKS, "yosys", (yowasp.yosys, ["-p", "log -stderr Warning: odd"], check._read_yosys)
+    )
+    assert run("--config", "2x8b32", "--json") == 1
+    told = json.loads(capsys.readouterr().out)
+    findings = [finding for check in told["checks"] for finding in check["findings"]]
+    assert findings == [{"tool": "yosys", "kind": "warning", "line": 0, "message": "odd"}]
+
+
+def test_missing_tools_are_left_out_and_said(run, capsys, monkeypatch):
+    def missing():
+        raise UserError("slang is away")
+
+    monkeypatch.setitem(check.CHECKS, "slang", (missing, [], None))
+    assert run("--config", "2x8b32") == 0
+    out, err = capsys.readouterr()
+    assert "slang is away; left out" in err.splitlines()
+    assert "slang" not in out
+    for name in check.CHECKS:
+        monkeypatch.setitem(check.CHECKS, name, (missing, [], None))
+    assert run() == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("cdma lint: no tool to check with: ")
+
+
+def test_a_tool_that_fails_without_a_word_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(check, "said", lambda *_: (3, "killed"))
+    with pytest.raises(UserError, match=r"^Yosys failed: exit status 3, 'killed'$"):
+        check.check("yosys", "unit", CLEAN, tmp_path)
+
+
+def test_bad_configuration(capsys):
+    assert main.main(["lint", "--config", "8"]) == 2
+    assert capsys.readouterr().err.startswith("cdma lint: Configuration must be lanes x word bits")
+
+
+def test_a_file_in_place_of_what_is_generated(run, capsys, tmp_path):
+    (tmp_path / "mine.v").write_text(CLEAN.replace("endmodule", "wire spare = a[0];\nendmodule"))
+    assert run("--verilog", "mine.v") == 1
+    assert "compressor as given: verilator: 1 findings" in capsys.readouterr().out
+
+
+def test_a_file_is_of_one_unit(refuse, tmp_path):
+    (tmp_path / "mine.v").write_text(CLEAN)
+    told = refuse("lint", "--verilog", tmp_path / "mine.v")
+    assert told == "cdma lint: --verilog needs one --unit, and takes no --config"
+    told = refuse("lint", "--unit", "decompressor", "--verilog", tmp_path / "mine.v")
+    assert told == f"cdma lint: {tmp_path}/mine.v: has no module cdma_decompressor"

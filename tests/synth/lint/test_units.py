@@ -1,0 +1,58 @@
+"""The units have no findings but what is waived, and each waiver is needed."""
+
+import re
+
+import pytest
+
+from cdma.hdl import emit
+from cdma.hdl.zvc.config import NAMED, Config
+from cdma.synth.lint import check, waivers
+from cdma.synth.lint.units import lint
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        NAMED["8x32"],
+        *(
+            pytest.param(config, marks=pytest.mark.slow)
+            for config in (*NAMED.values(), Config.of(2, 8, 32))
+            if config.name != "8x32"
+        ),
+    ],
+    ids=lambda each: each.name,
+)
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_units_have_no_finding(unit, config):
+    tools, missing = check.installed()
+    if not tools:
+        pytest.skip("; ".join(missing))
+    records = list(lint(tools, [unit], [config]))
+    assert [record["tool"] for record in records] == tools
+    assert [record["findings"] for record in records] == [[]] * len(tools)
+
+
+@pytest.mark.slow
+def test_every_waiver_is_needed():
+    found, missing = check.installed()
+    if missing:
+        pytest.skip("; ".join(missing))
+    records = lint(found, ("compressor", "decompressor"), NAMED.values())
+    used = {(each["kind"], each["pattern"]) for record in records for each in record["waived"]}
+    assert [each for each in waivers.WAIVERS if (each.kind, each.pattern) not in used] == []
+
+
+def test_pragmas_hide_nothing():
+    if "verilator" not in check.installed()[0]:
+        pytest.skip("Verilator is not installed")
+    config = Config.of(2, 8, 8)
+    (record,) = lint(["verilator"], ["compressor"], [config])
+    assert record["waived"]
+    text = emit.verilog("compressor", config)
+    (as_given,) = lint(["verilator"], ["compressor"], [], text)
+    assert (as_given["config"], as_given["findings"], as_given["waived"]) == (None, [], [])
+    spoiled = re.sub(
+        r"^endmodule$", "reg b; always @* if (aresetn) b = 1;\nendmodule", text, count=1, flags=re.M
+    )
+    (record,) = lint(["verilator"], ["compressor"], [], spoiled)
+    assert "LATCH" in {finding["kind"] for finding in record["findings"]}

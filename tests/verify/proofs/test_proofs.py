@@ -1,0 +1,40 @@
+"""Every proof of the registry holds at each size, and refutes each of its broken designs."""
+
+import pytest
+
+from cdma.verify.proofs.registry import registry
+from cdma.verify.proofs.table import row_of
+
+
+def sizes():
+    """Name and size of each proof; the slow ones are marked."""
+    for name, proof in registry().items():
+        for size in proof.sizes:
+            marks = [pytest.mark.slow] if size in proof.slow else []
+            yield pytest.param(name, size, marks=marks, id=f"{name}-{size}")
+
+
+def broken():
+    """Name of each proof with each broken design; slow where all of its sizes are."""
+    for name, proof in registry().items():
+        marks = [pytest.mark.slow] if set(proof.sizes) == set(proof.slow) else []
+        for index, design in enumerate(proof.broken):
+            yield pytest.param(name, index, marks=marks, id=f"{name}-{design.name}")
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("name", "size"), list(sizes()))
+def test_a_promise_is_proven(name, size, record_property):
+    proof = registry()[name]
+    verdict = proof.prove(size)
+    record_property("proof", row_of(name, proof) | {"seconds": verdict.seconds})
+    assert verdict.outcome == "proven", verdict
+
+
+@pytest.mark.parametrize(("name", "index"), list(broken()))
+def test_a_broken_design_is_refuted(name, index):
+    proof = registry()[name]
+    design = proof.broken[index]
+    verdict = proof.refute(design)
+    assert verdict.outcome == "refuted", f"{design.name}: {verdict}"
+    assert 0 < verdict.cycle <= design.cycles

@@ -1,0 +1,101 @@
+"""And-inverter graphs that are being built, as ABC reads them."""
+
+from cdma.verify.formal import aiger
+
+
+class Logic:
+    """An and-inverter graph that is being built, without two gates that are the same.
+
+    Literals are those of AIGER: twice the number of a variable, plus one where it is negated; 0 is
+    false.
+
+    Members
+    -------
+    inputs : literals that are free in each cycle
+    latches : next state of each register, by its literal; all begin at 0
+    gates : literal by those of its two inputs, each gate behind those that it reads
+    """
+
+    def __init__(self):
+        self._count = 0
+        self.inputs = []
+        self.latches = {}
+        self.gates = {}
+
+    def _new(self):
+        self._count += 1
+        return 2 * self._count
+
+    def input(self) -> int:
+        """Add an input."""
+        self.inputs.append(self._new())
+        return self.inputs[-1]
+
+    def latch(self) -> int:
+        """Add a register that stays 0 until it is given its next state."""
+        literal = self._new()
+        self.latches[literal] = 0
+        return literal
+
+    def both(self, a: int, b: int) -> int:
+        """Conjunction."""
+        if a > b:
+            a, b = b, a
+        if a == 0 or a == b ^ 1:
+            return 0
+        if a == 1 or a == b:
+            return b
+        if (a, b) not in self.gates:
+            self.gates[a, b] = self._new()
+        return self.gates[a, b]
+
+    def either(self, a: int, b: int) -> int:
+        """Disjunction."""
+        return self.both(a ^ 1, b ^ 1) ^ 1
+
+    def differ(self, a: int, b: int) -> int:
+        """Exclusive or."""
+        return self.either(self.both(a, b ^ 1), self.both(a ^ 1, b))
+
+    def choose(self, choice: int, one: int, other: int) -> int:
+        """``one`` where ``choice`` is true."""
+        return self.either(self.both(choice, one), self.both(choice ^ 1, other))
+
+    def all(self, literals) -> int:
+        """Conjunction of any number."""
+        result = 1
+        for literal in literals:
+            result = self.both(result, literal)
+        return result
+
+    def evaluate(
+        self, graph: aiger.Graph, inputs: dict[str, int], state: dict[int, int]
+    ) -> tuple[dict[int, int], dict[str, int]]:
+        """Lay out a cycle of a graph: its next state, and its outputs."""
+        frame = [0] * (1 + len(graph.inputs) + len(graph.latches) + len(graph.gates))
+        for name, variable in graph.inputs.items():
+            frame[variable] = inputs[name]
+        for variable, value in state.items():
+            frame[variable] = value
+        for result, left, right in graph.gates:
+            frame[result] = self.both(aiger.value(frame, left), aiger.value(frame, right))
+        return (
+            {variable: aiger.value(frame, following) for variable, following in graph.latches},
+            {name: aiger.value(frame, literal) for name, literal in graph.outputs.items()},
+        )
+
+    def blif(self, bad: int) -> str:
+        """As text that ABC reads, with the output ``bad``."""
+        lines = [".model group", *(f".inputs n{literal >> 1}" for literal in self.inputs)]
+        lines += [".outputs bad", ".names n0"]
+        for state, following in self.latches.items():
+            lines.append(f".latch f{state >> 1} n{state >> 1} 0")
+            lines += [f".names n{following >> 1} f{state >> 1}", f"{~following & 1} 1"]
+        used, gates = {end >> 1 for end in (bad, *self.latches.values())}, []
+        for (a, b), result in reversed(self.gates.items()):
+            if result >> 1 in used:
+                used |= {a >> 1, b >> 1}
+                gates.append((a, b, result))
+        for a, b, result in gates:
+            lines += [f".names n{a >> 1} n{b >> 1} n{result >> 1}", f"{~a & 1}{~b & 1} 1"]
+        return "\n".join([*lines, f".names n{bad >> 1} bad", f"{~bad & 1} 1", ".end", ""])

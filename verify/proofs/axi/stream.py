@@ -1,0 +1,146 @@
+"""The AXI4-Stream tops: each port is the unit's, whatever the unit does, and reset reaches it."""
+
+from amaranth.hdl import (
+    Assert,
+    Cat,
+    ClockSignal,
+    Const,
+    Cover,
+    DomainRenamer,
+    Elaboratable,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
+from amaranth.lib.wiring import Out
+
+from cdma.hdl.axi.stream import PREFIXES, AxiTop
+from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.unit import Decompressor
+from cdma.verify.formal.prover import probe
+from cdma.verify.formal.stream_rules import anything
+from cdma.verify.proofs.proof import Proof, swapped
+
+
+class Anything:
+    """In place of what a unit does: all outputs are anything at any time; and a register."""
+
+    def elaborate(self, platform):
+        m = Module()
+        for name, member in self.signature.members.items():
+            port = getattr(self, name)
+            outputs = [port.valid, port.payload] if member.flow is Out else [port.ready]
+            for k, value in enumerate(map(Value.cast, outputs)):
+                m.d.comb += value.eq(anything(m, len(value), f"any_{name}{k}"))
+        has_run = Signal()
+        m.d.sync += has_run.eq(1)
+        return m
+
+
+class AnyCompressor(Anything, Compressor):
+    """The ports of a compressor."""
+
+
+class AnyDecompressor(Anything, Decompressor):
+    """The ports of a decompressor."""
+
+
+class IsThin(Elaboratable):
+    """Names, and nothing else, stand between the ports and the unit."""
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        dut = self.dut
+        m.submodules.dut = DomainRenamer("axi")(dut)
+        unit = dut.unit
+        m.d.comb += [
+            dut.aclk.eq(ClockSignal()),
+            dut.aresetn.eq(~ResetSignal() & anything(m, 1, "stays")),
+        ]
+        for name, member in unit.signature.members.items():
+            port, axi = getattr(unit, name), _Axi(dut, PREFIXES[name])
+            # Of a beat tdata, tkeep and tlast are the payload; of a record tdata is.
+            payload = [axi.tdata, axi.tkeep, axi.tlast] if name in ("i", "o") else [axi.tdata]
+            inputs = [axi.tready] if member.flow is Out else [axi.tvalid, *payload]
+            for k, signal in enumerate(inputs):
+                m.d.comb += signal.eq(anything(m, len(signal), f"any_{name}_in{k}"))
+            m.d.comb += [
+                Assert(Value.cast(port.payload) == Cat(payload)),
+                Assert(port.valid == axi.tvalid),
+                Assert(port.ready == axi.tready),
+                Cover(port.valid & port.ready & Cat(payload).all()),
+            ]
+        was_reset = Signal(init=1)
+        has_run = probe(m, "dut.core.has_run", 1)
+        m.d.sync += was_reset.eq(~dut.aresetn)
+        m.d.comb += [Assert(has_run == ~was_reset), Cover(was_reset), Cover(has_run)]
+        return m
+
+
+class _Axi:
+    """Signals of a top by their prefix."""
+
+    def __init__(self, top, prefix):
+        self._top, self._prefix = top, prefix
+
+    def __getattr__(self, name):
+        return getattr(self._top, f"{self._prefix}_{name}")
+
+
+class LastIsKeep(AxiTop):
+    """The ports of ``tlast`` are those of a bit of ``tkeep``."""
+
+    def _signals(self, name):
+        for suffix, value, is_forward in super()._signals(name):
+            keep = suffix == "tlast" and getattr(self.unit, name).payload.keep[0]
+            yield suffix, keep if suffix == "tlast" else value, is_forward
+
+
+class KeepIsReversed(AxiTop):
+    """The bits of ``tkeep`` are in reverse order."""
+
+    def _signals(self, name):
+        for suffix, value, is_forward in super()._signals(name):
+            yield suffix, value[::-1] if suffix == "tkeep" else value, is_forward
+
+
+class NeverResets(AxiTop):
+    """The reset does not reach the unit."""
+
+    def elaborate(self, platform):
+        aresetn, self.aresetn = self.aresetn, Const(1)
+        m = super().elaborate(platform)
+        self.aresetn = aresetn
+        return m
+
+
+CONFIG = Config.of(8, 32)
+WRONG = {
+    "tlast is a bit of tkeep": LastIsKeep,
+    "tkeep is reversed": KeepIsReversed,
+    "no reset": NeverResets,
+}
+
+
+PROOFS = (
+    Proof(
+        name="axi_top",
+        promise="A top adds nothing to its unit",
+        components=(AxiTop,),
+        design=lambda unit: IsThin(AxiTop(unit(CONFIG))),
+        sizes={"8x32": AnyCompressor, "8x32 decompressor": AnyDecompressor},
+        broken=swapped(
+            3,
+            {
+                f"{wrong} of {unit.__name__}": lambda top=top, unit=unit: IsThin(top(unit(CONFIG)))
+                for wrong, top in WRONG.items()
+                for unit in (AnyCompressor, AnyDecompressor)
+            },
+        ),
+    ),
+)

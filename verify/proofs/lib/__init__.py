@@ -1,0 +1,1 @@
+"""Proofs about buffers, counters, prefix sums, and the functions that components share."""

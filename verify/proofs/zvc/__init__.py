@@ -1,0 +1,1 @@
+"""Proofs about the zero-value codec: its units and their components."""

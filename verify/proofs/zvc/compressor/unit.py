@@ -1,0 +1,241 @@
+"""The compressor: every word that enters is accounted for in the stream that leaves."""
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+
+from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.zvc.compressor.intake import Intake
+from cdma.hdl.zvc.compressor.issue import IssueControl
+from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.config import Config
+from cdma.verify.formal.fault import stuck_at
+from cdma.verify.formal.stream_rules import anything, goes_on, offer, take
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named
+
+COUNT = 7  # bits of rows, words and packets that are counted; more than fit in the cycles looked at
+
+
+class Counted(Elaboratable):
+    """On the way in places in the stream are counted: output beat and lane, a packet beginning with
+    a beat of its own. On the way out beats are counted, nothing else.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = dut.config
+        self.lane_bits = dut.config.lanes.bit_length() - 1
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        self._count_in(m, offer(m, dut.i, "i"))
+        self.leaves = take(m, dut.o, "o")
+        self.reports = take(m, dut.o_status, "o_status")
+        self.rows, self.ended, self.reported = (
+            Signal(COUNT, name=name) for name in ("rows", "ended", "reported")
+        )
+        m.d.sync += [
+            self.rows.eq(self.rows + self.leaves),
+            self.ended.eq(self.ended + (self.leaves & dut.o.payload.last)),
+            self.reported.eq(self.reported + self.reports),
+        ]
+        self.check(m)
+        return m
+
+    def place(self, name):
+        """Where a word of the stream stands: the output beat, and the lane below."""
+        return Signal(COUNT + self.lane_bits, name=name)
+
+    def _count_in(self, m, accept):
+        """Follow the place of the next word of the stream, beat by beat."""
+        beat, lanes, fmt = self.dut.i.payload, self.config.lanes, self.config.format
+        keep = beat.keep[:: fmt.word_bytes]
+        with m.If(self.dut.i.valid & beat.last):
+            m.d.comb += Assume((keep & (keep + 1)) == 0)  # contiguous from lane 0
+        self.accept, self.last = accept, beat.last
+        self.kept, self.non_zero = Signal(lanes), Signal(lanes)
+        m.d.comb += self.kept.eq(Mux(beat.last, keep, ~0))
+        m.d.comb += [self.non_zero[k].eq(self.kept[k] & (beat.words[k] != 0)) for k in range(lanes)]
+
+        place, block_place = self.place("place"), self.place("block_place")
+        start = self.place("start")  # of the packet
+        words = Signal(COUNT)  # of the packet
+        self.packets = Signal(COUNT)
+        self.block_beat = Signal(range(self.config.block_beats))
+        begins_block = self.block_beat == 0
+        self.mask_at, self.first, self.after, self.end = (
+            self.place(name) for name in ("mask_at", "first", "after", "end")
+        )
+        self.words_after, self.size = Signal(COUNT), self.place("size")
+        # A last beat without a word, behind a whole block, cannot be foreseen: where the stream
+        # ends with a full beat, it costs one.
+        is_surprise = begins_block & ~self.kept[0]
+        m.d.comb += [
+            self.mask_at.eq(Mux(begins_block, place, block_place)),
+            self.first.eq(place + Mux(begins_block & self.kept[0], fmt.mask_words, 0)),
+            self.after.eq(self.first + popcount(m, self.non_zero)),
+            self.end.eq((self.after + is_surprise + lanes - 1) & ~(lanes - 1)),
+            self.words_after.eq(words + popcount(m, self.kept)),
+            self.size.eq(self.after - start),
+        ]
+        with m.If(accept):
+            ends_block = beat.last | (self.block_beat == self.config.block_beats - 1)
+            m.d.sync += [
+                place.eq(Mux(beat.last, self.end, self.after)),
+                block_place.eq(self.mask_at),
+                self.block_beat.eq(Mux(ends_block, 0, self.block_beat + 1)),
+                words.eq(Mux(beat.last, 0, self.words_after)),
+                self.packets.eq(self.packets + beat.last),
+            ]
+            with m.If(beat.last):
+                m.d.sync += start.eq(self.end)
+        # Up to here all words and masks of the stream are known.
+        self.known = Signal(COUNT)
+        m.d.comb += self.known.eq(Mux(begins_block, place, block_place) >> self.lane_bits)
+
+
+class Words(Counted):
+    """Any word of any packet, picked as it enters, and its mask bit are where the format says."""
+
+    def check(self, m):
+        fmt, lanes, lane_bits = self.config.format, self.config.lanes, self.lane_bits
+        lane, index = Signal(lane_bits), Signal(range(fmt.block_words))
+        m.d.comb += [lane.eq(AnyConst(lane_bits)), index.eq(self.block_beat * lanes + lane)]
+        is_picked, is_non_zero = Signal(), Signal()
+        word, bit = Signal(fmt.word_bits), Signal(range(fmt.word_bits))
+        word_place, bit_place = self.place("word_place"), self.place("bit_place")
+        with m.If(
+            anything(m, 1, "pick") & self.accept & self.kept.bit_select(lane, 1) & ~is_picked
+        ):
+            m.d.sync += [
+                is_picked.eq(1),
+                is_non_zero.eq(self.non_zero.bit_select(lane, 1)),
+                word.eq(self.dut.i.payload.words[lane]),
+                word_place.eq(
+                    self.first
+                    + popcount(m, [Mux(k < lane, self.non_zero[k], 0) for k in range(lanes)])
+                ),
+                bit_place.eq(self.mask_at + index // fmt.word_bits),
+                bit.eq(index % fmt.word_bits),
+            ]
+        out = self.dut.o.payload
+        at = word_place[:lane_bits]
+        with m.If(self.leaves & is_picked & is_non_zero & (word_place[lane_bits:] == self.rows)):
+            m.d.comb += [
+                Assert(out.words[at] == word),
+                Assert(out.keep.word_select(at, fmt.word_bytes).all()),
+                Cover((self.ended != 0) & (word_place > bit_place + lanes)),
+            ]
+        with m.If(self.leaves & is_picked & (bit_place[lane_bits:] == self.rows)):
+            mask_word = out.words[bit_place[:lane_bits]]
+            m.d.comb += Assert(mask_word.bit_select(bit, 1) == is_non_zero)
+
+
+class Packets(Counted):
+    """Any packet, picked as it ends, has the beats and bytes of its stream, and its status."""
+
+    def check(self, m):
+        fmt, lanes, lane_bits = self.config.format, self.config.lanes, self.lane_bits
+        is_picked = Signal()
+        picks = anything(m, 1, "pick") & self.accept & self.last & ~is_picked
+        picked = {}
+        for name in ("packets", "end", "size", "words_after"):
+            value = getattr(self, name)
+            picked[name] = Signal.like(value, name=f"picked_{name}")
+            with m.If(picks):
+                m.d.sync += [picked[name].eq(value), is_picked.eq(1)]
+
+        out, keep = self.dut.o.payload, self.dut.o.payload.keep
+        kept = keep[:: fmt.word_bytes]
+        with m.If(self.leaves):
+            m.d.comb += [
+                Assert((keep & (keep + 1)) == 0),
+                Assert(out.last | keep.all()),
+                *(Assert(keep[k] == kept[k // fmt.word_bytes]) for k in range(len(keep))),
+                *(Assert(kept[k] | (out.words[k] == 0)) for k in range(lanes)),
+            ]
+        with m.If(self.leaves & is_picked & (self.ended == picked["packets"])):
+            is_end = self.rows + 1 == picked["end"][lane_bits:]
+            rest = picked["size"][:lane_bits]
+            count = Mux((rest == 0) & (picked["size"] != 0), lanes, rest)
+            m.d.comb += Assert(out.last == is_end)
+            with m.If(is_end):
+                m.d.comb += Cover(picked["packets"] == 2)
+                # Behind a full beat one without a word may follow.
+                m.d.comb += Assert((popcount(m, kept) == count) | ((rest == 0) & (kept == 0)))
+
+        status = self.dut.o_status.payload
+        m.d.comb += Assert(~self.reports | (self.reported != self.ended))
+        with m.If(self.reports & is_picked & (self.reported == picked["packets"])):
+            m.d.comb += [
+                Assert(status.words == picked["words_after"]),
+                Assert(status.bytes == picked["size"] * fmt.word_bytes),
+                Cover((self.reported == 1) & (status.words > lanes)),
+            ]
+
+
+class Moves(Counted):
+    """No beat leaves before what is in it came in; when nobody stalls, what is known leaves and
+    beats are taken in, each within the latency."""
+
+    def check(self, m):
+        dut = self.dut
+        m.d.comb += Assert(~self.leaves | (self.rows < self.known))
+        goes_on(
+            m,
+            willing=dut.o.ready & dut.o_status.ready & ((self.rows != self.known) | dut.i.valid),
+            moves=self.leaves | self.accept,
+            most=Compressor.latency(self.config),
+            status=dut.o_status,
+            owed=self.ended - self.reported,
+        )
+        m.d.comb += Cover((self.reported == 2) & (self.rows > 4))
+
+
+#: Sizes with all of the structure, small enough to look a dozen cycles ahead.
+SMALL = Config.of(2, 8, 8)
+SIZES = named(SMALL, Config.of(4, 8, 8))
+
+
+def about(name, promise, harness, depth, *forced):
+    """A proof of the whole unit; ``forced`` are faults that break it."""
+    return Proof(
+        name=name,
+        promise=promise,
+        components=(Compressor,),
+        parts=(Intake, IssueControl),
+        design=lambda config: harness(Compressor(config)),
+        sizes=SIZES,
+        slow=tuple(SIZES),
+        mode=BOUNDED,
+        depth=depth,
+        broken=faults(SMALL, 12, *forced),
+    )
+
+
+PROOFS = (
+    about(
+        "compressor_words",
+        "Any word is in the stream just when non-zero under its mask bit",
+        Words,
+        11,
+        stuck_at(1, "dut.block.mask", 3),
+        stuck_at(0, "dut.intake.block_beat", 1),
+    ),
+    about(
+        "compressor_packets",
+        "Any packet has the bytes of its stream and its status",
+        Packets,
+        11,
+        stuck_at(1, "dut.report.rest", 0),
+        stuck_at(1, "dut.report.rows_out.step"),
+        stuck_at(0, "dut.closes"),
+    ),
+    about(
+        "compressor_moves",
+        "What came in leaves and nothing before",
+        Moves,
+        13,
+        stuck_at(0, "dut.control.may_issue"),
+    ),
+)

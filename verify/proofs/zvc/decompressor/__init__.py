@@ -1,0 +1,1 @@
+"""Proofs about the decompressor and its components."""

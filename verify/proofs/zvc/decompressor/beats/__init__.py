@@ -1,0 +1,1 @@
+"""Proofs about the beats of blocks."""

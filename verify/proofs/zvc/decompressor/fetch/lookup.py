@@ -1,0 +1,183 @@
+"""The mask fetcher where blocks are short: the table's jumps lead from mask to mask."""
+
+from amaranth.hdl import Array, Assert, Cat, Const, Cover, Mux, Signal, Value
+from amaranth.lib import data
+
+from cdma.hdl.lib.prefix import popcount, tree
+from cdma.hdl.zvc.beat import COUNT_BITS
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.fetch import LookupFetcher
+from cdma.hdl.zvc.decompressor.fetch.control import FetchControl
+from cdma.hdl.zvc.decompressor.fetch.ends import PacketEnds
+from cdma.hdl.zvc.decompressor.fetch.window import MaskWindow
+from cdma.hdl.zvc.decompressor.ring import RowInfo
+from cdma.hdl.zvc.decompressor.unit import Decompressor
+from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.proofs.proof import Proof, faults, named
+from cdma.verify.proofs.zvc.decompressor.fetch.registers import Registers, Stand
+from cdma.verify.proofs.zvc.decompressor.fetch.walks import ROW_BITS, End
+
+
+class Jumps(Registers):
+    """The way on is looked up: the fetcher is a block further than what it offers, if need be in
+    the packet behind; where a block has two beats, a cycle after it came to offer it. The table is
+    inside, tied to the words of the rows that are there."""
+
+    def _rows(self, m):
+        """Beside each word its ones are noted, byte by byte: then they need not be counted again
+        of the mask that is found."""
+        super()._rows(m)
+        dut, fmt, lanes = self.dut, self.config.format, self.lanes
+        in_bytes = data.ArrayLayout(data.ArrayLayout(4, fmt.word_bytes), lanes)
+        self.noted = [Signal(in_bytes, name=f"noted{row}") for row in range(self.rows)]
+        now = Cat(
+            popcount(m, word[k : k + 8])
+            for word in dut.beat_words
+            for k in range(0, fmt.word_bits, 8)
+        )
+        for row, noted in enumerate(self.noted):
+            with m.If(dut.accept & (dut.tail == row)):
+                m.d.sync += noted.eq(now)
+        words = [[tree(m, [*word]) for word in row] for row in self.noted]
+        self.ones_up_to = []  # any word of each row: those of the mask that ends with it
+        for row in range(self.rows):
+            line = [*words[row - 1], *words[row]]
+            ends = range(lanes + 1, 2 * lanes + 1)
+            self.ones_up_to.append([tree(m, line[end - fmt.mask_words : end]) for end in ends])
+
+    def ones(self, m, mask):
+        at = self.place + self.config.format.mask_words - 1
+        row = Array(map(Array, self.ones_up_to))[self.index_of(m, at[self.lane_bits :])]
+        return row[at[: self.lane_bits]]
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        fmt, dut, rows, lanes = self.config.format, self.dut, self.rows, self.lanes
+        end, is_ahead, is_last = self.end, dut.o.valid, self.rest <= fmt.block_words
+        awaiting = self.inside(m, "control.awaiting_end", 1)
+        # In the cycle in which the next mask's place is looked up it stays.
+        stays = self.inside(m, "moves", 1) if self.config.block_beats > 1 else Const(0, 1)
+        is_past = Signal()  # in the packet behind
+        place, rest = self.word("next_place"), Signal(COUNT_BITS)
+        m.d.comb += is_past.eq(is_ahead & is_last & ~awaiting)
+        with m.If(is_past):
+            m.d.comb += [place.eq(end.row << self.lane_bits), rest.eq(self.next_rest)]
+        with m.Else():
+            goes_on = is_ahead & self.is_whole & ~stays
+            m.d.comb += place.eq(Mux(goes_on, self.behind, self.place))
+            m.d.comb += rest.eq(self.rest - Mux(is_ahead, fmt.block_words, 0))
+        stand = Stand(
+            Mux(is_past, self.waits, self.active),
+            Mux(is_ahead, awaiting, self.awaits),
+            rest,
+            place,
+            End(*(Mux(is_past, b, a) for a, b in zip(end, self.following, strict=True))),
+        )
+        may_fetch = stand.active & ~stand.awaits & ~stays
+        m.d.comb += [
+            Assert(~stays | (is_ahead & self.active & self.is_whole & ~is_last & (self.rest != 0))),
+            Assert(~(is_ahead & awaiting) | is_last),
+            Assert(~(is_ahead & awaiting & end.is_known) | (self.rows_in == end.row)),
+            Assert(~is_past | end.is_known),
+            Assert(~self.waits | is_past),
+            Assert(self.inside(m, "control.may_fetch", 1) == may_fetch),
+            Assert(self.inside(m, "control.goes", 1) == (may_fetch & (~is_ahead | dut.o.ready))),
+            Assert(self.idle <= is_ahead),
+            Cover(is_past & self.waits & dut.o.ready & self.following.is_known),
+        ]
+        at = self.word("at")
+        m.d.comb += at.eq(place + fmt.mask_words - 1)
+        self.hold(m, stand, at)
+        if self.config.block_beats > 1:
+            with m.If(stays):
+                jump = self.inside(m, "place", jump_bits(self.config))
+                ones_on = at[: self.lane_bits] + fmt.mask_words + self.ones(m, self.mask)
+                m.d.comb += Assert(jump == ones_on)
+
+        # The mask of the block that is offered is read until it is taken.
+        read_at = self.word("read_at")
+        m.d.comb += read_at.eq(self.place + fmt.mask_words - 1)
+        lane, row = read_at[: self.lane_bits], read_at[self.lane_bits :]
+        with m.If(is_ahead & (self.rest != 0) & self.is_whole):
+            m.d.comb += Assert(self.inside(m, "window.at", lanes) == 1 << lane)
+            m.d.comb += [
+                Assert(self.inside(m, f"read_index_{k}", range(rows)) == self.index_of(m, row))
+                for k in "abc"
+            ]
+            before = self.index_of(m, (row - 1)[:ROW_BITS])
+            for below in range(1, fmt.mask_words):
+                wrapped = self.dut.bank_rows[lanes - fmt.mask_words + below]
+                m.d.comb += Assert(wrapped == Mux(lane < below, before, self.index_of(m, row)))
+        if fmt.mask_words > 1:
+            m.d.comb += Cover(is_ahead & self.is_whole & (lane == 0))  # of two rows
+        self._hold_arrival(m)
+        self._hold_table(m)
+        return m
+
+    def _hold_arrival(self, m):
+        """A row comes a cycle after its beat."""
+        info = self.inside(m, "ends.info", RowInfo(self.config))
+        m.d.comb += Assert(self.inside(m, "ends.accept", 1) == self.arrives)
+        with m.If(self.arrives):
+            m.d.comb += [
+                Assert(self.inside(m, "ends.tail", len(self.tail)) == self.tail),
+                Assert(info.count == Array(self.counts)[self.tail]),
+                Assert(info.last == self.arriving.is_known),
+            ]
+
+    def _hold_table(self, m):
+        """The table has the way on of each word of each row that is there."""
+        fmt, rows, lanes, tail = self.config.format, self.rows, self.lanes, self.tail
+        noted = [Value.cast(row) for row in self.noted]
+        m.d.comb += Assert(self.inside(m, "jumps.accepted", 1) == self.arrives)
+        with m.If(self.arrives):
+            m.d.comb += Assert(self.inside(m, "jumps.tail", len(tail)) == tail)
+            m.d.comb += Assert(self.inside(m, "jumps.now", len(noted[0])) == Array(noted)[tail])
+        with m.If(self.held > 0):
+            before = Array(noted)[(tail + rows - 1) % rows]
+            m.d.comb += Assert(self.inside(m, "jumps.before", len(noted[0])) == before)
+        for row in self.noted:
+            m.d.comb += Assert(Cat(byte <= 8 for word in row for byte in word).all())
+        bits = jump_bits(self.config)
+        for row in range(rows):
+            age = Signal(range(rows), name=f"age{row}")  # rows that came in behind it
+            m.d.comb += age.eq((tail + 2 * rows - 1 - row) % rows)
+            found = self.inside(m, f"jumps.memory[{row}]", lanes * bits)
+            for lane, ones in enumerate(self.ones_up_to[row]):
+                is_split = lane < fmt.mask_words - 1  # the mask begins in the row before
+                with m.If(age + is_split < self.held):
+                    jump = found[lane * bits :][:bits]
+                    m.d.comb += Assert(jump == lane + fmt.mask_words + ones)
+
+
+def jump_bits(config):
+    """Bits of an entry of the table."""
+    fmt = config.format
+    return (config.lanes - 1 + fmt.mask_words + fmt.block_words).bit_length()
+
+
+def walks(config):
+    return Jumps(LookupFetcher(config, Decompressor.rows(config)))
+
+
+SMALL, ONE_BEAT = Config.of(4, 8, 8), Config.of(8, 8, 8)
+
+PROOFS = (
+    Proof(
+        name="lookup_fetcher",
+        promise="Each block has the mask that a jump leads to",
+        components=(LookupFetcher,),
+        parts=(FetchControl, MaskWindow, PacketEnds),
+        design=walks,
+        sizes=named(SMALL, ONE_BEAT, Config.of(16, 16, 32)),
+        slow=(SMALL.name, ONE_BEAT.name, Config.of(16, 16, 32).name),
+        broken=faults(
+            SMALL,
+            9,
+            stuck_at(0, "dut.place", 1),
+            stuck_at(0, "dut.control.is_busy"),
+            late("dut.read_index_a"),
+            stuck_at(0, "dut.ends.end", 4),
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Proofs about reading the words of beats."""

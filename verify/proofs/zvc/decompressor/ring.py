@@ -1,0 +1,112 @@
+"""The ring: every row is held, and read, until it is passed, and none is written before."""
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Signal
+
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.ring import StreamRing
+from cdma.verify.formal.fault import stuck_at
+from cdma.verify.formal.prover import probe
+from cdma.verify.formal.stream_rules import anything, offer
+from cdma.verify.proofs.proof import Proof, faults
+
+CONFIG, SMALL = Config.of(8, 32), Config.of(2, 8, 32)
+
+
+class Holds(Elaboratable):
+    """Any beat, picked as it enters, is there until it is passed: in any lane, to both readers.
+
+    Rows are passed at any time, as many as are there; there is room for one more while not all are.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        lanes, rows = dut.config.lanes, dut.rows
+        enters = offer(m, dut.i, "i")
+        passes = Signal(range(rows + 1))
+        m.d.comb += [
+            passes.eq(anything(m, len(passes), "passes")),
+            dut.has_room.eq(anything(m, 1, "has_room")),
+        ]
+
+        # Rows that are there, from the head on.
+        head, level = Signal(range(rows)), Signal(range(rows + 1))
+        ahead = [Signal(range(rows), name=f"ahead{row}") for row in range(rows)]
+        m.d.comb += [
+            Assume(passes <= level),
+            Assume(~dut.has_room | (level != rows)),
+            *(ahead[row].eq((row + rows - head) % rows) for row in range(rows)),
+        ]
+        m.d.sync += [
+            head.eq((head + passes) % rows),
+            level.eq(level + enters - passes),
+        ]
+        m.d.comb += [
+            Assert(dut.accept == enters),
+            Assert(head < rows),
+            Assert(level <= rows),
+            Assert(dut.i.ready == dut.has_room),
+            Assert(dut.tail == (head + level) % rows),
+            Cover(level == rows),
+            Cover((passes != 0) & (level == 1) & (head == rows - 1)),
+        ]
+
+        # A picked beat.
+        is_inside, at, lane = Signal(), Signal(range(rows)), Signal(range(lanes))
+        m.d.comb += lane.eq(AnyConst(len(lane)))
+        word = Signal.like(dut.words_a[0])
+        leaves = is_inside & (Array(ahead)[at] < passes)
+        with m.If(enters & ~is_inside & anything(m, 1, "pick")):
+            m.d.sync += [
+                is_inside.eq(1),
+                at.eq(dut.tail),
+                word.eq(dut.i.payload.words[lane]),
+            ]
+        with m.Elif(leaves):
+            m.d.sync += [is_inside.eq(0), at.eq(0), word.eq(0)]
+        for reader, indices in (("a", dut.rows_a), ("b", dut.rows_b)):
+            m.d.comb += [
+                indices.as_value().eq(anything(m, len(indices.as_value()), f"rows_{reader}")),
+                *(Assume(index < rows) for index in indices),
+            ]
+        memory = [
+            [probe(m, f"dut.bank{bank}[{row}]", len(word)) for row in range(rows)]
+            for bank in range(lanes)
+        ]
+        with m.If(is_inside):
+            m.d.comb += [
+                Assert(Array(ahead)[at] < level),
+                Assert(Array([Array(bank)[at] for bank in memory])[lane] == word),
+            ]
+            for indices, words in ((dut.rows_a, dut.words_a), (dut.rows_b, dut.words_b)):
+                with m.If(indices[lane] == at):
+                    m.d.comb += [Assert(words[lane] == word), Cover(leaves & (word != 0))]
+        return m
+
+
+PROOFS = (
+    Proof(
+        name="ring",
+        promise="A row is held until it is passed and none is written before",
+        components=(StreamRing,),
+        design=lambda size: Holds(StreamRing(*size)),
+        sizes={
+            "2x8, 3 rows": (SMALL, 3),
+            "8x32, 2 rows": (CONFIG, 2),
+            "8x32, 5 rows": (CONFIG, 5),
+            "8x32, 6 rows": (CONFIG, 6),
+        },
+        slow=("8x32, 2 rows", "8x32, 5 rows", "8x32, 6 rows"),
+        broken=faults(
+            (SMALL, 3),
+            10,
+            stuck_at(1, "dut.accept"),
+            stuck_at(0, "dut.tail", 1),
+            stuck_at(1, "dut.words_a", 3),
+        ),
+    ),
+)

@@ -1,0 +1,136 @@
+"""The routing networks, for all words, masks, offsets and pauses: any lane, any bank."""
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+
+from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.zvc.network import Compactor, Expander, levels_of, routes
+from cdma.verify.formal.fault import inverted, late, stuck_at
+from cdma.verify.formal.stream_rules import anything
+from cdma.verify.proofs.proof import Proof, faults
+
+WORD_BITS = 32
+
+
+class Routed(Elaboratable):
+    """A network with words, mask and offset that may be anything in each cycle.
+
+    A lane is picked once; what has to come of them in each beat waits beside it.
+    """
+
+    def __init__(self, network, words, mask):
+        self.network = network
+        self.words = words
+        self.mask = mask
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.network
+        lanes = dut.lanes
+        lane_bits = levels_of(lanes)
+        lane = Signal(lane_bits)
+        m.d.comb += lane.eq(AnyConst(lane_bits))
+        offset = anything(m, lane_bits, "offset")
+        below = [popcount(m, self.mask[:index]) if index else 0 for index in range(lanes)]
+        ranks = [Signal(lane_bits, name=f"rank{index}") for index in range(lanes)]
+        m.d.comb += [
+            dut.enable.eq(anything(m, 1, "enable")),
+            self.mask.eq(anything(m, lanes, "mask")),
+            self.words.as_value().eq(anything(m, lanes * WORD_BITS, "words_in")),
+            *(rank.eq(count) for rank, count in zip(ranks, below, strict=True)),
+            dut.routes.eq(routes(m, ranks, offset)),
+        ]
+        rank = Signal(lane_bits)
+        is_marked = Signal()
+        to = Signal(lane_bits)
+        m.d.comb += [
+            rank.eq(sum(Mux(index < lane, self.mask[index], 0) for index in range(lanes))),
+            is_marked.eq(self.mask.bit_select(lane, 1)),
+            to.eq(offset + rank),
+        ]
+        expected = self.expect(m, lane, is_marked, to)
+        valid = 1
+        for stage in range(dut.latency(lanes)):
+            later = [Signal.like(value, name=f"expected{stage}") for value in expected]
+            later_valid = Signal(name=f"valid{stage}")
+            with m.If(dut.enable):
+                m.d.sync += [later_valid.eq(valid)]
+                m.d.sync += [a.eq(b) for a, b in zip(later, expected, strict=True)]
+            expected, valid = later, later_valid
+        with m.If(valid):
+            self.check(m, lane, *expected)
+        return m
+
+
+class Collapsed(Routed):
+    """A compactor: a marked word is in the bank of its rank behind the offset."""
+
+    def __init__(self, network):
+        super().__init__(network, network.words, Signal(network.lanes, name="mask"))
+
+    def expect(self, m, lane, is_marked, to):
+        word = Signal(WORD_BITS)
+        m.d.comb += word.eq(self.network.words[lane])
+        return [is_marked, to, word]
+
+    def check(self, m, lane, is_marked, to, word):
+        with m.If(is_marked):
+            m.d.comb += Assert(self.network.bank_words[to] == word)
+            m.d.comb += Cover((to < lane) & (word != 0))
+
+
+class Spread(Routed):
+    """An expander: a marked lane has the word of its rank behind the offset if that bank has one,
+    others are zero."""
+
+    def __init__(self, network):
+        super().__init__(network, network.bank_words, network.mask)
+
+    def expect(self, m, lane, is_marked, to):
+        word, has_word = Signal(WORD_BITS), Signal()
+        m.d.comb += word.eq(self.network.bank_words[to])
+        m.d.comb += [
+            self.network.has_word.eq(anything(m, self.network.lanes, "has_word")),
+            has_word.eq(self.network.has_word.bit_select(to, 1)),
+        ]
+        return [is_marked, to, word, has_word]
+
+    def check(self, m, lane, is_marked, to, word, has_word):
+        m.d.comb += [
+            Assert(self.network.words[lane] == Mux(is_marked & has_word, word, 0)),
+            Cover(is_marked & has_word & (to < lane) & (word != 0)),
+            Cover(is_marked & ~has_word & (word != 0)),
+            Cover(~is_marked & (word != 0)),
+        ]
+
+
+SIZES = {"2x32": 2, "8x32": 8, "16x32": 16}
+
+PROOFS = (
+    Proof(
+        name="compactor",
+        promise="A marked word comes to the bank of its rank",
+        components=(Compactor,),
+        design=lambda lanes: Collapsed(Compactor(lanes, WORD_BITS)),
+        sizes=SIZES,
+        slow=("16x32",),
+        depth=4,
+        broken=faults(
+            8,
+            4,
+            stuck_at(0, "dut.after0_routes", 9),
+            inverted("dut.after2_3", 0),
+            late("dut.after0_routes"),
+        ),
+    ),
+    Proof(
+        name="expander",
+        promise="A marked lane gets the word of its rank and others zero",
+        components=(Expander,),
+        design=lambda lanes: Spread(Expander(lanes, WORD_BITS)),
+        sizes=SIZES,
+        slow=("16x32",),
+        depth=4,
+        broken=faults(8, 4, stuck_at(1, "dut.crossing1_0", 0), stuck_at(1, "dut.words", 40)),
+    ),
+)

@@ -1,0 +1,139 @@
+"""Compressor into decompressor: what enters comes back."""
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.lib import wiring
+
+from cdma.format import ErrorCode
+from cdma.hdl.zvc.beat import thermometer
+from cdma.hdl.zvc.compressor.unit import Compressor
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.unit import Decompressor
+from cdma.verify.formal.fault import stuck_at
+from cdma.verify.formal.stream_rules import anything, offer, take
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults
+
+COUNT = 6  # bits of packets and beats that are counted; more than fit in the cycles looked at
+PACKETS = 4
+
+
+class ComesBack(Elaboratable):
+    """Any word of any of four packets, picked as it enters, comes back in its beat and lane.
+
+    Packets have any length up to three blocks, and no more beats than their words need. Commands
+    and words come when they like, or, without stalls, always.
+    """
+
+    def __init__(self, compressor, decompressor, *, stalls=True):
+        self.compressor = compressor
+        self.decompressor = decompressor
+        self.stalls = stalls
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.compressor = into = self.compressor
+        m.submodules.decompressor = back = self.decompressor
+        wiring.connect(m, into.o, back.i)
+        lanes, size = into.config.lanes, into.config.format.word_bytes
+        lengths = [Signal(range(3 * into.config.format.block_words + 1)) for _ in range(PACKETS)]
+        m.d.comb += [length.eq(AnyConst(len(length))) for length in lengths]
+        lengths_now = Array(lengths)
+
+        # Packets and their commands.
+        enters, commands = offer(m, into.i, "i"), offer(m, back.i_command, "i_command")
+        leaves, reports = take(m, back.o, "o"), take(m, back.o_status, "o_status")
+        take(m, into.o_status, "size")
+        if not self.stalls:
+            offered, taken = (into.i, back.i_command), (into.o_status, back.o, back.o_status)
+            m.d.comb += [Assume(port.valid) for port in offered]
+            m.d.comb += [Assume(port.ready) for port in taken]
+        entered, left, commanded, packet = (
+            Signal(COUNT, name=name) for name in ("entered", "left", "commanded", "packet")
+        )
+        sent = Signal.like(lengths[0])  # words of the packet
+        beat, command = into.i.payload, back.i_command.payload
+        rest = Signal.like(sent)
+        m.d.comb += rest.eq(lengths_now[packet[:2]] - sent)
+        with m.If(into.i.valid):
+            kept = thermometer(rest, lanes)
+            m.d.comb += [
+                Assume(packet < PACKETS),
+                Assume(beat.last == (rest <= lanes)),
+                *(Assume(keep == kept[k // size]) for k, keep in enumerate(beat.keep)),
+            ]
+        with m.If(back.i_command.valid):
+            m.d.comb += [
+                Assume(commanded < PACKETS),
+                Assume(command.words == lengths_now[commanded[:2]]),
+            ]
+        m.d.sync += [
+            entered.eq(entered + enters),
+            left.eq(left + leaves),
+            commanded.eq(commanded + commands),
+        ]
+        with m.If(enters):
+            m.d.sync += [
+                sent.eq(Mux(beat.last, 0, sent + lanes)),
+                packet.eq(packet + beat.last),
+            ]
+
+        # A picked word.
+        lane = Signal(range(lanes))
+        m.d.comb += lane.eq(AnyConst(len(lane)))
+        is_picked, number, word = Signal(), Signal.like(entered), Signal.like(beat.words[0])
+        is_kept, is_last = Signal(), Signal()
+        with m.If(enters & ~is_picked & anything(m, 1, "pick")):
+            m.d.sync += [
+                is_picked.eq(1),
+                number.eq(entered),
+                is_kept.eq(beat.keep.bit_select(lane * size, 1)),
+                word.eq(beat.words[lane]),
+                is_last.eq(beat.last),
+            ]
+        out = back.o.payload
+        m.d.comb += Assert(~leaves | (left != entered))
+        with m.If(leaves & is_picked & (left == number)):
+            m.d.comb += [
+                Assert(out.keep.word_select(lane, size) == is_kept.replicate(size)),
+                Assert(out.words[lane] == Mux(is_kept, word, 0)),
+                Assert(out.last == is_last),
+                Cover((word != 0) & is_kept & (number > 1)),
+                Cover((word == 0) & is_kept & is_last & (number > 1)),
+            ]
+        with m.If(reports):
+            m.d.comb += Assert(back.o_status.payload.error == ErrorCode.NONE)
+        return m
+
+
+SMALL = Config.of(2, 8, 8)
+
+
+def comes_back(size):
+    config, stalls = size
+    return ComesBack(Compressor(config), Decompressor(config), stalls=stalls)
+
+
+PROOFS = (
+    Proof(
+        name="round_trip",
+        promise="Any word comes back under any stalls",
+        components=(Compressor, Decompressor),
+        design=comes_back,
+        sizes={SMALL.name: (SMALL, True)},
+        slow=(SMALL.name,),
+        mode=BOUNDED,
+        depth=15,
+        broken=faults((SMALL, False), 20, stuck_at(1, "compressor.block.mask", 3)),
+    ),
+    Proof(
+        name="round_trip_no_stalls",
+        promise="Any word comes back when nobody stalls",
+        components=(Compressor, Decompressor),
+        design=comes_back,
+        sizes={SMALL.name: (SMALL, False)},
+        slow=(SMALL.name,),
+        mode=BOUNDED,
+        depth=18,
+        broken=faults((SMALL, False), 20, stuck_at(1, "decompressor.expander.mask", 0)),
+    ),
+)
