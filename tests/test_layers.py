@@ -23,9 +23,10 @@ LAYERS = {
     "sim": BASE | {"toolchain", "golden", "hdl"},
     "verify": BASE | {"toolchain", "sweep", "golden", "hdl", "sim"},
     "synth": BASE | {"toolchain", "sweep", "golden", "hdl"},
+    "driver": BASE | {"golden", "hdl"},
     "study": BASE | {"toolchain", "sweep", "golden", "hdl", "sim", "tensors"},
     "cli": {*BASE, "toolchain", "sweep", "golden", "hdl", "tensors", "sim", "verify", "synth"}
-    | {"generate", "study"},
+    | {"driver", "generate", "study"},
 }
 #: What a layer may import from outside the standard library; all others what an extra installs.
 OUTSIDE = {

@@ -1,0 +1,23 @@
+"""Driver of the DMA engine, in Python and in C, and an engine in software behind the same API."""
+
+from cdma.driver.driver import Driver, Offloaded
+from cdma.driver.errors import DriverError, EngineError, EngineTimeoutError, RegisterError
+from cdma.driver.memory import Buffer, BusError, Memory
+from cdma.driver.registers import Registers
+from cdma.driver.software import SoftwareDevice
+from cdma.driver.uio import UioDevice
+
+__all__ = [
+    "Buffer",
+    "BusError",
+    "Driver",
+    "DriverError",
+    "EngineError",
+    "EngineTimeoutError",
+    "Memory",
+    "Offloaded",
+    "RegisterError",
+    "Registers",
+    "SoftwareDevice",
+    "UioDevice",
+]

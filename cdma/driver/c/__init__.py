@@ -1,0 +1,8 @@
+"""The driver in C99: ``cdma.h``, ``cdma.c`` and the generated ``cdma_regs.h``."""
+
+from pathlib import Path
+
+#: The sources, to be compiled with ``folder`` on the include path.
+FOLDER = Path(__file__).parent
+SOURCES = (FOLDER / "cdma.c",)
+HEADERS = (FOLDER / "cdma.h", FOLDER / "cdma_regs.h")

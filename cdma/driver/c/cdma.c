@@ -1,0 +1,375 @@
+/* Driver of the cdma engine; see cdma.h. */
+#include "cdma.h"
+
+#define FIELD(value, name) (((value) & name##_MASK) >> name##_LOW)
+#define RUN CDMA_RING_CTRL_RUN_MASK
+#define ABORT CDMA_RING_CTRL_ABORT_MASK
+
+static int read_register(struct cdma *engine, uint32_t address, uint32_t *value)
+{
+    return engine->io.read(engine->io.context, address, value) ? CDMA_E_ACCESS : 0;
+}
+
+static int write_register(struct cdma *engine, uint32_t address, uint32_t value)
+{
+    return engine->io.write(engine->io.context, address, value) ? CDMA_E_ACCESS : 0;
+}
+
+/* Two registers, the lower half first. */
+static int write_pair(struct cdma *engine, uint32_t address, uint64_t value)
+{
+    int error = write_register(engine, address, (uint32_t)value);
+    return error ? error : write_register(engine, address + 4u, (uint32_t)(value >> 32));
+}
+
+static void barrier(struct cdma *engine)
+{
+    if (engine->io.barrier)
+        engine->io.barrier(engine->io.context);
+}
+
+static int gives_up(struct cdma *engine)
+{
+    return engine->io.idle && engine->io.idle(engine->io.context);
+}
+
+/* Memory is little-endian, whatever this processor is. */
+static void put(volatile uint8_t *at, uint64_t value, unsigned bytes)
+{
+    unsigned i;
+    for (i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> (8u * i));
+}
+
+static uint64_t get(const volatile uint8_t *at, unsigned bytes)
+{
+    uint64_t value = 0;
+    unsigned i;
+    for (i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << (8u * i);
+    return value;
+}
+
+static uint32_t log2_of(uint32_t power)
+{
+    uint32_t log2 = 0;
+    while (power > 1u) {
+        power >>= 1;
+        log2++;
+    }
+    return log2;
+}
+
+static uint32_t phase_of(const struct cdma_ring *ring, uint16_t count)
+{
+    return ~((uint32_t)count >> ring->setup.log2) & 1u;
+}
+
+static uint32_t entry_of(const struct cdma_ring *ring, uint16_t count)
+{
+    return count & ((1u << ring->setup.log2) - 1u);
+}
+
+static uint32_t waiting(const struct cdma_ring *ring)
+{
+    return (uint16_t)(ring->tail - ring->head);
+}
+
+uint64_t cdma_bound(const struct cdma_config *config, uint64_t bytes)
+{
+    uint64_t block = (uint64_t)config->block_words * config->word_bytes;
+    return bytes + (bytes + block - 1u) / block * (config->block_words / 8u);
+}
+
+uint64_t cdma_stripes(const struct cdma_config *config, uint64_t row_bytes)
+{
+    return (row_bytes + config->stripe_bytes - 1u) / config->stripe_bytes;
+}
+
+static int read_config(struct cdma *engine)
+{
+    struct cdma_config *config = &engine->config;
+    uint32_t cap0, cap1;
+    int error = read_register(engine, CDMA_ENGINE_CAP0, &cap0);
+    if (!error)
+        error = read_register(engine, CDMA_ENGINE_CAP1, &cap1);
+    if (error)
+        return error;
+    config->lanes = 1u << FIELD(cap0, CDMA_ENGINE_CAP0_LANES);
+    config->word_bytes = 1u << FIELD(cap0, CDMA_ENGINE_CAP0_WORD);
+    config->channels = 1u << FIELD(cap0, CDMA_ENGINE_CAP0_CHANNELS);
+    config->stripe_bytes = 1u << FIELD(cap0, CDMA_ENGINE_CAP0_STRIPE);
+    config->link_bytes = 1u << FIELD(cap0, CDMA_ENGINE_CAP0_LINK);
+    config->block_words = 1u << FIELD(cap1, CDMA_ENGINE_CAP1_BLOCK);
+    config->auto_distance = 1u << FIELD(cap1, CDMA_ENGINE_CAP1_AUTO);
+    config->address_bits = 32u + FIELD(cap1, CDMA_ENGINE_CAP1_ADDRESS);
+    return 0;
+}
+
+int cdma_open(struct cdma *engine, const struct cdma_io *io)
+{
+    uint32_t id, version;
+    int error;
+    if (!engine || !io || !io->read || !io->write)
+        return CDMA_E_ARGUMENT;
+    engine->io = *io;
+    engine->cookie = 0;
+    error = read_register(engine, CDMA_ENGINE_ID, &id);
+    if (!error)
+        error = read_register(engine, CDMA_ENGINE_VERSION, &version);
+    if (error)
+        return error;
+    if (id != CDMA_ID_VALUE ||
+        FIELD(version, CDMA_ENGINE_VERSION_MAJOR) != CDMA_VERSION_MAJOR)
+        return CDMA_E_DEVICE;
+    error = read_config(engine);
+    return error ? error : cdma_reset(engine);
+}
+
+int cdma_reset(struct cdma *engine)
+{
+    uint32_t value;
+    int error = write_register(engine, CDMA_ENGINE_CTRL, CDMA_ENGINE_CTRL_RESET_MASK);
+    while (!error) {
+        error = read_register(engine, CDMA_ENGINE_CTRL, &value);
+        if (error || !(value & CDMA_ENGINE_CTRL_RESET_MASK))
+            break;
+        if (gives_up(engine))
+            error = CDMA_E_GAVE_UP;
+    }
+    engine->ring[0].tail = engine->ring[0].head = 0;
+    engine->ring[1].tail = engine->ring[1].head = 0;
+    return error;
+}
+
+static int is_good(const struct cdma_ring_setup *setup)
+{
+    return setup && setup->sq && setup->cq && setup->log2 <= 15u &&
+           !(setup->sq_address % CDMA_DESCRIPTOR_BYTES) && !(setup->cq_address % 64u);
+}
+
+int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
+{
+    struct cdma_ring *ring;
+    uint32_t i;
+    int error;
+    if (number > 1u || !is_good(setup))
+        return CDMA_E_ARGUMENT;
+    ring = &engine->ring[number];
+    ring->setup = *setup;
+    ring->tail = ring->head = 0;
+    /* The phase of old entries could look new. */
+    for (i = 0; i < CDMA_COMPLETION_BYTES << setup->log2; i++)
+        setup->cq[i] = 0;
+    error = write_pair(engine, CDMA_RING_DEV_BASE_LO(number), setup->device_base);
+    if (!error)
+        error = write_pair(engine, CDMA_RING_DEV_LIMIT_LO(number), setup->device_limit);
+    if (!error)
+        error = write_pair(engine, CDMA_RING_HOST_BASE_LO(number), setup->host_base);
+    if (!error)
+        error = write_pair(engine, CDMA_RING_HOST_LIMIT_LO(number), setup->host_limit);
+    if (!error)
+        error = write_pair(engine, CDMA_RING_SQ_BASE_LO(number), setup->sq_address);
+    if (!error)
+        error = write_pair(engine, CDMA_RING_CQ_BASE_LO(number), setup->cq_address);
+    if (!error)
+        error = write_register(engine, CDMA_RING_SQ_SIZE(number), setup->log2);
+    if (!error)
+        error = write_register(engine, CDMA_RING_CQ_SIZE(number), setup->log2);
+    barrier(engine);
+    return error ? error : write_register(engine, CDMA_RING_CTRL(number), RUN);
+}
+
+int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job,
+                uint64_t *cookie)
+{
+    struct cdma_ring *ring;
+    volatile uint8_t *at;
+    uint32_t control;
+    if (number > 1u || !job || job->op > 15u || job->raw > 3u)
+        return CDMA_E_ARGUMENT;
+    ring = &engine->ring[number];
+    if (waiting(ring) >> ring->setup.log2)
+        return CDMA_E_FULL;
+    engine->cookie++;
+    if (cookie)
+        *cookie = engine->cookie;
+    control = job->op | job->flags | job->raw << 8;
+    control |= log2_of(engine->config.word_bytes) << 10 | phase_of(ring, ring->tail) << 31;
+    at = ring->setup.sq + CDMA_DESCRIPTOR_BYTES * entry_of(ring, ring->tail);
+    put(at + 4, job->rows, 4);
+    put(at + 8, job->device, 8);
+    put(at + 16, job->host, 8);
+    put(at + 24, job->index, 8);
+    put(at + 32, job->row_bytes, 8);
+    put(at + 40, job->limit, 8);
+    put(at + 48, (uint64_t)job->pitch, 8);
+    put(at + 56, engine->cookie, 8);
+    put(at, control, 4);
+    ring->tail++;
+    barrier(engine);
+    return write_register(engine, CDMA_RING_SQ_TAIL(number), ring->tail);
+}
+
+int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *completion)
+{
+    struct cdma_ring *ring;
+    const volatile uint8_t *at;
+    uint8_t last;
+    int error;
+    if (number > 1u || !completion)
+        return CDMA_E_ARGUMENT;
+    ring = &engine->ring[number];
+    if (!waiting(ring))
+        return 0;
+    at = ring->setup.cq + CDMA_COMPLETION_BYTES * entry_of(ring, ring->head);
+    last = at[31];
+    if ((uint32_t)last >> 7 != phase_of(ring, ring->head))
+        return 0;
+    barrier(engine);
+    completion->cookie = get(at, 8);
+    completion->stream_bytes = get(at + 8, 8);
+    completion->where = get(at + 16, 8);
+    completion->stripe = (uint32_t)get(at + 24, 4);
+    completion->head = (uint16_t)get(at + 28, 2);
+    completion->status = at[30];
+    completion->channel = last & 0x7Fu;
+    ring->head++;
+    error = write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
+    return error ? error : 1;
+}
+
+int cdma_run(struct cdma *engine, uint32_t number, const struct cdma_job *job,
+             struct cdma_completion *completion)
+{
+    uint64_t cookie;
+    int found, error;
+    if (number > 1u || !completion)
+        return CDMA_E_ARGUMENT;
+    if (waiting(&engine->ring[number]))
+        return CDMA_E_FULL;
+    error = cdma_submit(engine, number, job, &cookie);
+    if (error)
+        return error;
+    for (;;) {
+        found = cdma_poll(engine, number, completion);
+        if (found < 0)
+            return found;
+        if (found)
+            break;
+        if (gives_up(engine))
+            return CDMA_E_GAVE_UP;
+    }
+    /* A descriptor that could not be read or trusted has cookie 0. */
+    if (completion->cookie != cookie && (completion->cookie || !completion->status))
+        return CDMA_E_COOKIE;
+    return completion->status;
+}
+
+static void clear_job(struct cdma_job *job)
+{
+    job->op = job->flags = job->raw = job->rows = 0;
+    job->device = job->host = job->index = job->row_bytes = job->limit = 0;
+    job->pitch = 0;
+}
+
+int cdma_offload(struct cdma *engine, uint64_t device, uint64_t bytes, uint64_t stream,
+                 uint64_t capacity, uint64_t index, uint32_t raw, uint32_t flags,
+                 struct cdma_completion *completion)
+{
+    struct cdma_job job;
+    clear_job(&job);
+    job.op = CDMA_OP_OFFLOAD;
+    job.flags = flags | CDMA_F_INDEX;
+    job.raw = raw;
+    job.device = device;
+    job.host = stream;
+    job.index = index;
+    job.row_bytes = bytes;
+    job.limit = capacity;
+    return cdma_run(engine, CDMA_RING_OFFLOAD, &job, completion);
+}
+
+int cdma_prefetch(struct cdma *engine, uint64_t device, uint64_t bytes, uint64_t stream,
+                  uint64_t stream_bytes, uint64_t index, uint32_t flags,
+                  struct cdma_completion *completion)
+{
+    struct cdma_job job;
+    clear_job(&job);
+    job.op = CDMA_OP_PREFETCH;
+    job.flags = flags | CDMA_F_INDEX;
+    job.device = device;
+    job.host = stream;
+    job.index = index;
+    job.row_bytes = bytes;
+    job.limit = stream_bytes;
+    return cdma_run(engine, CDMA_RING_PREFETCH, &job, completion);
+}
+
+static int wait_until_stopped(struct cdma *engine, uint32_t number)
+{
+    uint32_t state;
+    int error;
+    for (;;) {
+        error = read_register(engine, CDMA_RING_STATE(number), &state);
+        if (error || FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_STOPPED)
+            return error;
+        if (gives_up(engine))
+            return CDMA_E_GAVE_UP;
+    }
+}
+
+int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
+{
+    struct cdma_ring *ring;
+    struct cdma_completion ended;
+    uint32_t status, head;
+    int error, found;
+    if (number > 1u)
+        return CDMA_E_ARGUMENT;
+    ring = &engine->ring[number];
+    error = read_register(engine, CDMA_ENGINE_STATUS, &status);
+    if (error)
+        return error;
+    if (status & CDMA_ENGINE_STATUS_FATAL_MASK)
+        return CDMA_E_FATAL;
+    error = write_register(engine, CDMA_RING_CTRL(number), ABORT);
+    if (!error)
+        error = wait_until_stopped(engine, number);
+    if (error)
+        return error;
+    do {
+        found = cdma_poll(engine, number, &ended);
+    } while (found > 0);
+    if (found < 0)
+        return found;
+    error = read_register(engine, CDMA_RING_SQ_HEAD(number), &head);
+    if (error)
+        return error;
+    /* Completions that could not be written: their entries must not look new next time. */
+    for (; ring->head != (uint16_t)head; ring->head++)
+        put(ring->setup.cq + CDMA_COMPLETION_BYTES * entry_of(ring, ring->head) + 31,
+            phase_of(ring, ring->head) << 7, 1);
+    if (withdrawn)
+        *withdrawn = waiting(ring);
+    ring->tail = ring->head;
+    barrier(engine);
+    error = write_register(engine, CDMA_RING_SQ_TAIL(number), ring->tail);
+    if (!error)
+        error = write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
+    return error ? error : write_register(engine, CDMA_RING_CTRL(number), RUN);
+}
+
+int cdma_clear_quarantine(struct cdma *engine, uint32_t channel)
+{
+    uint32_t value;
+    int error;
+    if (channel >= engine->config.channels)
+        return CDMA_E_ARGUMENT;
+    error = write_register(engine, CDMA_CHANNEL_QUARANTINE(channel), 1u);
+    if (!error)
+        error = read_register(engine, CDMA_CHANNEL_QUARANTINE(channel), &value);
+    if (error)
+        return error;
+    return !(value & CDMA_CHANNEL_QUARANTINE_QUARANTINED_MASK);
+}

@@ -1,0 +1,202 @@
+"""One ring as the driver sees it: descriptors in, completions out."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cdma.driver.errors import DriverError
+from cdma.driver.memory import Buffer, Memory
+from cdma.driver.registers import Registers
+from cdma.engine_codes import State, Status
+from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES
+from cdma.golden.engine.descriptor import Completion, Descriptor, phase
+
+_COUNT = 0xFFFF
+RUN, ABORT, HALT, LOCK = 1, 2, 4, 8
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A descriptor that was submitted.
+
+    Attributes
+    ----------
+    descriptor : Descriptor
+    ring : int
+    buffers : list of Buffer
+        Buffers that belong to the engine until the descriptor has ended.
+    completion : Completion or None
+        How the descriptor ended; ``None`` until then, and for one that was withdrawn.
+    is_abandoned : bool
+        Nobody waits for it any more: its buffers are given back with it.
+    """
+
+    descriptor: Descriptor
+    ring: int
+    buffers: list[Buffer] = field(default_factory=list)
+    completion: Completion | None = None
+    is_abandoned: bool = False
+
+
+class Ring:
+    """Submission and completion ring of one direction.
+
+    Parameters
+    ----------
+    registers : Registers
+    host : Memory
+        Where the rings are allocated.
+    number : int
+        0 offload, 1 prefetch.
+    log2_size : int
+        log2 of the entries of both rings.
+    windows : (int, int, int, int)
+        First byte and first byte past the end: device memory, then host memory.
+    """
+
+    def __init__(
+        self,
+        registers: Registers,
+        host: Memory,
+        number: int,
+        log2_size: int,
+        windows: tuple[int, int, int, int],
+    ):
+        if not 0 <= log2_size <= 15:
+            raise ValueError(f"log2 of the ring's size must be in 0..15, not {log2_size!r}")
+        self.number, self.log2_size = number, log2_size
+        self._registers, self._windows = registers, windows
+        self._sq = host.allocate(DESCRIPTOR_BYTES << log2_size)
+        self._cq = host.allocate(COMPLETION_BYTES << log2_size)
+        self._waiting: deque[Ticket] = deque()
+        self.setup()
+
+    def setup(self) -> None:
+        """Program the ring from scratch and run it; after a reset of the engine too."""
+        self._waiting.clear()
+        self.tail = self.head = 0
+        # Old entries would have a phase that looks new.
+        self._sq.data[:] = 0
+        self._cq.data[:] = 0
+        names = ("DEV_BASE", "DEV_LIMIT", "HOST_BASE", "HOST_LIMIT")
+        for name, value in zip(names, self._windows, strict=True):
+            self._pair(name, value)
+        self._pair("SQ_BASE", self._sq.address)
+        self._pair("CQ_BASE", self._cq.address)
+        self._write("SQ_SIZE", self.log2_size)
+        self._write("CQ_SIZE", self.log2_size)
+        self._write("CTRL", RUN)
+
+    def set_arena(self, base: int, limit: int) -> None:
+        """Where streams of descriptors with APPEND go; the ring must be idle."""
+        self._write("CTRL", 0)
+        self._pair("ARENA_BASE", base)
+        self._pair("ARENA_LIMIT", limit)
+        self._pair("ARENA_POINTER", base)
+        self._write("CTRL", RUN)
+
+    @property
+    def room(self) -> int:
+        """Descriptors that can be submitted now."""
+        return (1 << self.log2_size) - len(self._waiting)
+
+    @property
+    def waiting(self) -> list[Ticket]:
+        """Tickets without a completion, oldest first."""
+        return list(self._waiting)
+
+    @property
+    def state(self) -> State:
+        """State of the ring."""
+        return State(self._registers.field("RING", "STATE", "STATE", self.number))
+
+    def submit(self, tickets: list[Ticket]) -> None:
+        """Write descriptors and ring the doorbell once.
+
+        Raises
+        ------
+        DriverError
+            When the ring has no room for all of them; nothing is submitted then.
+        """
+        if len(tickets) > self.room:
+            raise DriverError(
+                f"ring {self.number} has room for {self.room} descriptors, not {len(tickets)}"
+            )
+        ring = self._sq.data.reshape(-1, DESCRIPTOR_BYTES)
+        for ticket in tickets:
+            packed = ticket.descriptor.pack(phase(self.tail, self.log2_size))
+            ring[self.tail % len(ring)] = packed
+            self.tail = self.tail + 1 & _COUNT
+            self._waiting.append(ticket)
+        self._write("SQ_TAIL", self.tail)
+
+    def poll(self) -> list[Ticket]:
+        """Take all completions that have come; no register is read.
+
+        Raises
+        ------
+        DriverError
+            When a completion does not belong to the oldest descriptor.
+        """
+        ring = self._cq.data.reshape(-1, COMPLETION_BYTES)
+        done = []
+        while self._waiting:
+            completion, bit = Completion.unpack(np.array(ring[self.head % len(ring)]))
+            if bit != phase(self.head, self.log2_size):
+                break
+            ticket = self._waiting.popleft()
+            self.head = self.head + 1 & _COUNT
+            untrusted = completion.cookie == 0 and completion.status != Status.OK
+            if completion.cookie != ticket.descriptor.cookie and not untrusted:
+                raise DriverError(
+                    f"ring {self.number}: completion has cookie {completion.cookie}, "
+                    f"expected {ticket.descriptor.cookie}"
+                )
+            ticket.completion = completion
+            done.append(ticket)
+        if done:
+            self._write("CQ_HEAD", self.head)
+        return done
+
+    def restart(self) -> list[Ticket]:
+        """Leave any state and run again: abort, withdraw what was not started.
+
+        Returns
+        -------
+        list of Ticket
+            Those that were withdrawn; they have no completion.
+
+        Raises
+        ------
+        DriverError
+            When the ring does not stop.
+        """
+        self._write("CTRL", ABORT)
+        for _ in range(1_000_000):
+            if self.state == State.STOPPED:
+                break
+        else:
+            raise DriverError(f"ring {self.number} does not stop: reset the engine")
+        self.poll()
+        withdrawn = list(self._waiting)
+        self._waiting.clear()
+        head = self._registers.read("RING", "SQ_HEAD", self.number)
+        lost = (head - self.head) & _COUNT  # completions that could not be written
+        entries = self._cq.data.reshape(-1, COMPLETION_BYTES)
+        for ticket in withdrawn[:lost]:
+            ticket.completion = Completion(Status.ABORTED, cookie=ticket.descriptor.cookie)
+            # Else the entry of the turn before would look new in the next turn.
+            entries[self.head % len(entries), -1] = phase(self.head, self.log2_size) << 7
+            self.head = self.head + 1 & _COUNT
+        self.tail = head
+        self._write("SQ_TAIL", head)
+        self._write("CQ_HEAD", head)
+        self._write("CTRL", RUN)
+        return withdrawn[lost:]
+
+    def _write(self, name: str, value: int) -> None:
+        self._registers.write("RING", name, value, self.number)
+
+    def _pair(self, name: str, value: int) -> None:
+        self._registers.write_pair("RING", name, value, self.number)

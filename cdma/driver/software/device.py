@@ -1,0 +1,299 @@
+"""The software device: an engine's registers and interrupt over two memories."""
+
+from cdma.driver.errors import RegisterError
+from cdma.driver.memory import Memory
+from cdma.driver.software.ring import Settings, SoftwareRing
+from cdma.engine_codes import State, Status
+from cdma.engine_config import EngineConfig
+from cdma.hdl.engine.registers import Access, Block, Guard, Register, register_map
+
+#: Registers of a ring whose value is a part of its settings: attribute, upper half.
+_PAIRS = ("SQ_BASE", "CQ_BASE", "DEV_BASE", "DEV_LIMIT", "HOST_BASE", "HOST_LIMIT")
+_PAIRS += ("ARENA_BASE", "ARENA_LIMIT", "ARENA_POINTER")
+_WINDOWS = ("dev_base", "dev_limit", "host_base", "host_limit")
+_SET = {
+    name: (pair.lower(), half)
+    for pair in _PAIRS
+    for half, name in enumerate((f"{pair}_LO", f"{pair}_HI"))
+} | {"SQ_SIZE": ("sq_size", None), "CQ_SIZE": ("cq_size", None)}
+
+
+class SoftwareDevice:
+    """An engine in software, for development without hardware and as fallback.
+
+    It is what the driver sees of an engine: registers, rings and buffers in host memory, tensors in
+    device memory, an interrupt. Work is done in whole descriptors. Time does not pass: TIMEOUT
+    comes from memory that was told to hang (``Memory.fail(..., "HANG")``), the coalescing timer
+    fires when the device is asked for its interrupt.
+
+    Parameters
+    ----------
+    config : EngineConfig
+    host, device : Memory or None
+        Memories at the link and at the channels; ``None`` makes 16 MiB each.
+    automatic : bool
+        Work as soon as a register is written. Else ``start``, ``finish`` and ``step`` do it.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig | None = None,
+        host: Memory | None = None,
+        device: Memory | None = None,
+        automatic: bool = True,
+    ):
+        self.config = EngineConfig() if config is None else config
+        self.host = Memory(1 << 24, 0x1000_0000) if host is None else host
+        self.memory = Memory(1 << 24) if device is None else device
+        self.automatic = automatic
+        self.map = register_map(self.config)
+        self._addresses = self.map.addresses()
+        self._quarantined: set[int] = set()
+        self._disabled: set[int] = set()
+        self.rings = [
+            SoftwareRing(
+                number,
+                self.config,
+                self.host,
+                self.memory,
+                self._quarantined,
+                self._disabled,
+                self._completed,
+            )
+            for number in range(2)
+        ]
+        self._locked = [False, False]
+        self._values: dict[int, int] = {}
+        self._reset()
+
+    # -- registers --
+
+    def read(self, address: int) -> int:
+        """Value of a register. RegisterError where there is none."""
+        block, instance, register = self._find(address)
+        special = getattr(self, f"_read_{block.name.lower()}")(instance, register)
+        return self._values[address] if special is None else special
+
+    def write(self, address: int, value: int) -> None:
+        """Write a register. RegisterError where that is refused."""
+        block, instance, register = self._find(address)
+        if not register.is_written:
+            raise RegisterError(f"{register.name} at {address:#x} is read-only")
+        if block.name == "RING":
+            self._guard(instance, register)
+        kept = sum(field.mask for field in register.fields if field.access is Access.RW)
+        self._values[address] = value & kept
+        getattr(self, f"_write_{block.name.lower()}")(instance, register, value)
+        if self.automatic:
+            self.work()
+
+    def _find(self, address: int) -> tuple[Block, int, Register]:
+        try:
+            return self._addresses[address]
+        except KeyError:
+            raise RegisterError(f"no register at {address:#x}") from None
+
+    def _guard(self, instance: int, register: Register) -> None:
+        ring = self.rings[instance]
+        is_active = ring.state == State.RUNNING or ring.is_busy
+        if register.guard is not Guard.NONE and is_active:
+            raise RegisterError(f"{register.name} of ring {instance} cannot change while it runs")
+        if register.guard is Guard.WINDOW and self._locked[instance]:
+            raise RegisterError(f"{register.name} of ring {instance} is locked")
+
+    def _read_engine(self, _, register: Register) -> int | None:
+        if register.name == "STATUS":
+            busy = sum(ring.is_busy << number for number, ring in enumerate(self.rings))
+            busy |= any(ring.link_failed for ring in self.rings) << 2
+            return busy | sum(1 << 8 + channel for channel in self._quarantined)
+        if register.name == "IRQ_STATUS":
+            return self._irq
+        return 0 if register.name in ("CTRL", "SNAPSHOT") else None
+
+    def _write_engine(self, _, register: Register, value: int) -> None:
+        if register.name == "CTRL" and value & 1:
+            for ring in self.rings:
+                ring.abort()
+            self._reset()
+        elif register.name == "IRQ_STATUS":
+            self._irq &= ~value
+        elif register.name == "SNAPSHOT" and value & 1:
+            self._snapshot = self._count()
+
+    def _read_ring(self, number: int, register: Register) -> int | None:
+        ring = self.rings[number]
+        if register.name in _SET:
+            name, half = _SET[register.name]
+            value = getattr(ring.settings, name)
+            return value if half is None else value >> 32 * half & 0xFFFFFFFF
+        found = {
+            "SQ_TAIL": ring.tail,
+            "SQ_HEAD": ring.head,
+            "CQ_TAIL": ring.head,
+            "CQ_HEAD": ring.cq_head,
+            "CTRL": (ring.state == State.RUNNING)
+            | ring.halts_on_error << 2
+            | self._locked[number] << 3,
+            "STATE": ring.state | ring.is_busy << 8 | ring.status << 16,
+            "ERROR_LO": ring.error & 0xFFFFFFFF,
+            "ERROR_HI": ring.error >> 32,
+        }
+        return found.get(register.name)
+
+    def _write_ring(self, number: int, register: Register, value: int) -> None:
+        ring = self.rings[number]
+        if register.name in _SET:
+            name, half = _SET[register.name]
+            low = sum(field.mask for field in register.fields)
+            if half is None:
+                setattr(ring.settings, name, value & low)
+            else:
+                other = getattr(ring.settings, name) & ~(0xFFFFFFFF << 32 * half)
+                setattr(ring.settings, name, other | (value & low) << 32 * half)
+        elif register.name == "SQ_TAIL":
+            self._alarm(number, ring.submit(value & 0xFFFF))
+        elif register.name == "CQ_HEAD":
+            self._alarm(number, ring.consume(value & 0xFFFF))
+            if ring.cq_head != ring.head:
+                self._pend(number)
+        elif register.name == "CTRL":
+            self._control(number, ring, value)
+
+    def _control(self, number: int, ring: SoftwareRing, value: int) -> None:
+        ring.halts_on_error = bool(value & 4)
+        self._locked[number] |= bool(value & 8)
+        if value & 2:
+            ring.abort()
+        elif value & 1:
+            self._alarm(number, ring.run())
+        else:
+            ring.stop()
+
+    def _read_channel(self, channel: int, register: Register) -> int | None:
+        if register.name == "QUARANTINE":
+            return int(channel in self._quarantined)
+        if register.name == "OUTSTANDING":
+            return int(self._is_owed(channel))
+        return None
+
+    def _write_channel(self, channel: int, register: Register, value: int) -> None:
+        if register.name == "QUARANTINE" and value & 1 and not self._is_owed(channel):
+            self._quarantined.discard(channel)
+        elif register.name == "ENABLE":
+            (self._disabled.discard if value & 1 else self._disabled.add)(channel)
+
+    def _is_owed(self, channel: int) -> bool:
+        """Whether the memory still owes an answer: it hangs until it is healed."""
+        return channel in self._quarantined and self.memory.hangs
+
+    def _read_counters(self, _, register: Register) -> int:
+        return self._counter(register.name)
+
+    def _read_channel_counters(self, channel: int, register: Register) -> int:
+        return self._counter(f"{register.name[:-3]}_{channel}{register.name[-3:]}")
+
+    def _counter(self, name: str) -> int:
+        value = self._snapshot.get(name[:-3], 0)
+        return value >> 32 if name.endswith("_HI") else value & 0xFFFFFFFF
+
+    def _count(self) -> dict[str, int]:
+        """Counters that make sense without time; bytes are spread evenly over the channels."""
+        spread = self.config.beat_bytes * self.config.channels
+        words = sum(ring.words_moved for ring in self.rings)
+        streams = sum(ring.stream_moved for ring in self.rings)
+        counts = {"ERRORS": sum(ring.errors for ring in self.rings)}
+        for channel in range(self.config.channels):
+            counts[f"RAW_BEATS_{channel}"] = words // spread
+            counts[f"STREAM_BEATS_{channel}"] = streams // spread
+        return counts
+
+    def _reset(self) -> None:
+        """Everything as after reset, but for locked windows."""
+        self._values = {
+            address: register.reset for address, (_, _, register) in self._addresses.items()
+        }
+        for ring, is_locked in zip(self.rings, self._locked, strict=True):
+            kept = {name: getattr(ring.settings, name) for name in _WINDOWS} if is_locked else {}
+            ring.settings = Settings(**kept)
+            ring.clear()
+        self._quarantined.clear()
+        self._disabled.clear()
+        self._irq = 0
+        self._pending = [0, 0]
+        self._snapshot: dict[str, int] = {}
+
+    # -- work --
+
+    def start(self, number: int) -> bool:
+        """Start the next descriptor of a ring; False when there is none or it waits."""
+        return self.rings[number].start(self.rings[1 - number])
+
+    def finish(self, number: int) -> bool:
+        """Finish the oldest started descriptor of a ring; False when there is none."""
+        ring = self.rings[number]
+        before, quarantined = ring.state, len(self._quarantined)
+        done = ring.finish()
+        if ring.link_failed:
+            for each in self.rings:
+                each.enter_error(Status.TIMEOUT, 0)
+            self._irq |= 0b101100
+        elif ring.state != before:
+            self._alarm(number, False)
+        if len(self._quarantined) > quarantined:
+            self._irq |= 0b10000
+        return done
+
+    def step(self, number: int) -> bool:
+        """Start and finish one descriptor of a ring; False when there was nothing to do."""
+        self.start(number)
+        return self.finish(number)
+
+    def work(self) -> None:
+        """Do all there is to do."""
+        while sum(self.step(number) for number in range(2)):
+            pass
+
+    # -- interrupt --
+
+    @property
+    def irq(self) -> bool:
+        """Level of the interrupt."""
+        return bool(self._irq & self._register("IRQ_ENABLE"))
+
+    def elapse(self) -> None:
+        """Let the coalescing timer run out."""
+        for number in range(2):
+            if self._pending[number]:
+                self._fire(number)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for the interrupt, for the driver: what can happen has happened already."""
+        del timeout
+        self.elapse()
+        return self.irq
+
+    def _register(self, name: str) -> int:
+        return self._values[self.map.block("ENGINE").address(name)]
+
+    def _completed(self, number: int, interrupt: bool, status: int) -> None:
+        if status != Status.OK:
+            self._fire(number)
+        elif interrupt:
+            self._pend(number)
+
+    def _pend(self, number: int) -> None:
+        """A completion waits to be signalled."""
+        coalesce = self._register("IRQ_COALESCE")
+        count, timer = coalesce & 0xFF, coalesce >> 8
+        self._pending[number] += 1
+        if timer == 0 or self._pending[number] >= count:
+            self._fire(number)
+
+    def _fire(self, number: int) -> None:
+        self._irq |= 1 << number
+        self._pending[number] = 0
+
+    def _alarm(self, number: int, is_good: bool) -> None:
+        """A ring entered HALTED or ERROR."""
+        if not is_good:
+            self._irq |= 4 << number
