@@ -58,7 +58,7 @@ def test_an_edited_file_is_not_replaced(quick, tmp_path, refuse):
     engine.write_engine(tmp_path, EngineConfig())
     (tmp_path / "engine.v").write_text("module mine; endmodule\n")
     error = refuse("generate", "engine", "-o", tmp_path)
-    assert error.startswith(f"error: {tmp_path}/engine.v: is not as it was generated")
+    assert error.startswith(f"cdma generate: {tmp_path}/engine.v: is not as it was generated")
     assert main(["generate", "engine", "--force", "-o", str(tmp_path)]) == 0
     assert (tmp_path / "engine.v").read_text().startswith("module cdma_engine;")
 
