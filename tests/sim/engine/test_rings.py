@@ -233,9 +233,8 @@ def test_attributes(model_of, small, tensor, offload):
         log = model.engine.log(port)
         log = log[(log["channel"] == 0) | (log["channel"] == 2)]
         assert len(log)
-        assert set(zip(log["user"].tolist(), log["prot"].tolist(), log["cache"].tolist())) == {
-            (0xA7, 3, 5)
-        }
+        fields = [log[name].tolist() for name in ("user", "prot", "cache")]
+        assert set(zip(*fields, strict=True)) == {(0xA7, 3, 5)}
 
 
 def nops(number, **fields):

@@ -33,7 +33,8 @@ def lengths(config):
         stripe - word,
         stripe,
         stripe + word,
-    ] + [*(lap - word, lap, lap + word, 3 * lap + stripe, 5 * lap + beat)]
+        *(lap - word, lap, lap + word, 3 * lap + stripe, 5 * lap + beat),
+    ]
 
 
 def test_every_length(model_of, small, tensor, offload, prefetch):
