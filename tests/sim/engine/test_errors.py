@@ -45,7 +45,7 @@ def test_device_read(model_of, small, tensor, offload, place, response):
 @pytest.mark.parametrize("response", [2, 3])
 def test_errors_on_two_channels_at_once(model_of, small, tensor, offload, response):
     """The lowest stripe is reported, whichever answers first."""
-    model, words = model_of(Memory and None, Memory(latency=30, jitter=200)), tensor(small, 8192)
+    model, words = model_of(device=Memory(latency=30, jitter=200)), tensor(small, 8192)
     base = next_address(model, DEVICE)
     for stripe in (3, 2, 6):
         model.engine.fault(DEVICE, base + 1024 * stripe, response=response)

@@ -89,10 +89,9 @@ class RingState(wiring.Component):
             m.d.sync += waits.eq(waits - 1)
         with m.If(self.abort):
             m.d.sync += [state.eq(State.ABORTING), self.status.eq(Status.OK)]
-        with m.Elif((state == State.ABORTING) & ~self.is_drained):
-            pass
         with m.Elif(state == State.ABORTING):
-            m.d.sync += state.eq(State.STOPPED)
+            with m.If(self.is_drained):
+                m.d.sync += state.eq(State.STOPPED)
         with m.Elif(self.fail):
             self._enter(m, State.ERROR, self.fail_status, self.fail_address)
         with m.Elif(self.halt & self.run):
