@@ -18,7 +18,7 @@ _FOLDER = Path(__file__).parent
 SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
 SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
 #: The engine has many modules: optimising it as hard as a unit takes minutes.
-COMPILE = [flag for flag in units.COMPILE if flag != "-O3"] + ["-O2"]
+COMPILE = [flag for flag in units.COMPILE if flag != "-O3"] + ["-O1"]
 
 
 def build(
