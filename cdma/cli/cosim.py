@@ -106,7 +106,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(report)
     if result.problem:
-        print(f"cdma cosim: {result.problem}", file=sys.stderr)
+        more = "" if args.waves else "; the same with --waves fail.fst shows all signals"
+        print(f"cdma cosim: {result.problem}{more}", file=sys.stderr)
     return 1 if result.problem else 0
 
 
