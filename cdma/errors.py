@@ -1,4 +1,4 @@
-"""Mistakes that the user can mend, told in one line."""
+"""Errors that the user can correct, reported in one line."""
 
 import importlib
 from collections.abc import Iterator
@@ -17,18 +17,18 @@ PACKAGES = {
 
 
 class UserError(Exception):
-    """A mistake of the caller or a lack of the machine, told in one line: what, where, what helps.
+    """Wrong input or a missing tool, in one line: which value, what was expected, where.
 
     The command line prints the message on stderr and exits with status 2.
     """
 
 
 class MissingPackageError(UserError):
-    """An optional package is not installed; the message names who needs it and stands alone."""
+    """An optional package is not installed; the message is complete without the verb's name."""
 
 
 class SimulationError(Exception):
-    """A simulator could not build the design, or ended without the results it owes.
+    """A simulator could not build the design, or ended without all results.
 
     The command line prints the message on stderr and exits with status 1.
     """
@@ -71,7 +71,7 @@ def refusals_as_user_errors() -> Iterator[None]:
     """Turn what a constructor refuses (``ValueError``, ``TypeError``) into a ``UserError``.
 
     Keep the block to the one call that checks the user's values, so that a fault of the program
-    never hides as the user's.
+    is never reported as one of the user.
     """
     try:
         yield

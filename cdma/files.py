@@ -24,7 +24,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Give an empty temporary file beside ``path``; rename it to ``path`` when the block succeeds.
 
     A block that raises leaves neither the temporary file nor a changed ``path``. A symbolic link
-    stays, and its target is replaced.
+    is kept, and its target is replaced.
 
     Raises
     ------
@@ -40,11 +40,11 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     if not path.parent.is_dir():
         raise UserError(f"{given}: the folder {given.parent} does not exist, create it first")
     temporary = path.with_name(f".cdma-{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.touch(exist_ok=False)
-    except OSError as error:
-        raise UserError(f"{given}: cannot write there ({error.strerror})") from error
-    try:
+    try:  # around it all: a signal may raise at any line
+        try:
+            temporary.touch(exist_ok=False)
+        except OSError as error:
+            raise UserError(f"{given}: cannot write there ({error.strerror})") from error
         yield temporary
         temporary.replace(path)
     except OSError as error:

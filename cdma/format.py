@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 WORD_BITS = (8, 16, 32, 64)
-#: Bytes of words under one mask, unless told otherwise: the paper's line of 128 bytes.
+#: Bytes of words under one mask by default: the paper's line of 128 bytes.
 BLOCK_BYTES = 128
 
 

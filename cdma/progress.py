@@ -10,14 +10,14 @@ _LINE_SECONDS = 10
 
 
 def telling(label: str) -> Callable[[str], None]:
-    """Function that tells a text on stderr, in a line with the seconds since now and the label."""
+    """Function that prints a text on stderr, in a line with the seconds since now and the label."""
     start = time.monotonic()
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         seconds = time.monotonic() - start
         print(f"[{seconds:5.0f} s] {label}: {text}", file=sys.stderr, flush=True)
 
-    return tell
+    return report
 
 
 class Bar:

@@ -20,7 +20,7 @@ def format_table(
     rows : sequence of mappings
         One mapping a line. Integers get thousands separators, other numbers three significant
         digits, booleans ``yes`` and ``no``; a key that is missing or ``None`` shows as ``-``.
-        Text stays as it is.
+        Text is not changed.
     columns : sequence of str, or mapping
         Keys to show, in order; a mapping gives the heading of each.
     style : "text" or "markdown"

@@ -1,4 +1,4 @@
-"""Named back-pressure: who is willing to move a beat in which cycle, as an endless iterator.
+"""Named back-pressure: in which cycles a port may move a beat, as an endless iterator.
 
 A profile says when a port **stalls**: a source that stalls offers no new beat, a sink that stalls
 holds ``ready`` low. Every port of a bench has a profile and a random stream of its own.

@@ -8,7 +8,7 @@ TOP = "cdma_roundtrip"
 def verilog(units: str, config: Config) -> str:
     """Both units and a top level ``cdma_roundtrip`` around them.
 
-    ``s_axis`` feeds the compressor, whose stream goes straight into the decompressor and is shown
+    ``s_axis`` feeds the compressor, whose stream enters the decompressor directly and is shown
     on the outputs ``link_t...``; ``m_axis_csts`` is the compressor's status. The other ports are
     the decompressor's. A text that has this top level already is given back as it is.
     """

@@ -6,13 +6,13 @@ import numpy as np
 
 from cdma.hdl.zvc.config import Config
 
-#: Bytes or words that a difference is shown with, on either side.
+#: Bytes or words shown on either side of a difference.
 AROUND = 3
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a unit owes for one packet.
+    """Expected output of a unit for one packet.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Expected:
     status : tuple of int
         The status record.
     unit_bytes : int
-        Bytes of what a difference is counted in: 1 for a stream, a word's for data.
+        Bytes of an item in which differences are counted: 1 for a stream, a word's for data.
     is_well_formed : bool
         Whether the unit should report no error.
     link, link_status
@@ -54,7 +54,7 @@ def first_difference(packets, expected: list[Expected], config: Config) -> str:
         Lanes and format, to say where a difference is.
     """
     for index, (got, want) in enumerate(zip(packets, expected, strict=False)):
-        told = (
+        found = (
             _difference("stream ", got.link, want.link, 1, want, got.link_cycles, config)
             or _status_difference(got.link_status, want.link_status, "compressor status")
             or _difference(
@@ -63,10 +63,10 @@ def first_difference(packets, expected: list[Expected], config: Config) -> str:
             or _beats_difference(got.beats_out, len(want.output), config)
             or _status_difference(got.status, want.status, "status")
         )
-        if not told and got.status_cycle <= got.last_cycle:
-            told = "status came before the last beat was taken"
-        if told:
-            return f"packet {index}: {told}"
+        if not found and got.status_cycle <= got.last_cycle:
+            found = "status came before the last beat was taken"
+        if found:
+            return f"packet {index}: {found}"
     return ""
 
 
@@ -87,7 +87,7 @@ def wrong_count(counts: dict[str, int], expected: int) -> str:
 
 
 def _difference(what, got, want, unit_bytes, expected, cycles, config):
-    """The first byte or word that differs: where and when it is, what it is, what stands around."""
+    """The first byte or word that differs: place, cycle, meaning, and the values around it."""
     if got == want:
         return ""
     common = min(len(got), len(want))

@@ -1,4 +1,4 @@
-"""What a bench is asked to do and what it reports, as passed between processes."""
+"""The job of a bench and its report, as passed between processes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class Drain:
-    """What an output port owes: ``count`` packets (records), taken under the profile ``stall``."""
+    """Packets (records) that an output port must give, taken under the profile ``stall``."""
 
     count: int
     stall: str = "never"
@@ -55,9 +55,9 @@ class Stimulus:
     before : Stimulus or None
         What is played until ``reset_at``; ``None`` is this same stimulus.
     is_dirty : bool
-        Drive junk where a unit must not look: ``tkeep`` of beats that are not last, bytes not
-        kept, payload while ``tvalid`` is low, ``tkeep`` of a word's upper bytes, and all inputs in
-        reset.
+        Drive junk on signals that a unit must ignore: ``tkeep`` of beats that are not last, bytes
+        that are not kept, payload while ``tvalid`` is low, ``tkeep`` of a word's upper bytes, and
+        all inputs in reset.
     word_bytes : int
         Bytes that ``tkeep`` keeps or drops together.
     """
@@ -80,13 +80,13 @@ class Stimulus:
     @property
     def most_cycles(self) -> int:
         """Bound on the length of the run, far beyond what any sound design takes."""
-        owed = sum(drain.count for drain in self.outputs.values())
-        cycles = 32 * (self.size + owed) + 10_000
+        expected = sum(drain.count for drain in self.outputs.values())
+        cycles = 32 * (self.size + expected) + 10_000
         return (self.reset_at or 0) + cycles * (1 + sum(self._stalls()))
 
     @property
     def size(self) -> int:
-        """Bytes that go in."""
+        """Bytes of input."""
         return sum(len(packet) for feed in self.inputs.values() for packet in feed.packets)
 
     def _stalls(self):

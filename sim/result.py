@@ -1,4 +1,4 @@
-"""What is asked of a co-simulation, and what came of it."""
+"""Scenarios of a co-simulation, and their results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Scenario:
     before : Scenario or None
         What is played until ``reset_at``; ``None`` is this same scenario.
     is_dirty : bool
-        Drive junk where a unit must not look.
+        Drive junk on signals that a unit must ignore.
     """
 
     packets: Sequence
@@ -43,7 +43,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class PacketResult:
-    """One packet as the RTL dealt with it; cycles count from reset.
+    """One packet as the RTL processed it; cycles count from reset.
 
     Attributes
     ----------

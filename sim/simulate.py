@@ -145,7 +145,7 @@ def cosim_each(
             if kind == "fst":
                 convert(vcd, file)
         result = bench.result(scenario, report)
-        if result.difference:  # once more, to tell in which cycle
+        if result.difference:  # once more, for the cycle
             report = play.play(model, stimulus, seconds_, is_traced=True)
             result = bench.result(scenario, report)
         yield result

@@ -1,4 +1,4 @@
-"""Packets that are hard on a zero-value codec, structured by where their zeros are.
+"""Packets with difficult cases for a zero-value codec, structured by the positions of their zeros.
 
 All functions give unsigned little-endian words of a format, shape ``(n,)``; those that draw take a
 ``numpy.random.Generator``.

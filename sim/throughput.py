@@ -1,7 +1,7 @@
 """The throughput rule, cycle-exact.
 
 **Cycles** of a run count from the cycle of its first input handshake to the cycle of its last
-output handshake, both included, with source and sink always willing.
+output handshake, both included, with a source and a sink that never stall.
 
 A packet of ``I`` input beats and ``O`` output beats should take ``max(I, O) + L`` cycles, ``L``
 being the unit's documented latency. No machine with finite buffers can do that for *every* packet:

@@ -1,4 +1,4 @@
-"""How each unit is fed by a co-simulation, and what it owes by the golden model."""
+"""Stimulus of each unit in a co-simulation, and its expected output by the golden model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from cdma.sim.result import PacketResult, Result, Scenario
 
 
 class Bench:
-    """How one unit is fed and what it owes; subclasses say it for each unit.
+    """Stimulus and expected output of one unit; a subclass for each unit.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Bench:
         return packets
 
     def stimulus(self, scenario: Scenario) -> Stimulus:
-        """What the ports are fed with, and what they owe."""
+        """Packets of the inputs, and numbers of packets of the outputs."""
         profiles = {
             port: profile.text for port, profile in per_port(scenario.stall, self.unit).items()
         }
@@ -88,8 +88,8 @@ class Bench:
     keep_bytes = 1
 
     @property
-    def owing(self):
-        """Prefixes of the ports that owe one packet or record for each packet fed."""
+    def outputs(self):
+        """Prefixes of the ports with one packet or record for each input packet."""
         return (*(prefix for prefix, _ in self.drains), *self.watched)
 
     def result(self, scenario: Scenario, report: Report) -> Result:
@@ -98,7 +98,7 @@ class Bench:
             return Result(self.unit, self.config, scenario, [], failure=report.failure)
         packets = self.packets(report)
         expected = [self.expected(packet) for packet in scenario.packets]
-        counts = {name: len(report.packets[name]) for name in self.owing}
+        counts = {name: len(report.packets[name]) for name in self.outputs}
         difference = first_difference(packets, expected, self.config)
         difference = difference or wrong_count(counts, len(expected))
         return Result(

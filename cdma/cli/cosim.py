@@ -142,7 +142,8 @@ def _tell(args, report, problem):
         else:
             _print(report)
     if problem:
-        print(f"cdma cosim: {problem}", file=sys.stderr)
+        more = "" if args.waves else "; the same with --waves fail.fst shows all signals"
+        print(f"cdma cosim: {problem}{more}", file=sys.stderr)
     return 1 if problem else 0
 
 

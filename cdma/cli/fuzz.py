@@ -78,12 +78,13 @@ def run(args: argparse.Namespace) -> int:
                 scheduler=args.scheduler,
                 progress=telling(f"{unit} {config.name}"),
             )
-            rows.append(report.row(unit, config, args.seed, outcome))
+            rows.append(report.row(unit, config, args.seed, outcome, args.verilog))
     except SimulationError as error:
         print(f"cdma fuzz: {error}", file=sys.stderr)
         return 1
     print(json.dumps(rows, indent=2) if args.json else format_table(rows, report.COLUMNS))
     failed = [row for row in rows if row["problem"]]
+    waves = "" if args.waves else " --waves fail.fst"
     for row in failed:
-        print(f"cdma fuzz: {row['problem']}\nreplay: {row['replay']}", file=sys.stderr)
+        print(f"cdma fuzz: {row['problem']}\nreplay: {row['replay']}{waves}", file=sys.stderr)
     return int(bool(failed))

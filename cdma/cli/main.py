@@ -25,6 +25,7 @@ from cdma.cli import (
     synth,
 )
 from cdma.errors import MissingPackageError, UserError
+from cdma.signals import Terminated, install
 
 #: Modules in the order of the help; each adds its verbs and the function that runs them.
 VERBS = (
@@ -84,8 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the arguments ``argv`` and give its exit status.
 
     0: fine; 1: a comparison failed; 2: a mistake in the input or a missing tool, in one line on
-    stderr; 3: a fault of this program, with its traceback; 130: interrupted; 141: the reader of
-    stdout has closed it. With ``--json`` errors are printed on stdout too, as JSON.
+    stderr; 3: a fault of this program, with its traceback; 130: interrupted; 143: terminated;
+    141: the reader of stdout has closed it. With ``--json`` errors are printed on stdout too, as
+    JSON.
     """
     try:
         args, unknown = build_parser().parse_known_args(argv)
@@ -101,6 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return 141
+    except Terminated:
+        return _complain(args, "terminated", 143)
     except KeyboardInterrupt:
         return _complain(args, "interrupted", 130)
     except MissingPackageError as error:
@@ -127,6 +131,7 @@ def entry() -> None:
     """Console script."""
     # A file's name may hold what the terminal's encoding lacks.
     sys.stdout.reconfigure(errors="backslashreplace")
+    install()
     sys.exit(main())
 
 

@@ -55,19 +55,21 @@ def refuse_below(args: argparse.Namespace, **least: int) -> None:
             raise UserError(f"--{name} must be {limit} or more, not {value}")
 
 
-def add_sweep_options(parser: argparse.ArgumentParser, jobs: int | None = None) -> None:
+def add_sweep_options(
+    parser: argparse.ArgumentParser, jobs: int | None = None, what: str = "processes"
+) -> None:
     """Add ``--jobs``, which is ``jobs`` or the number of processors, and ``--scheduler``."""
     parser.add_argument(
         "--jobs",
         type=positive,
         default=jobs or os.cpu_count() or 1,
         metavar="N",
-        help=f"processes (default: {jobs or 'the number of processors'})",
+        help=f"{what} (default: {jobs or 'the number of processors'})",
     )
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="run on a Dask cluster, such as tcp://10.0.0.1:8786, in place of processes here",
+        help=f"run on a Dask cluster, such as tcp://10.0.0.1:8786, in place of {what} here",
     )
 
 

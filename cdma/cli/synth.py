@@ -7,9 +7,11 @@ import sys
 
 from cdma.cli.options import (
     add_format_options,
+    add_sweep_options,
     add_units_option,
     config_named,
     format_from,
+    positive,
     units_from,
 )
 from cdma.errors import UserError, refusals_as_user_errors
@@ -67,16 +69,10 @@ def add_parser(subparsers) -> None:
         help="cell library, .lib or .lib.gz (default: $CDMA_LIBERTY, a file or a folder)",
     )
     parser.add_argument(
-        "--seeds", type=_positive, default=8, metavar="N", help="runs of nextpnr (default: 8)"
+        "--seeds", type=positive, default=8, metavar="N", help="runs of nextpnr (default: 8)"
     )
     parser.add_argument("--no-ecp5", action="store_true", help="leave ECP5 out")
-    parser.add_argument(
-        "--jobs",
-        type=_positive,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="tools at work at a time (default: the number of processors)",
-    )
+    add_sweep_options(parser, what="tools at a time")
     parser.add_argument(
         *("-o", "--output"),
         default="build/synth",
@@ -148,28 +144,33 @@ def run(args: argparse.Namespace) -> int:
 
     folder = make_folder(args.output)
     steps = Steps(args.cache, _announce)
-    records = []
-    # A sweep takes hours: it writes what it has, and goes on when a size is too much for a tool.
-    for group in [[config] for config in configs] if args.sweep else [configs]:
-        designs = []
-        for config in group:
+
+    def designs():
+        for config in configs:
             _announce(f"{config.name}: Verilog", steps.seconds)
             if args.alternatives:
-                designs += [catalogue.design(name, config) for name in catalogue.COMPONENTS]
+                for name in catalogue.COMPONENTS:
+                    yield catalogue.design(name, config)
             else:
-                units = units_from(args)
-                designs += [measure.generated(unit, config) for unit in units]
-        records += measure.measure(
-            designs,
-            steps,
-            seeds=args.seeds,
-            jobs=args.jobs,
-            with_ecp5=not args.no_ecp5,
-            liberty=library,
-            with_timing="OpenSTA" in versions,
-            flows=["abc"] if args.sweep else None,
-            on_failure=notes.append if args.sweep else None,
-        )
+                for unit in units_from(args):
+                    yield measure.generated(unit, config)
+
+    # A sweep takes hours: it writes what it has, and goes on when a size is too much for a tool.
+    measured = measure.measure_each(
+        designs(),
+        steps,
+        seeds=args.seeds,
+        jobs=args.jobs,
+        scheduler=args.scheduler,
+        with_ecp5=not args.no_ecp5,
+        liberty=library,
+        with_timing="OpenSTA" in versions,
+        flows=["abc"] if args.sweep else None,
+        on_failure=notes.append if args.sweep else None,
+    )
+    records = []
+    for record in measured:
+        records.append(record)
         json_text = report.as_json(records, notes, versions)
         write_text(folder / "synth.json", json_text)
         write_text(folder / "synth.md", report.markdown(records, notes, versions))
@@ -196,12 +197,6 @@ def run(args: argparse.Namespace) -> int:
     if args.save_baseline:
         baseline.save(args.save_baseline, records, versions)
     return int(compared is not None and compared.is_worse)
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
-    return int(text)
 
 
 def _configs(args: argparse.Namespace) -> list:

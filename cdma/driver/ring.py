@@ -13,6 +13,7 @@ from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES
 from cdma.golden.engine.descriptor import Completion, Descriptor, phase
 
 _COUNT = 0xFFFF
+_PATIENCE = 1_000_000  # reads of a register that is to change soon
 RUN, ABORT, HALT, LOCK = 1, 2, 4, 8
 
 
@@ -75,7 +76,7 @@ class Ring:
     def setup(self) -> None:
         """Program the ring from scratch and run it; after a reset of the engine too."""
         self._waiting.clear()
-        self.tail = self.head = 0
+        self.tail = self.head = self._told = 0
         # Old entries would have a phase that looks new.
         self._sq.data[:] = 0
         self._cq.data[:] = 0
@@ -97,9 +98,13 @@ class Ring:
         self._write("CTRL", RUN)
 
     @property
+    def _size(self) -> int:
+        return 1 << self.log2_size
+
+    @property
     def room(self) -> int:
         """Descriptors that can be submitted now."""
-        return (1 << self.log2_size) - len(self._waiting)
+        return self._size - len(self._waiting)
 
     @property
     def waiting(self) -> list[Ticket]:
@@ -123,6 +128,8 @@ class Ring:
             raise DriverError(
                 f"ring {self.number} has room for {self.room} descriptors, not {len(tickets)}"
             )
+        if (self.tail - self._told & _COUNT) + len(tickets) > self._size:
+            self._tell()
         ring = self._sq.data.reshape(-1, DESCRIPTOR_BYTES)
         for ticket in tickets:
             packed = ticket.descriptor.pack(phase(self.tail, self.log2_size))
@@ -132,7 +139,7 @@ class Ring:
         self._write("SQ_TAIL", self.tail)
 
     def poll(self) -> list[Ticket]:
-        """Take all completions that have come; no register is read.
+        """Take all completions that have come, mostly without a register access.
 
         Raises
         ------
@@ -155,9 +162,24 @@ class Ring:
                 )
             ticket.completion = completion
             done.append(ticket)
-        if done:
-            self._write("CQ_HEAD", self.head)
+        if (self.head - self._told & _COUNT) >= max(1, self._size // 2):
+            self._tell()
         return done
+
+    def _tell(self) -> None:
+        """Write CQ HEAD.
+
+        A completion is seen in memory before the engine counts it: its counts are awaited first, or
+        the new ones would look impossible to it.
+        """
+        for _ in range(_PATIENCE):
+            counted = self._registers.read("RING", "SQ_HEAD", self.number)
+            if counted - self.head & 0x8000 == 0:
+                break
+        else:
+            raise DriverError(f"ring {self.number}: SQ HEAD stays at {counted}, not {self.head}")
+        self._write("CQ_HEAD", self.head)
+        self._told = self.head
 
     def restart(self) -> list[Ticket]:
         """Leave any state and run again: abort, withdraw what was not started.
@@ -173,7 +195,7 @@ class Ring:
             When the ring does not stop.
         """
         self._write("CTRL", ABORT)
-        for _ in range(1_000_000):
+        for _ in range(_PATIENCE):
             if self.state == State.STOPPED:
                 break
         else:
@@ -189,7 +211,7 @@ class Ring:
             # Else the entry of the turn before would look new in the next turn.
             entries[self.head % len(entries), -1] = phase(self.head, self.log2_size) << 7
             self.head = self.head + 1 & _COUNT
-        self.tail = head
+        self.tail = self._told = head
         self._write("SQ_TAIL", head)
         self._write("CQ_HEAD", head)
         self._write("CTRL", RUN)

@@ -69,7 +69,7 @@ def plan(
     arguments : sequence of str
         Files, files with keys, and folders (``names_in``).
     axes : str or None
-        Layout of tensors of whose layout no list tells.
+        Layout of tensors whose layout no list gives.
     failures : dict or None
         Takes the reason, by its name, why a file cannot be opened; ``None`` raises it.
     **options
@@ -141,8 +141,10 @@ def analyze(job: Job) -> list[dict]:
         common["digest"] = common["digest"] or digest.hexdigest()
         size = figures["bytes"]
         ratios = {name: size / coded if coded else None for name, coded in figures["sizes"].items()}
-        told = rtl and rtl.finish()
-        records.append({**common, "layout": layout, **figures, "ratios": ratios, "rtl": told})
+        rtl_figures = rtl and rtl.finish()
+        records.append(
+            {**common, "layout": layout, **figures, "ratios": ratios, "rtl": rtl_figures}
+        )
     return records
 
 

@@ -14,7 +14,7 @@ CHUNK_BYTES = 1 << 22
 def chunks(array: np.ndarray, chunk_bytes: int = CHUNK_BYTES) -> Iterator[np.ndarray]:
     """Yield the bit patterns of ``array`` in C order, a chunk at a time.
 
-    Memory stays at a few chunks whatever the array's size, also when it is a transposed view of a
+    Memory is a few chunks for any size of array, also when it is a transposed view of a
     memory-mapped file.
 
     Parameters

@@ -4,6 +4,8 @@ import numpy as np
 
 #: Share of a tensor from which on a word that is not zero is worth a hint.
 _SHARE = 0.1
+#: Words of a tensor from which on shares mean anything.
+_LEAST = 64
 #: Words in which candidates of more than 16 bits are looked for.
 _SAMPLE = 1 << 16
 
@@ -49,9 +51,9 @@ class Commonest:
         dict or None
             ``word`` (hexadecimal), its ``share`` of all words, and ``ratio``, bytes of the tensor
             for each encoded byte if this word were the zero value. ``None`` when no word but zero
-            has a tenth of the tensor and more of it than zero.
+            has a tenth of the tensor and more of it than zero, or it has fewer than 64 words.
         """
-        if not self._words:
+        if self._words < _LEAST:
             return None
         if self._counts is not None:
             self._zeros = int(self._counts[0])

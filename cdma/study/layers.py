@@ -1,4 +1,4 @@
-"""Where a record's layer stands in its network, and what its axes are."""
+"""Position of a record's layer in its network, and its axes."""
 
 from cdma.study.layouts import FLAT, LAYOUTS
 

@@ -8,18 +8,18 @@ from cdma.errors import UserError
 LAYOUTS = ("NCHW", "NHWC", "CHWN")
 #: Name of the layout of a tensor whose axes are not these four.
 FLAT = "flat"
-#: What an array is taken for when nothing tells its axes.
+#: Axes of an array when nothing specifies them.
 DEFAULT_AXES = {2: "NC", 4: "NCHW"}
 
 
-def axes_of(shape: tuple[int, ...], told: str | None) -> str:
+def axes_of(shape: tuple[int, ...], given: str | None) -> str:
     """Axes of a stored array, such as ``"NHWC"``, or ``"flat"`` when they are not known.
 
     Parameters
     ----------
     shape : tuple of int
-    told : str or None
-        What is said of it; ``None`` takes four dimensions for NCHW and two for NC. Anything but a
+    given : str or None
+        Axes from a list; ``None`` takes four dimensions for NCHW and two for NC. Anything but a
         permutation of these is flat.
 
     Raises
@@ -27,7 +27,7 @@ def axes_of(shape: tuple[int, ...], told: str | None) -> str:
     UserError
         When it is such a permutation and the array has another number of dimensions.
     """
-    axes = DEFAULT_AXES.get(len(shape), FLAT) if told is None else told
+    axes = DEFAULT_AXES.get(len(shape), FLAT) if given is None else given
     if sorted(axes) not in map(sorted, DEFAULT_AXES.values()):
         return FLAT
     if len(axes) != len(shape):

@@ -19,7 +19,7 @@ def measure(
 ) -> dict:
     """Measure an array in C order.
 
-    Memory stays at a few chunks; figures do not depend on their size.
+    Memory is a few chunks; figures do not depend on their size.
 
     Parameters
     ----------

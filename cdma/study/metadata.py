@@ -32,7 +32,7 @@ _REMARK = re.compile(r"\s*\([^()]*\)$")
 
 @dataclass(frozen=True)
 class Metadata:
-    """What is told of one tensor.
+    """Metadata of one tensor.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Metadata:
     layout : str or None
         Axes in the order in which they are stored, such as ``"NCHW"``.
     step : float or None
-        How far training had come, in whatever unit the list has; ``None`` when it does not tell.
+        How far training had come, in the unit of the list; ``None`` when it is not given.
     stage : str
         The same for a reader.
     format : str
@@ -79,7 +79,7 @@ class Metadata:
 
 
 def read_folder(folder: Path) -> dict[tuple[str, str | None], Metadata]:
-    """What the lists in a folder tell, by name of file and key; empty where there is no list.
+    """Metadata of the lists in a folder, by name of file and key; empty where there is no list.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def read_folder(folder: Path) -> dict[tuple[str, str | None], Metadata]:
 
 
 def find(listed: dict[tuple[str, str | None], Metadata], file: Path, key: str | None) -> Metadata:
-    """Metadata of the array ``key`` of ``file``; of one that is not listed, what its name tells."""
+    """Metadata of the array ``key`` of ``file``; of one that is not listed, from its name."""
     found = listed.get((file.name, key)) or listed.get((file.name, None))
     return found or Metadata(
         network=file.stem if key else file.resolve().parent.name, layer=key or file.stem
@@ -124,12 +124,12 @@ def _entry(entry: dict, position: int, whole: dict, folder: str) -> Metadata:
     number = re.search(r"\d+(\.\d+)?", stage)
     if step is None and number:
         step = number[0]
-    told = str(entry.get("layer") or entry.get("key") or Path(entry["file"]).stem)
-    layer = _REMARK.sub("", told) or told
+    given = str(entry.get("layer") or entry.get("key") or Path(entry["file"]).stem)
+    layer = _REMARK.sub("", given) or given
     return Metadata(
         network=network,
         layer=layer,
-        is_part=layer != told,
+        is_part=layer != given,
         kind=str(entry.get("kind", "")),
         layout=None if entry.get("layout") is None else str(entry["layout"]),
         step=None if step is None else float(step),

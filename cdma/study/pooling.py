@@ -38,8 +38,8 @@ def pairs(records: Iterable[dict]) -> list[Pair]:
     """Every pooling layer of a map with the layer that is listed before it.
 
     Tensors are read again, for what they have in common. Both must be of the same network, step,
-    layout, format and images. The map must shrink and the number of channels stay, unless the
-    tensors are parts; else layers between the two are missing from the list.
+    layout, format and images. The map must shrink and the number of channels must not change,
+    unless the tensors are parts; else layers between the two are missing from the list.
     """
     return [_pair(*both) for both in _adjacent(one_layout(records)) if _fit(*both)]
 

@@ -7,7 +7,7 @@ from cdma.tensors import load
 
 
 def names_in(argument: str, failures: dict[str, str] | None = None) -> list[str]:
-    """Names of the tensors that ``argument`` stands for.
+    """Names of the tensors of ``argument``.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def _share(group: list[dict], field: str, size: int) -> float | None:
 
 
 def one_layout(records: Iterable[dict]) -> list[dict]:
-    """One record of each tensor: what does not depend on the layout, told once."""
+    """One record of each tensor, without what depends on the layout."""
     return list({record["tensor"]: record for record in reversed(list(records))}.values())[::-1]
 
 

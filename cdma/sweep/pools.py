@@ -9,23 +9,27 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib import metadata
 from multiprocessing import get_context
-from threading import Thread
+from threading import Thread, main_thread
 
+from cdma import signals
 from cdma.errors import DISTRIBUTION, UserError, require
 
 #: Seconds that a cluster may be without any worker.
 PATIENCE = 60
 _CONNECT_SECONDS = 10
 _CHECK_SECONDS = 2
+#: Seconds that a task has to remove its temporary files.
+_GRACE_SECONDS = 5
 
 #: With or without a protocol of Dask's: others it takes seconds to refuse.
 _ADDRESS = re.compile(r"((tcp|tls|wss?|ucx)://)?[^\s/]+:\d+")
 
 _counter = None
+_is_busy = False
 
 
 def advance(weight: int) -> None:
-    """Tell, from within a running task, how much of its weight has been done since last told."""
+    """Report, from within a running task, how much of its weight was done since the last report."""
     if _counter is not None:
         # Without a lock, which a process that is killed could keep: an addition may get lost.
         _counter.value += weight
@@ -51,7 +55,7 @@ class ThreadPool:
 
     crashes = ()
     crash_message = ""
-    advanced = 0  # tasks in threads do not tell
+    advanced = 0  # tasks in threads do not report
 
     def __init__(self, jobs: int):
         self.capacity = jobs
@@ -99,17 +103,17 @@ class ProcessPool:
 
     @property
     def advanced(self) -> int:
-        """Weight that tasks have told of."""
+        """Weight that tasks reported."""
         return self._counter.value
 
     def submit(self, function: Callable, argument) -> Future:
         """Begin a call."""
         try:
-            return self._executor.submit(function, argument)
+            return self._executor.submit(_call, function, argument)
         except BrokenProcessPool:
             self._executor.shutdown()
             self._executor = self._open()
-            return self._executor.submit(function, argument)
+            return self._executor.submit(_call, function, argument)
 
     def check(self) -> None:
         """Processes are replaced when they are needed, so nothing is ever lost for good."""
@@ -134,12 +138,40 @@ def _begin(counter, listener) -> None:
     global _counter
     _counter = counter
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's to end this process
+    signal.signal(signal.SIGTERM, _end)
     Thread(target=_end_with, args=(listener,), daemon=True).start()
+
+
+class _Ended(BaseException):
+    """Unwinds a task, so that it removes its temporary files."""
+
+
+def _call(function: Callable, argument):
+    """In a process of the pool."""
+    global _is_busy
+    try:
+        _is_busy = True
+        return function(argument)
+    except _Ended:
+        os._exit(1)
+    finally:
+        _is_busy = False
+
+
+def _end(number, frame) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signals.end()
+    if not _is_busy:
+        os._exit(1)
+    raise _Ended
 
 
 def _end_with(listener) -> None:
     listener.poll(None)
-    os._exit(0)
+    # To the main thread, which may wait in a system call.
+    signal.pthread_kill(main_thread().ident, signal.SIGTERM)
+    time.sleep(_GRACE_SECONDS)
+    os._exit(1)
 
 
 class ClusterPool:
@@ -164,7 +196,7 @@ class ClusterPool:
 
     capacity = 1 << 30
     crash_message = "the workers that ran it ended abruptly, again and again (out of memory?)"
-    advanced = 0  # tasks on a cluster do not tell
+    advanced = 0  # tasks on a cluster do not report
 
     def __init__(self, address: str):
         distributed = require("distributed", extra="cluster", verb="--scheduler")

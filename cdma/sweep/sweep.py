@@ -83,7 +83,7 @@ def sweep(
         before all others.
     progress : callable or None
         Called some times a second with the weight that is done: of the tasks that have ended, and
-        with processes also what the running ones have told by ``pools.advance``.
+        with processes also what the running ones reported by ``pools.advance``.
 
     Yields
     ------
@@ -95,14 +95,14 @@ def sweep(
     UserError
         When there is no such scheduler, or Dask is not installed.
     """
-    ended = told = begun = 0
+    ended = reported = begun = 0
     with closing(_pool(jobs, scheduler, threads)) as pool:
 
         def report():
-            nonlocal told
-            told = max(told, ended, min(begun, pool.advanced))
+            nonlocal reported
+            reported = max(reported, ended, min(begun, pool.advanced))
             if progress:
-                progress(told)
+                progress(reported)
 
         def count(task):
             nonlocal begun

@@ -1,7 +1,7 @@
 """``.npy`` files, mapped into memory.
 
 On damaged bytes NumPy and zipfile raise what comes along, from TokenError to MemoryError, and there
-is no list of it; so each ``except Exception`` here and in ``tensors_npz`` stands around their code
+is no list of it; so each ``except Exception`` here and in ``tensors_npz`` surrounds their code
 alone.
 """
 
@@ -21,7 +21,7 @@ def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
 
 
 def refusal(name: str, error: Exception) -> UserError:
-    """What a user is told for an exception that NumPy raised on the bytes of an array."""
+    """Message for an exception that NumPy raised on the bytes of an array."""
     # NumPy has no exception of its own for this, and reading such a file would run its code.
     if "bject array" in str(error) or "Python objects" in str(error):
         return UserError(f"{name}: holds Python objects, expected an array of numbers")

@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from xml.etree import ElementTree
 
 from cdma.errors import SimulationError, UserError, require
 from cdma.files import replacing
-from cdma.toolchain import icarus, verilator
+from cdma.toolchain import icarus, process, verilator
 from cdma.toolchain.cache import cache_folder, digest, kept
 from cdma.toolchain.waves import convert
 
@@ -217,28 +216,22 @@ def _runner(verb, simulator, spec, work, env, seconds, progress=None):
     file.write_text(json.dumps({"simulator": simulator, **spec}))
     command = [sys.executable, "-m", "cdma.toolchain.child", verb, str(file)]
     with (work / "out.txt").open("w") as out:
-        process = subprocess.Popen(
-            command, cwd=work, env=env, stdout=out, stderr=out, start_new_session=True
-        )
-        try:
-            return _wait(process, work, seconds, progress) == 0
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        options = {"cwd": work, "env": env, "stdout": out, "stderr": out}
+        with process.started(command, **options) as running:
+            return _wait(running, work, seconds, progress) == 0
 
 
-def _wait(process, work, seconds, progress):
+def _wait(running, work, seconds, progress):
     end = time.monotonic() + seconds
-    told = None
+    shown = None
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(timeout=min(0.5, max(end - time.monotonic(), 0.01)))
+            return running.wait(timeout=min(0.5, max(end - time.monotonic(), 0.01)))
         if time.monotonic() >= end:
             raise SimulationError(f"the simulator was ended after {seconds:g} s\n{_tail(work)}")
         note = work / "progress"
-        if progress and note.is_file() and (text := note.read_text()) not in ("", told):
-            told = text
+        if progress and note.is_file() and (text := note.read_text()) not in ("", shown):
+            shown = text
             progress(text)
 
 

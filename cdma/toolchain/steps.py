@@ -29,6 +29,11 @@ class Steps:
     announce : callable, optional
         Called with the label of each step that has to run, and the seconds since the start.
 
+    Attributes
+    ----------
+    cache : str or None
+        As it was given.
+
     Raises
     ------
     UserError
@@ -40,6 +45,7 @@ class Steps:
         cache: str | os.PathLike | None = None,
         announce: Callable[[str, float], None] | None = None,
     ):
+        self.cache = None if cache is None else str(cache)
         self.folder = cache_folder(cache, "steps")
         self._announce = announce or (lambda label, seconds: None)
         self._start = time.monotonic()

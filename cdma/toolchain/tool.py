@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cdma.errors import UserError
+from cdma.toolchain import process
 
 #: Name of the output that holds what a tool wrote on its standard output.
 STDOUT = "stdout"
@@ -72,7 +73,7 @@ def installed(name: str, program: str, version: str, cure: str, *options: str) -
 def first_line(*command: str) -> str:
     """First line that a command prints. UserError when it does not run."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = process.run(command, timeout=300)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{command[0]} does not run ({error})") from error
     return done.stdout.partition("\n")[0]
@@ -91,7 +92,7 @@ def execute(
     inputs : dict of str
         Text of each file that the tool reads.
     outputs : list of str
-        Names of the files that it writes; ``STDOUT`` stands for its standard output.
+        Names of the files that it writes; ``STDOUT`` is its standard output.
     scratch : Path
         Existing folder in which a folder for this run is made, and removed afterwards.
 
@@ -132,12 +133,10 @@ def _run(
 ) -> subprocess.CompletedProcess:
     for file, text in inputs.items():
         (folder / file).write_text(text, encoding="utf-8", newline="\n")
-    return subprocess.run(
+    return process.run(
         [*tool.command, *arguments],
         cwd=folder,
         env=os.environ | tool.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
         encoding="utf-8",
         errors="replace",
     )

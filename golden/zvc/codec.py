@@ -1,6 +1,6 @@
 """Zero-value compression of whole arrays (``docs/format.md``).
 
-Work goes in batches of blocks that fit the cache; beyond input and output, memory stays constant.
+Works in batches of blocks that fit the cache. Beyond input and output, memory is constant.
 """
 
 import numpy as np
@@ -94,12 +94,12 @@ def decompress(stream, count: int, fmt: Format) -> np.ndarray:
 
 
 def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode]:
-    """Decompress whatever there is, exactly as the hardware does (``docs/interfaces.md``).
+    """Decompress a possibly malformed stream exactly as the hardware does.
 
     Parameters
     ----------
     stream, count, fmt
-        As for ``decompress``; any bytes will do.
+        As for ``decompress``; any bytes are accepted.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def expand_blocks(
     starts : ndarray of int64, shape (blocks + 1,)
         Word offsets of the blocks, and of their end.
     out : ndarray of words, shape (blocks * block_words,)
-        Where the words go.
+        Receives the words.
 
     Returns
     -------

@@ -7,7 +7,7 @@ import numpy as np
 from cdma.format import Format
 from cdma.golden.zvc.stages import popcount
 
-# Words looked at in one step: the tables of the doubling stay in the cache, memory stays bounded.
+# Words of one step: the tables of the doubling fit the cache, and memory is bounded.
 _WINDOW_WORDS = 1 << 16
 # The scalar walk takes every 2**2-th block; more doublings cost more than the steps they save.
 _DOUBLINGS = 2

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-PART_BITS = 8  # a carry goes through one part in a cycle, and past all others
+PART_BITS = 8  # a carry ripples through one part in a cycle, and skips all others
 
 
 class Counter(wiring.Component):

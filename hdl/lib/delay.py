@@ -1,4 +1,4 @@
-"""Values that travel beside a pipeline."""
+"""Values that accompany a pipeline."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class DelayLine(wiring.Component):
-    """Delay a value and its valid bit by as many cycles as the pipeline beside it takes.
+    """Delay a value and its valid bit by as many cycles as the pipeline that they accompany.
 
     Throughput one value a cycle while ``enable``; latency ``stages`` cycles. The outputs are
     registered; with no stage they are the inputs. Only the valid bits are reset.

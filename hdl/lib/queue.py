@@ -1,4 +1,4 @@
-"""A queue whose entries move up, so that its head stands in registers."""
+"""A queue whose entries move up, so that its head is in registers."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -19,7 +19,7 @@ class Queue(wiring.Component):
     depth : int
         Entries, at least 1. With one entry the throughput is one transfer in two cycles.
     pipe : bool
-        A full queue takes an entry in as one leaves: ``i.ready`` follows ``o.ready`` through a
+        A full queue accepts an entry as one leaves: ``i.ready`` follows ``o.ready`` through a
         gate, and one entry is enough for a transfer a cycle.
 
     Members

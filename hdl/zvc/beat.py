@@ -1,4 +1,4 @@
-"""What travels on the streams."""
+"""Payloads of the streams: beats, commands and statuses."""
 
 from amaranth.hdl import Cat, Const, Value, unsigned
 from amaranth.lib import data
@@ -49,12 +49,12 @@ class Row(data.StructLayout):
 
 
 class CompressorStatus(data.StructLayout):
-    """What the compressor reports of a packet.
+    """Status of the compressor for a packet.
 
     Members
     -------
     words : words taken in
-    bytes : bytes of the stream given out
+    bytes : bytes of the stream
     """
 
     def __init__(self):
@@ -62,11 +62,11 @@ class CompressorStatus(data.StructLayout):
 
 
 class DecompressorCommand(data.StructLayout):
-    """What the decompressor must be told of a packet.
+    """Command of the decompressor for a packet.
 
     Members
     -------
-    words : words to give out
+    words : words of the output packet
     """
 
     def __init__(self):
@@ -74,7 +74,7 @@ class DecompressorCommand(data.StructLayout):
 
 
 class DecompressorStatus(data.StructLayout):
-    """What the decompressor reports of a packet.
+    """Status of the decompressor for a packet.
 
     Members
     -------

@@ -7,7 +7,7 @@ from cdma.format import BLOCK_BYTES, Format
 
 LANES = (2, 4, 8, 16, 32, 64)
 MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
-MOST_MASK_BEATS = 2  # a mask goes whole beside its block's first beat
+MOST_MASK_BEATS = 2  # a mask is written in one cycle, with its block's first beat
 
 
 def most_block_words(lanes: int, word_bits: int) -> int:

@@ -8,7 +8,7 @@ from cdma.hdl.lib.prefix import add
 
 
 class Routes(data.StructLayout):
-    """How the switches of a network stand, before decoding.
+    """Positions of the switches of a network, before decoding.
 
     A level ``k`` has groups of ``2**(k+1)`` lanes. For each, ``level{k}`` has the destination of
     the first word of the group's upper half, modulo the size of the group.
@@ -56,11 +56,11 @@ class Compactor(wiring.Component):
     The ``r``-th marked word leaves in bank ``(offset + r) % lanes``: collapse and alignment in one
     network of ``log2(lanes)`` levels of 2:1 multiplexers, a reverse banyan that resolves the least
     significant bit of the destination first. Two marked words that share a switch at level ``k``
-    have equal low ``k`` destination bits and stand less than ``2**(k+1)`` lanes apart, so their
+    have equal low ``k`` destination bits and are less than ``2**(k+1)`` lanes apart, so their
     ranks differ by less than that: their destinations differ in bit ``k`` and they never collide.
 
-    How a switch stands follows from one number for each group of lanes (:class:`Routes`): the words
-    of its upper half have consecutive destinations, so the first of them gives all (the control of
+    The position of a switch follows from one number per group of lanes (:class:`Routes`): the words
+    of the upper half have consecutive destinations, so the first of them gives all (the control of
     inverse butterflies for bit extraction: Hilewitz and Lee, 2008, here with an offset).
 
     Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: one or two levels
@@ -119,8 +119,8 @@ class Expander(wiring.Component):
     """Bring words from cyclically consecutive banks to the marked lanes of a beat, in order.
 
     The reverse of :class:`Compactor`: the marked lane of rank ``r`` gets the word of bank
-    ``(offset + r) % lanes`` if that has one, every other lane gets zero. The switches stand as they
-    would in the compactor, and the words take them in the opposite order.
+    ``(offset + r) % lanes`` if that has one, every other lane gets zero. The switches have the same
+    positions as in the compactor, and the words pass them in the opposite order.
 
     Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: all inputs are
     registered, at most three levels follow each register, and the last level's are combinational.
@@ -174,7 +174,7 @@ class Expander(wiring.Component):
         words, mask = list(self.bank_words), self.mask
         # Decoded before the first register, so that no switch waits for a decoder.
         crossings = [_crossing(m, self.routes, level) for level in range(levels)]
-        # Whether there is a word goes a level ahead of it: at the end it has a word to drive.
+        # The valid bit of a word is a level ahead of it: at the end it has a word to drive.
         has_word = _switch(self.has_word, crossings[-1], levels - 1)
         for level in reversed(range(levels)):
             if level == levels - 1 or level % 3 == 2:
@@ -204,7 +204,7 @@ def _crossing(m: Module, starts, level: int) -> list:
     for group, start in enumerate(starts[f"level{level}"]):
         switches = Signal(span, name=f"crossing{level}_{group}")
         for index, switch in enumerate(switches):
-            # The upper half's word here, if there is one, goes to the first destination from
+            # The upper half's word here, if there is one, moves to the first destination from
             # `start` on that is `index` modulo the span; in the lower half it has to cross.
             wraps = start[:level] > index if level else 0
             m.d.comb += switch.eq(~(start[level] ^ wraps))

@@ -1,4 +1,4 @@
-"""The way out of a unit."""
+"""The output of a unit: beats and statuses."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -10,11 +10,11 @@ from cdma.hdl.zvc.config import Config
 
 
 class PacketOutput(wiring.Component):
-    """The way out: rows become beats, and a status follows each packet's last beat.
+    """Turn rows into beats, and send a status after each packet's last beat.
 
-    Throughput one beat a cycle; beats pass combinationally. A packet's status is taken over a cycle
-    after its last beat left, and what it is made of must stay until another beat leaves: none does
-    while two statuses wait to be taken and a third is due.
+    Throughput one beat a cycle; beats pass combinationally. The status of a packet is queued one
+    cycle after its last beat left, and ``i_status`` must hold until another beat leaves. With two
+    statuses unread and a third due, beats stall.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class PacketOutput(wiring.Component):
         row, beat = self.i.payload, self.o.payload
         size = self.config.format.word_bytes
         m.submodules.statuses = statuses = Queue(self.status, 2)
-        due = Signal()  # a status is to be taken over
-        flows = Signal(init=1)  # none is, or there is room for it
+        due = Signal()  # a status is to be queued
+        flows = Signal(init=1)  # none is due, or there is room for it
         m.d.comb += [
             self.o.valid.eq(self.i.valid & flows),
             self.i.ready.eq(self.o.ready & flows),

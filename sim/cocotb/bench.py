@@ -17,7 +17,7 @@ from cdma.sim.cocotb.ports import Monitor, Sink, Source, Violation, junk
 from cdma.sim.job import Report
 
 PERIOD_NS = 2
-#: Cycles that a run goes on after the last packet, to see whether anything more comes.
+#: Cycles that a run continues after the last packet, to detect surplus output.
 QUIET_CYCLES = 40
 
 JOB = pickle.loads(Path("job.pickle").read_bytes())
@@ -56,8 +56,8 @@ class _Bench:
             Source(dut, name, feed.packets, self._willing(feed), self._noise, stimulus.word_bytes)
             for name, feed in stimulus.inputs.items()
         ]
-        self._owed = {name: drain.count for name, drain in stimulus.outputs.items()}
-        self._owed |= stimulus.watched
+        self._expected = {name: drain.count for name, drain in stimulus.outputs.items()}
+        self._expected |= stimulus.watched
         self._watchers = [
             Sink(dut, name, self._willing(drain)) for name, drain in stimulus.outputs.items()
         ]
@@ -90,7 +90,7 @@ class _Bench:
         ports = [*self._sources, *self._watchers]
         report = self._report
         last_move = cycle = quiet = 0
-        told = time.monotonic()
+        reported = time.monotonic()
         try:
             while quiet < QUIET_CYCLES and cycle != cycles:
                 await self._edge
@@ -105,8 +105,8 @@ class _Bench:
                     )
                 quiet = quiet + 1 if self._is_done() else 0
                 cycle += 1
-                if not cycle % 4096 and time.monotonic() > told + 1:
-                    told = time.monotonic()
+                if not cycle % 4096 and time.monotonic() > reported + 1:
+                    reported = time.monotonic()
                     Path("progress").write_text(f"cycle {cycle:,}: {self._progress()}")
         finally:
             report.cycles = cycle
@@ -118,7 +118,7 @@ class _Bench:
 
     def _is_done(self):
         return all(source.is_done for source in self._sources) and all(
-            len(watcher.packets) >= self._owed[watcher.name] for watcher in self._watchers
+            len(watcher.packets) >= self._expected[watcher.name] for watcher in self._watchers
         )
 
     def _progress(self):
@@ -127,7 +127,7 @@ class _Bench:
             for port in self._sources
         ]
         done += [
-            f"{len(port.packets):,} of {self._owed[port.name]:,} packets out at {port.name}"
+            f"{len(port.packets):,} of {self._expected[port.name]:,} packets out at {port.name}"
             for port in self._watchers
         ]
         return ", ".join(done)

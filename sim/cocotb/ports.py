@@ -33,7 +33,7 @@ class Source:
     willing : iterator of bool
         Whether a new beat may be offered, one item a cycle.
     junk : random.Random or None
-        Drives what a design must not look at; ``None`` drives zeros and all-ones.
+        Drives what a design must ignore; ``None`` drives zeros and all-ones.
     word_bytes : int
         Bytes that ``tkeep`` keeps or drops together, only the lowest of which counts.
     """
@@ -56,7 +56,7 @@ class Source:
         self.rest()
 
     def disturb(self, junk: random.Random) -> None:
-        """Drive anything: in reset nobody may look, not even whether something is offered."""
+        """Drive random values: in reset a design must ignore all inputs, ``tvalid`` included."""
         self._valid.value = junk.getrandbits(1)
         for pin in self._pins:
             pin.value = junk.getrandbits(len(pin))

@@ -23,7 +23,7 @@ struct Job {
     uint64_t junk;  // seeds what is driven where a design must not look; 0 drives zeros
     int64_t patience;
     int64_t reset_cycles;
-    uint8_t* trace;  // where the pins of all ports go, cycle by cycle; null: nowhere
+    uint8_t* trace;  // receives the pins of all ports in each cycle, or null
     int64_t cycle;   // how far the run is
     char failure[FAILURE_BYTES];
 };
@@ -31,7 +31,7 @@ struct Job {
 namespace {
 
 constexpr int HALF_PERIOD = 5000;  // ps, of the waveforms
-constexpr int QUIET_CYCLES = 40;  // a run goes on so long, to see whether anything more comes
+constexpr int QUIET_CYCLES = 40;  // a run continues for so long after the last packet, to detect surplus output
 enum Outcome { RUNNING, DONE, FAILED };
 
 template <class Signal>
@@ -244,7 +244,7 @@ extern "C" {
 }
 #endif
 
-// Reset, and begin a job, which stays where it is until its end.
+// Reset, and begin a job. Its memory must not move until it ends.
 [[gnu::visibility("default")]] int model_start(Model* model, Job* job) {
     return guarded(*job, [&] {
         model->bench = std::make_unique<Bench>(model->top, *job, model->waves.get(), model->time);

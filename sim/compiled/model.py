@@ -131,7 +131,7 @@ class RtlModel:
         seed : int
             Seeds back-pressure, junk, and registers without reset.
         count : int or None
-            Words that the stream holds; of the decompressor only, which must be told.
+            Words that the stream holds; the decompressor needs it, the compressor does not take it.
         **options
             As for :meth:`run_packets`.
 
@@ -166,7 +166,7 @@ class RtlModel:
         counts : array of int or None, shape (packets,)
             Words that each stream holds; of the decompressor only.
         is_dirty : bool
-            Drive junk where a unit must not look, see :class:`cdma.sim.job.Stimulus`.
+            Drive junk on signals that a unit must ignore, see :class:`cdma.sim.job.Stimulus`.
         **options
             ``seconds``, wall time after which the run is ended, and ``progress``, a function that
             is called about once a second with the state of the run.
@@ -193,7 +193,7 @@ class RtlModel:
         return self._result(played)
 
     def _elements(self, array):
-        """What goes in, flat and contiguous: words, or the bytes of streams."""
+        """The input, flat and contiguous: words, or the bytes of streams."""
         if self.unit == "decompressor":
             return np.ascontiguousarray(to_bytes(array))
         array = np.asarray(array)
@@ -207,7 +207,7 @@ class RtlModel:
                 raise UserError(f"Word counts are for the decompressor, not for the {self.unit}")
             return None if self.unit == "compressor" else np.diff(offsets)
         if counts is None:
-            raise UserError("the decompressor must be told the word count of each packet")
+            raise UserError("the decompressor needs the word count of each packet")
         counts = np.asarray(counts)
         if counts.shape != (len(offsets) - 1,) or ((counts < 0) | (counts >= 1 << 32)).any():
             raise UserError(

@@ -22,7 +22,7 @@ def play(
 ) -> Report:
     """Play one run of a job; stalls, cycles and rules are those of :mod:`cdma.sim.cocotb.bench`.
 
-    Two differences: there is no X, and a port that gives more than it owes fails at once.
+    Two differences: there is no X, and a port with surplus output fails at once.
 
     With ``is_traced`` the cycle of every beat is reported, as under cocotb.
 

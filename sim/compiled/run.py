@@ -1,4 +1,4 @@
-"""One run of a compiled model: what goes in, what comes out, and the structs between."""
+"""One run of a compiled model: input, output, and the structs between."""
 
 import contextlib
 import ctypes
@@ -89,7 +89,7 @@ class Fed:
 
 @dataclass(frozen=True)
 class Crossed:
-    """What crossed a port.
+    """Packets that crossed a port.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Crossed:
         Bytes of all packets (records), behind each other.
     packets : np.ndarray of PACKET, shape (packets,)
         Those that crossed whole.
-    owed : int
+    expected : int
         How many should have.
     stalls : int
         Cycles with ``tvalid`` and without ``tready``.
@@ -105,7 +105,7 @@ class Crossed:
 
     data: np.ndarray
     packets: np.ndarray
-    owed: int
+    expected: int
     stalls: int
 
 
@@ -172,14 +172,14 @@ class Run:
         return Played(ports, self.job.cycle, self.job.failure.decode(), trace)
 
     def progress(self) -> str:
-        """How far each port is, in words."""
-        told = []
+        """Progress of each port, as text."""
+        parts = []
         for name, prefix, _ in PORTS:
             if name in self.arrays:
                 port = getattr(self.job, name)
                 way = "in" if "data" in self.arrays[name] else "out"
-                told.append(f"{port.done:,} of {port.count:,} packets {way} at {prefix}")
-        return ", ".join(told)
+                parts.append(f"{port.done:,} of {port.count:,} packets {way} at {prefix}")
+        return ", ".join(parts)
 
 
 def begin(arrays: dict, fed: Fed, reset_cycles: int, trace_type: np.dtype | None) -> Run:

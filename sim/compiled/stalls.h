@@ -12,7 +12,7 @@ struct Stall {  // cdma.sim.backpressure.Profile, started
     void* state;
 };
 
-// Who is willing to move a beat in which cycle, one item a cycle.
+// Whether a port may move a beat, one item a cycle.
 class Willing {
   public:
     explicit Willing(const Stall& stall) : stall_(stall), place_(stall.phase) {}

@@ -29,10 +29,10 @@ struct Port {
     Stall stall;
     const uint8_t* data;     // inputs: bytes of all packets
     const int64_t* offsets;  // ... where each begins, and the end; null: a record in each beat
-    uint8_t* out;            // outputs: where bytes go
+    uint8_t* out;            // outputs: receives bytes
     int64_t capacity;        // ... and how many may
     Packet* packets;         // what crossed the port, `count` at most
-    int64_t count;           // packets owed
+    int64_t count;           // packets expected
     int64_t done, stalls;    // packets that crossed; cycles with valid and without ready
 };
 
@@ -277,7 +277,7 @@ class Sink {
     }
 
     void take(int64_t cycle) {
-        if (is_done()) broken("gives more packets than it owes", cycle);
+        if (is_done()) broken("gives more packets than expected", cycle);
         int kept = BYTES;
         bool is_last = true;
         if constexpr (FRAMED) {

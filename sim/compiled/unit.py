@@ -1,4 +1,4 @@
-"""A unit's compiled model: packets in, what crossed each port out (``model.cpp`` does the work)."""
+"""The compiled model of a unit: packets in, transfers of each port out (see ``model.cpp``)."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from cdma.sim.compiled import build
 from cdma.sim.compiled.run import PACKET, Fed, Job, Played, begin, trace_type
 
 _RUNNING, _DONE, _FAILED = range(3)
-#: Bytes that an output may give beyond what it owes, so that a comparison can tell what they are.
+#: Surplus bytes that an output may give, so that a comparison can show them.
 _SURPLUS = 1 << 16
 
 

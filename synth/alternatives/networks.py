@@ -80,7 +80,7 @@ class ShiftRotate(Network):
     the collapsed words to the banks from ``offset`` on.
     """
 
-    #: Whether a register stands between the two.
+    #: Whether a register is between the two.
     is_pipelined = False
 
     @property
@@ -182,7 +182,7 @@ class RoutedButterfly(Network):
 
 
 class BareSwitches(wiring.Component):
-    """A butterfly whose switches are told how to stand: its multiplexers and nothing else.
+    """A butterfly with decoded switch controls as inputs: its multiplexers and nothing else.
 
     No network with ``log2(lanes)`` levels has fewer.
 

@@ -1,11 +1,15 @@
 """Measures units: plans the steps of the flow, runs them side by side, and gathers the figures."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
+from cdma.sweep import Packed, Task, sweep
 from cdma.synth.flow import asic, ecp5
 from cdma.synth.flow.figures import asic_figures, ecp5_figures, record
 from cdma.synth.liberty.library import Liberty
@@ -50,29 +54,73 @@ def generated(unit: str, config: Config) -> Design:
     return Design(unit, config, f"cdma_{unit}", text, emit.latency(unit, config))
 
 
-def measure(
-    designs: Sequence[Design],
+@dataclass(frozen=True)
+class Job:
+    """A part of measuring a design, the argument of a task.
+
+    Parameters
+    ----------
+    kind : str
+        ``netlist``: map for ECP5. ``clock``: place and route that netlist. ``cells``: map onto
+        standard cells and time them.
+    number : int
+        Of the design.
+    design : Packed
+        The :class:`Design`.
+    netlist : Packed, optional
+        Of a ``clock``.
+    seed : int
+        Of a ``clock``.
+    flow : str
+        Of ``cells``.
+    liberty : Packed, optional
+        Of ``cells``.
+    with_timing : bool
+        Of ``cells``.
+    """
+
+    kind: str
+    number: int
+    design: Packed
+    netlist: Packed | None = None
+    seed: int = 0
+    flow: str = ""
+    liberty: Packed | None = None
+    with_timing: bool = True
+
+
+def measure(designs: Iterable[Design], steps: Steps, **options) -> list[dict]:
+    """Figures of each design; see :func:`measure_each`."""
+    return list(measure_each(designs, steps, **options))
+
+
+def measure_each(
+    designs: Iterable[Design],
     steps: Steps,
     *,
     seeds: int = 8,
     jobs: int = 1,
+    scheduler: str | None = None,
     with_ecp5: bool = True,
     liberty: Liberty | None = None,
     with_timing: bool = True,
     flows: Sequence[str] | None = None,
     on_failure: Callable[[str], None] | None = None,
-) -> list[dict]:
-    """Figures of each design.
+) -> Iterator[dict]:
+    """Figures of each design, in the order of the designs.
 
     Parameters
     ----------
-    designs : sequence of Design
+    designs : iterable of Design
+        Taken as their work can begin.
     steps : Steps
-        Runs the tools.
+        Runs the tools. On a cluster each worker keeps results in its own folder of that name.
     seeds : int
         Runs of place-and-route for each design, seeds 1 to ``seeds``.
     jobs : int
-        Tools at work at a time.
+        Tools at work at a time, when there is no scheduler.
+    scheduler : str, optional
+        Address of a Dask scheduler: the tools run on its workers.
     with_ecp5 : bool
         Whether to map for ECP5.
     liberty : Liberty, optional
@@ -84,9 +132,9 @@ def measure(
     on_failure : callable, optional
         Told why figures are missing when a tool fails; without it the first failure ends all.
 
-    Returns
-    -------
-    list of dict
+    Yields
+    ------
+    dict
         A :func:`~cdma.synth.flow.figures.record` for each design.
 
     Raises
@@ -95,83 +143,104 @@ def measure(
         When a tool is missing, or fails without ``on_failure``.
     """
     flows = (flows or list(asic.FLOWS)) if liberty else []
+    library = Packed(liberty)
+    gathered: list[_Gathered] = []
 
-    def result(future: Future):
-        try:
-            return future.result()
-        except UserError as error:
-            if on_failure is None:
-                raise
-            on_failure(str(error))
-            return None
+    def tasks():
+        for number, design in enumerate(designs):
+            gathered.append(_Gathered(design, left=int(with_ecp5) + len(flows)))
+            packed = Packed(design)
+            if with_ecp5:
+                yield _task(design.label, Job("netlist", number, packed))
+            for flow in flows:
+                cells = Job("cells", number, packed, flow=flow, liberty=library)
+                yield _task(design.label, replace(cells, with_timing=with_timing))
 
-    def cells(design: Design, flow: str) -> dict:
-        unit = (steps, design.label, design.top)
-        mapped = asic.synthesise(*unit, design.verilog, liberty, flow)
-        timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
-        width = design.config.beat_bytes
-        figures = asic_figures(
-            width,
-            mapped.area,
-            mapped.storage,
-            timed.period_ns if timed else None,
-            liberty.nand2_area,
-        )
-        if timed:
-            figures["critical_path"] = f"{timed.start} to {timed.end}, {timed.gates} cells"
-        return figures
+    def clocks(outcome):
+        job = outcome.task.argument
+        if job.kind != "netlist":
+            return
+        clock = replace(job, kind="clock", netlist=Packed(outcome.value))
+        gathered[job.number].left += seeds
+        for seed in range(1, seeds + 1):
+            yield _task(gathered[job.number].design.label, replace(clock, seed=seed))
 
-    def netlist(design: Design) -> ecp5.Netlist:
+    def finished(has_ended):
+        """Records that can be made, of designs behind those that were given out."""
+        nonlocal given
+        while given < len(gathered) and (has_ended or not gathered[given].left):
+            given += 1
+            yield gathered[given - 1].record(liberty, flows, on_failure)
+
+    given = 0
+    work = partial(_work, steps) if scheduler is None else partial(_work_there, steps.cache)
+    options = {"jobs": jobs, "scheduler": scheduler, "threads": True, "then": clocks}
+    with closing(sweep(work, tasks(), **options)) as outcomes:
+        for outcome in outcomes:
+            job, error = outcome.task.argument, outcome.error
+            if error is not None and (on_failure is None or not isinstance(error, UserError)):
+                raise error
+            found = gathered[job.number]
+            found.left -= 1
+            where = found.values if error is None else found.errors
+            where[job.kind, job.seed, job.flow] = outcome.value if error is None else str(error)
+            yield from finished(has_ended=False)
+    yield from finished(has_ended=True)
+
+
+@dataclass
+class _Gathered:
+    """What is known of a design; values and errors by kind, seed and flow."""
+
+    design: Design
+    left: int
+    values: dict[tuple, Any] = field(default_factory=dict)
+    errors: dict[tuple, str] = field(default_factory=dict)
+
+    def record(self, liberty, flows, on_failure) -> dict:
+        order = ("netlist", "clock", "cells")
+        for key in sorted(self.errors, key=lambda key: (order.index(key[0]), key)):
+            on_failure(self.errors[key])
+        config = self.design.config
+        lattice = silicon = None
+        netlist = self.values.get(("netlist", 0, ""))
+        if netlist is not None:
+            clocks = sorted(key for key in self.values if key[0] == "clock")
+            reached = [self.values[key] for key in clocks]
+            lattice = ecp5_figures(config.beat_bytes, asdict(netlist.area), reached)
+        if liberty:
+            silicon = {flow: self.values.get(("cells", 0, flow)) for flow in flows}
+            silicon = {"library": liberty.name, **silicon}
+        size = (config.name, config.lanes, config.format.word_bits)
+        return record(self.design.unit, *size, lattice, silicon, self.design.latency)
+
+
+def _task(label: str, job: Job) -> Task:
+    which = {"netlist": "for ECP5", "clock": f"seed {job.seed}", "cells": job.flow}[job.kind]
+    return Task(f"{job.number}: {label}, {which}", job)
+
+
+def _work_there(cache: str | os.PathLike | None, job: Job):
+    """On a worker of a cluster."""
+    return _work(Steps(cache), job)
+
+
+def _work(steps: Steps, job: Job):
+    design = job.design.value
+    if job.kind == "netlist":
         return ecp5.synthesise(steps, design.label, design.top, design.verilog)
-
-    def clock(design: Design, seed: int) -> float:
-        return ecp5.fmax(steps, design.label, netlists[design].result(), seed)
-
-    with _Pool(jobs) as pool:
-        # All that a clock waits for stands before it in the queue, so that none waits for ever.
-        netlists = {design: pool.start(netlist, design) for design in designs if with_ecp5}
-        mapped = {(d, flow): pool.start(cells, d, flow) for d in designs for flow in flows}
-        clocks = {
-            design: [pool.start(clock, design, seed + 1) for seed in range(seeds)]
-            for design in netlists
-        }
-        records = []
-        for design in designs:
-            lattice = silicon = None
-            if with_ecp5 and (found := result(netlists[design])) is not None:
-                reached = [result(future) for future in clocks[design]]
-                reached = [mhz for mhz in reached if mhz is not None]
-                lattice = ecp5_figures(design.config.beat_bytes, asdict(found.area), reached)
-            if liberty:
-                silicon = {flow: result(mapped[design, flow]) for flow in flows}
-                silicon = {"library": liberty.name, **silicon}
-            records.append(
-                record(
-                    design.unit,
-                    design.config.name,
-                    design.config.lanes,
-                    design.config.format.word_bits,
-                    lattice,
-                    silicon,
-                    design.latency,
-                )
-            )
-        return records
+    if job.kind == "clock":
+        return ecp5.fmax(steps, design.label, job.netlist.value, job.seed)
+    return _cells(steps, design, job.flow, job.liberty.value, job.with_timing)
 
 
-class _Pool:
-    """Threads that wait for tools; what has not begun is dropped when one of them fails."""
-
-    def __init__(self, jobs: int):
-        self._executor = ThreadPoolExecutor(jobs)
-        self._futures = []
-
-    def start(self, function: Callable, *arguments):
-        self._futures.append(self._executor.submit(function, *arguments))
-        return self._futures[-1]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self._executor.shutdown(cancel_futures=True)
+def _cells(steps: Steps, design: Design, flow: str, liberty: Liberty, with_timing: bool) -> dict:
+    unit = (steps, design.label, design.top)
+    mapped = asic.synthesise(*unit, design.verilog, liberty, flow)
+    timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
+    period = timed.period_ns if timed else None
+    width = design.config.beat_bytes
+    figures = asic_figures(width, mapped.area, mapped.storage, period, liberty.nand2_area)
+    if timed:
+        figures["critical_path"] = f"{timed.start} to {timed.end}, {timed.gates} cells"
+    return figures

@@ -1,4 +1,4 @@
-"""Area, clock and bytes per second against lanes, with the peers beside."""
+"""Area, clock and bytes per second over lanes, with the peers."""
 
 import io
 import math

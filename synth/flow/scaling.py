@@ -1,4 +1,4 @@
-"""How the units grow: the sizes of the sweep, and what area follows."""
+"""How the units grow: the sizes of the sweep, and the growth of area."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from cdma.tables import format_table
 #: Word widths of the sweep.
 WORD_BITS = (8, 16, 32)
 
-#: Areas that are held against lanes x log2(lanes).
+#: Areas that are divided by lanes x log2(lanes).
 AREAS = (column_at("ecp5.lut4"), column_at("asic.abc.area_um2"))
 
 

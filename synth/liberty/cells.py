@@ -179,7 +179,7 @@ def parse(text: str) -> Group:
         When it is not closed.
     """
     tokens = (match.groups() for match in _TOKEN.finditer(text))
-    words: list[str] = []  # of the statement so far; a colon or a parenthesis stands as itself
+    words: list[str] = []  # of the statement so far; a colon or a parenthesis is a word
     stack: list[Group] = []
     for quoted, bare, mark in tokens:
         if mark is None or mark in ("(", ":"):

@@ -63,7 +63,7 @@ _OUTPUTS = (
     "piece; the fetch of a mask that needs one read only"
 )
 _READY = (
-    "the mask fetcher is told of the next cycle's ready, and has no use for this cycle's where a "
+    "the mask fetcher uses the next cycle's ready, and ignores this cycle's where a "
     "mask is read in one"
 )
 _CONSTANT = (

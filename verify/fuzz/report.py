@@ -1,5 +1,8 @@
 """What ``cdma fuzz`` tells of a run."""
 
+import shlex
+from pathlib import Path
+
 from cdma.hdl.zvc.config import Config
 from cdma.verify.fuzz.play import Outcome
 
@@ -16,8 +19,8 @@ COLUMNS = {
 }
 
 
-def row(unit: str, config: Config, seed: int, outcome: Outcome) -> dict:
-    """A run as plain numbers and texts, fit for JSON."""
+def row(unit: str, config: Config, seed: int, outcome: Outcome, verilog: Path | None) -> dict:
+    """A run as plain numbers and texts, fit for JSON; ``verilog`` is the user's file, if any."""
     return {
         "unit": unit,
         "config": config.name,
@@ -30,12 +33,13 @@ def row(unit: str, config: Config, seed: int, outcome: Outcome) -> dict:
         "errors": dict(sorted(outcome.codes.items())),
         "verdict": "failed" if outcome.problem else "as it should be",
         "problem": outcome.problem,
-        "replay": _replay(unit, config, seed, outcome.failed_batch),
+        "replay": _replay(unit, config, seed, outcome.failed_batch, verilog),
     }
 
 
-def _replay(unit, config, seed, batch):
+def _replay(unit, config, seed, batch, verilog):
     """Command that plays a batch again."""
     if batch is None:
         return None
-    return f"cdma fuzz --unit {unit} --config {config.name} --seed {seed} --batch {batch}"
+    design = f" --verilog {shlex.quote(str(verilog))}" if verilog else ""
+    return f"cdma fuzz --unit {unit} --config {config.name} --seed {seed} --batch {batch}{design}"

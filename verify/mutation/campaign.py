@@ -6,31 +6,38 @@ stream, a byte, a status, a number of beats, the cycles that are on record. A mu
 found by the model's patience. Most die in the first trials; the others continue in a model of their
 own, which is faster, and are played packets whose counters are advanced
 (:mod:`cdma.verify.mutation.long_packets`). Some are no faults at all: nobody at the ports can tell
-them from the unit, which :mod:`cdma.verify.mutation.proof` proves, cheap proofs first.
+them from the unit, which :mod:`cdma.verify.mutation.proof` proves, cheap proofs first. Each stage
+(:mod:`cdma.verify.mutation.stages`) is a sweep over groups of mutants, in threads or on a cluster.
 """
 
 import json
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from cdma import sim, verify
-from cdma.errors import SimulationError
 from cdma.files import write_text
 from cdma.hdl.zvc.config import Config
 from cdma.sim.compiled.unit import ModelUnit
+from cdma.sweep import Packed, Task, sweep
 from cdma.toolchain.cache import cache_folder, digest
-from cdma.verify.mutation import mutants, proof
-from cdma.verify.mutation.long_packets import LongPackets
-from cdma.verify.mutation.player import KILLED, OPEN, Fate, Player, fate_of
+from cdma.verify.mutation import mutants, proof, stages
+from cdma.verify.mutation.player import KILLED, OPEN, Fate
 from cdma.verify.mutation.proof import EQUIVALENT
-from cdma.verify.mutation.trials import first_trials, late_trials, trials
+from cdma.verify.mutation.stages import Stage
 
-#: Bounds on a search in ABC, by steps and side by side.
-STEP_SECONDS, PROOF_SECONDS = 15, 90
+#: Stages behind the first, with the seconds that a search in ABC may take.
+STAGES = {
+    "same graphs": 0,
+    "trials": 0,
+    "moved counters": 0,
+    "same steps": 15,
+    "late trials": 0,
+    "same runs": 90,
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ def mutate(
     seed: int = 0,
     *,
     jobs: int = 2,
+    scheduler: str | None = None,
     cache: str | os.PathLike | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Outcome:
@@ -76,7 +84,9 @@ def mutate(
     seed : int
         Seeds which, and all that is random in the stimulus.
     jobs : int
-        Threads.
+        Threads, when there is no scheduler.
+    scheduler : str or None
+        Address of a Dask scheduler: stages run on its workers.
     cache
         See :func:`cdma.toolchain.cache.cache_folder`.
     progress : callable or None
@@ -90,27 +100,23 @@ def mutate(
         When the unit without a fault fails a trial.
     """
     start = time.monotonic()
-    run = _Run(unit, config, seed, jobs, cache, progress or (lambda text: None))
+    where = {"jobs": jobs, "scheduler": scheduler, "threads": True}
+    run = _Run(unit, config, seed, cache, where, progress or (lambda text: None))
     run.draw(count)
-    run.play("first trials", first_trials)
-    if run.left():
-        run.look("same graphs", lambda judge: judge.same_graph)
-        run.play("trials", trials)
-        run.move_counters()
-        run.look("same steps", lambda judge: lambda mutant: judge.same_steps(mutant, STEP_SECONDS))
-        run.play("late trials", late_trials)
-        run.look("same runs", lambda judge: lambda mutant: judge.same_runs(mutant, PROOF_SECONDS))
+    run.decide("first trials")
+    for stage, seconds in STAGES.items():
+        run.decide(stage, seconds)
     return Outcome(unit, config, list(run.fates.values()), time.monotonic() - start)
 
 
 class _Run:
-    """The stages of a run: each decides about the mutants that are still open."""
+    """A run: each stage decides about the mutants that are still open."""
 
-    def __init__(self, unit, config, seed, jobs, cache, progress):
-        self.unit, self.config, self.seed, self.jobs = unit, config, seed, jobs
-        self.cache, self.progress = cache, progress
+    def __init__(self, unit, config, seed, cache, where, progress):
+        self.unit, self.config, self.seed = unit, config, seed
+        self.cache, self.progress, self._where = cache, progress, where
         self.folder = cache_folder(cache, "mutation")
-        self._woven, self._judge = {}, None
+        self._woven, self._graph = {}, None
 
     def draw(self, count):
         self.progress("drawing mutants")
@@ -120,61 +126,8 @@ class _Run:
     def left(self):
         return [mutant for mutant, fate in self.fates.items() if fate.verdict == OPEN]
 
-    def play(self, name, make_trials):
-        def prepare():
-            verilog = self._weave().verilog
-            model = ModelUnit(
-                self.unit, self.config, verilog, self.cache, self.progress, has_mutants=True
-            )
-            return Player(model, make_trials(self.unit, self.config, self.seed)).fate
-
-        self._decide(name, prepare)
-
-    def move_counters(self):
-        def prepare():
-            graph = self._judging().graph
-            packets = {"moved counters": {}}
-            if self.unit == "decompressor":
-                packets["moved counters, packet cut"] = {"is_cut": True}
-            plays = [
-                (name, LongPackets(self.unit, self.config, graph, self.seed, **options))
-                for name, options in packets.items()
-            ]
-            for name, played in plays:
-                problem = played.fault()
-                if problem:
-                    raise SimulationError(f"{name}: the unit without a fault: {problem}")
-            return lambda mutant: fate_of(mutant, plays)
-
-        self._decide("moved counters", prepare)
-
-    def look(self, name, proof):
-        def prepare():
-            decide = proof(self._judging())
-
-            def fate(mutant):
-                known = decide(mutant)
-                verdict = EQUIVALENT if known == EQUIVALENT else OPEN
-                return Fate(mutant, verdict, reason="" if verdict == EQUIVALENT else known)
-
-            return fate
-
-        self._decide(name, prepare)
-
-    def _weave(self):
-        """All mutants while most are open, then those that the first trials left."""
-        is_first = len(self.left()) == len(self.fates)
-        if is_first not in self._woven:
-            self._woven[is_first] = mutants.weave(self._drawn, self.left(), self.folder)
-        return self._woven[is_first]
-
-    def _judging(self):
-        if self._judge is None:
-            self._judge = proof.Judge(self._weave(), self.folder)
-        return self._judge
-
-    def _decide(self, name, prepare):
-        """Ask what becomes of those that are still open, unless that is kept."""
+    def decide(self, name, seconds=0):
+        """Ask a stage what becomes of those that are still open, unless that is kept."""
         left = self.left()
         file = self.folder / f"{digest(name, self._drawn.rtlil, self.seed, _sources())}.fates.json"
         kept = json.loads(file.read_text()) if file.is_file() else {}
@@ -184,9 +137,9 @@ class _Run:
         missing = [mutant for mutant in left if mutant.command not in kept]
         if not missing:
             return
-        fate_of, told = prepare(), time.monotonic()
-        with ThreadPoolExecutor(self.jobs) as pool:
-            for index, fate in enumerate(pool.map(fate_of, missing), 1):
+        told = time.monotonic()
+        with closing(self._fates(name, seconds, missing)) as fates:
+            for index, fate in enumerate(fates, 1):
                 self.fates[fate.mutant] = fate
                 kept[fate.mutant.command] = [fate.verdict, fate.trial, fate.reason]
                 if index == len(missing) or time.monotonic() - told > 2:
@@ -196,6 +149,37 @@ class _Run:
                     self.progress(
                         f"{name}: {index:,} of {len(missing):,} mutants, {index - gone:,} left"
                     )
+
+    def _fates(self, name, seconds, missing):
+        stage = self._stage(name, seconds)
+        size = stages.GROUPS.get(name, 1)
+        groups = [missing[at : at + size] for at in range(0, len(missing), size)]
+        tasks = [Task(f"{name}, {group[0]}", (stage, group), len(group)) for group in groups]
+        with closing(sweep(stages.decide, tasks, **self._where)) as outcomes:
+            for outcome in outcomes:
+                if outcome.error is not None:
+                    raise outcome.error
+                yield from outcome.value
+
+    def _stage(self, name, seconds):
+        mutated = self._weave()
+        if name in stages.PLAYED:
+            design = mutated.verilog
+            if self._where["scheduler"] is None:  # built here, with its progress
+                options = {"progress": self.progress, "has_mutants": True}
+                ModelUnit(self.unit, self.config, design, self.cache, **options)
+        else:
+            self._graph = self._graph or proof.graph(mutated.rtlil, self.folder)
+            design = self._graph
+        cache = None if self.cache is None else str(self.cache)
+        return Stage(name, self.unit, self.config, self.seed, Packed(design), cache, seconds)
+
+    def _weave(self):
+        """All mutants while most are open, then those that the first trials left."""
+        is_first = len(self.left()) == len(self.fates)
+        if is_first not in self._woven:
+            self._woven[is_first] = mutants.weave(self._drawn, self.left(), self.folder)
+        return self._woven[is_first]
 
 
 def _sources():

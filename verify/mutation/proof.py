@@ -31,7 +31,7 @@ from cdma.toolchain import abc, tool, yowasp
 from cdma.verify.formal import aiger
 from cdma.verify.formal.logic import Logic
 from cdma.verify.mutation.graph import Side, choice, outputs_differ
-from cdma.verify.mutation.mutants import Mutant, Mutated
+from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.relation import matters
 from cdma.verify.mutation.walks import Courses
 
@@ -89,8 +89,8 @@ class Judge:
 
     Parameters
     ----------
-    mutated : Mutated
-        The unit with its mutants.
+    graph : Graph
+        The unit with its mutants, see :func:`graph`.
     scratch : Path
         Existing folder for Yosys to work in.
 
@@ -100,8 +100,8 @@ class Judge:
         When Yosys is missing or fails.
     """
 
-    def __init__(self, mutated: Mutated, scratch: Path):
-        self.graph = graph(mutated.rtlil, scratch)
+    def __init__(self, graph: aiger.Graph, scratch: Path):
+        self.graph = graph
         self._scratch = scratch
 
     @cached_property

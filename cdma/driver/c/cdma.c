@@ -75,6 +75,26 @@ static uint32_t waiting(const struct cdma_ring *ring)
     return (uint16_t)(ring->tail - ring->head);
 }
 
+/* Write CQ HEAD. A completion is seen in memory before the engine counts it: its count is awaited
+ * first, or the new one would look impossible to it. */
+static int tell(struct cdma *engine, uint32_t number)
+{
+    struct cdma_ring *ring = &engine->ring[number];
+    uint32_t counted;
+    int error;
+    for (;;) {
+        error = read_register(engine, CDMA_RING_SQ_HEAD(number), &counted);
+        if (error)
+            return error;
+        if (!((counted - ring->head) & 0x8000u))
+            break;
+        if (gives_up(engine))
+            return CDMA_E_GAVE_UP;
+    }
+    ring->told = ring->head;
+    return write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
+}
+
 uint64_t cdma_bound(const struct cdma_config *config, uint64_t bytes)
 {
     uint64_t block = (uint64_t)config->block_words * config->word_bytes;
@@ -137,8 +157,8 @@ int cdma_reset(struct cdma *engine)
         if (gives_up(engine))
             error = CDMA_E_GAVE_UP;
     }
-    engine->ring[0].tail = engine->ring[0].head = 0;
-    engine->ring[1].tail = engine->ring[1].head = 0;
+    engine->ring[0].tail = engine->ring[0].head = engine->ring[0].told = 0;
+    engine->ring[1].tail = engine->ring[1].head = engine->ring[1].told = 0;
     return error;
 }
 
@@ -157,7 +177,7 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
     ring->setup = *setup;
-    ring->tail = ring->head = 0;
+    ring->tail = ring->head = ring->told = 0;
     /* The phase of old entries could look new. */
     for (i = 0; i < CDMA_COMPLETION_BYTES << setup->log2; i++)
         setup->cq[i] = 0;
@@ -186,11 +206,17 @@ int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job
     struct cdma_ring *ring;
     volatile uint8_t *at;
     uint32_t control;
+    int error;
     if (number > 1u || !job || job->op > 15u || job->raw > 3u)
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
     if (waiting(ring) >> ring->setup.log2)
         return CDMA_E_FULL;
+    if ((uint16_t)(ring->tail - ring->told) >> ring->setup.log2) {
+        error = tell(engine, number);
+        if (error)
+            return error;
+    }
     engine->cookie++;
     if (cookie)
         *cookie = engine->cookie;
@@ -216,6 +242,7 @@ int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *comp
     struct cdma_ring *ring;
     const volatile uint8_t *at;
     uint8_t last;
+    uint16_t untold;
     int error;
     if (number > 1u || !completion)
         return CDMA_E_ARGUMENT;
@@ -235,7 +262,8 @@ int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *comp
     completion->status = at[30];
     completion->channel = last & 0x7Fu;
     ring->head++;
-    error = write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
+    untold = (uint16_t)(ring->head - ring->told);
+    error = 2u * untold >= 1u << ring->setup.log2 ? tell(engine, number) : 0;
     return error ? error : 1;
 }
 
@@ -352,7 +380,7 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
             phase_of(ring, ring->head) << 7, 1);
     if (withdrawn)
         *withdrawn = waiting(ring);
-    ring->tail = ring->head;
+    ring->tail = ring->told = ring->head;
     barrier(engine);
     error = write_register(engine, CDMA_RING_SQ_TAIL(number), ring->tail);
     if (!error)

@@ -65,7 +65,8 @@ struct cdma_ring_setup {
 
 struct cdma_ring {
     struct cdma_ring_setup setup;
-    uint16_t tail, head;
+    uint16_t tail, head; /* descriptors submitted, completions read */
+    uint16_t told;       /* completions read, as far as the engine knows */
 };
 
 struct cdma {

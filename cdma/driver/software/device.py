@@ -70,12 +70,14 @@ class SoftwareDevice:
 
     def read(self, address: int) -> int:
         """Value of a register. RegisterError where there is none."""
+        self._pass()
         block, instance, register = self._find(address)
         special = getattr(self, f"_read_{block.name.lower()}")(instance, register)
         return self._values[address] if special is None else special
 
     def write(self, address: int, value: int) -> None:
         """Write a register. RegisterError where that is refused."""
+        self._pass()
         block, instance, register = self._find(address)
         if not register.is_written:
             raise RegisterError(f"{register.name} at {address:#x} is read-only")
@@ -86,6 +88,23 @@ class SoftwareDevice:
         getattr(self, f"_write_{block.name.lower()}")(instance, register, value)
         if self.automatic:
             self.work()
+
+    @property
+    def lag(self) -> int:
+        """Register accesses that pass until a completion in memory is counted; 0 at once.
+
+        In hardware a completion is seen before its count: its write is answered later.
+        """
+        return self.rings[0].lag
+
+    @lag.setter
+    def lag(self, accesses: int) -> None:
+        for ring in self.rings:
+            ring.lag = accesses
+
+    def _pass(self) -> None:
+        for ring in self.rings:
+            ring.count_on()
 
     def _find(self, address: int) -> tuple[Block, int, Register]:
         try:
@@ -128,8 +147,8 @@ class SoftwareDevice:
             return value if half is None else value >> 32 * half & 0xFFFFFFFF
         found = {
             "SQ_TAIL": ring.tail,
-            "SQ_HEAD": ring.head,
-            "CQ_TAIL": ring.head,
+            "SQ_HEAD": ring.counted,
+            "CQ_TAIL": ring.counted,
             "CQ_HEAD": ring.cq_head,
             "CTRL": (ring.state == State.RUNNING)
             | ring.halts_on_error << 2

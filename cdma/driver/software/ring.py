@@ -71,6 +71,8 @@ class SoftwareRing:
         self._quarantined, self._disabled = quarantined, disabled
         self._on_completion = on_completion
         self.settings = Settings()
+        #: Register accesses until a completion that is in memory is counted, as in hardware.
+        self.lag = 0
         self.clear()
 
     def clear(self) -> None:
@@ -81,6 +83,7 @@ class SoftwareRing:
         self._started: deque[_Started] = deque()
         self._waits_for = None  # snapshot of the other ring for a FENCE that was fetched
         self._untrusted = self.link_failed = False
+        self._uncounted: list[int] = []
         #: Bytes moved per channel are not known; these are of the whole ring.
         self.words_moved = self.stream_moved = self.errors = 0
 
@@ -88,7 +91,7 @@ class SoftwareRing:
 
     def submit(self, tail: int) -> bool:
         """SQ TAIL was written; False when the count is impossible and the ring enters ERROR."""
-        if (tail - self.head) & _COUNT > 1 << self.settings.sq_size:
+        if (tail - self.counted) & _COUNT > 1 << self.settings.sq_size:
             self.enter_error(Status.OK, 0)
             return False
         self.tail = tail & _COUNT
@@ -96,7 +99,7 @@ class SoftwareRing:
 
     def consume(self, head: int) -> bool:
         """CQ HEAD was written; False when the count is impossible and the ring enters ERROR."""
-        if (self.head - head) & _COUNT > 1 << self.settings.cq_size:
+        if (self.counted - head) & _COUNT > 1 << self.settings.cq_size:
             self.enter_error(Status.OK, 0)
             return False
         self.cq_head = head & _COUNT
@@ -138,6 +141,15 @@ class SoftwareRing:
         self.state, self.status, self.error = State.ERROR, status, address
 
     # -- what the engine does --
+
+    @property
+    def counted(self) -> int:
+        """SQ HEAD and CQ TAIL as the registers show them: behind by completions not yet counted."""
+        return (self.head - len(self._uncounted)) & _COUNT
+
+    def count_on(self) -> None:
+        """A register access passes: completions wait for ``lag`` of them to be counted."""
+        self._uncounted = [left - 1 for left in self._uncounted if left > 1]
 
     @property
     def started(self) -> int:
@@ -263,6 +275,8 @@ class SoftwareRing:
         except BusError as error:
             failure = error.status(is_host=True)
         self.head = (count + 1) & _COUNT
+        if self.lag:
+            self._uncounted.append(self.lag)
         self.errors += not completion.is_ok
         if failure is not None:
             self.enter_error(failure, address)

@@ -65,7 +65,7 @@ def whole_zlib() -> Whole:
 
 
 def whole_zstd(total_bytes: int) -> Whole:
-    """zstd of level 3, its own default; it is told how many bytes will come."""
+    """zstd of level 3, its own default; it gets the number of bytes in advance."""
     zstandard = require("zstandard", extra="study", verb="zstd")
     return Whole(zstandard.ZstdCompressor(ZSTD_LEVEL).compressobj(size=total_bytes))
 
@@ -77,7 +77,7 @@ def whole_lz4() -> Whole:
 
 
 class _Lz4:
-    """lz4's compression object, which wants to be told to begin."""
+    """lz4's compression object, with the call that begins a frame."""
 
     def __init__(self, compressor):
         self._compressor = compressor

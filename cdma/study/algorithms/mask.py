@@ -1,4 +1,4 @@
-"""What the zero mask alone tells: density, uniform blocks, entropy."""
+"""Figures of the zero mask alone: density, uniform blocks, entropy."""
 
 import math
 

@@ -50,7 +50,7 @@ ALGORITHMS = {
     "zstd": Algorithm("zstd", lambda word, total: lz.whole_zstd(total), "zstandard"),
     "lz4": Algorithm("lz4", lambda word, total: lz.whole_lz4(), "lz4"),
 }
-#: Name and title of the bound that stands beside them; no encoder gives this size.
+#: Name and title of the bound beside them; no encoder gives this size.
 BOUND, BOUND_TITLE = "bound", "mask entropy"
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-#: Longest run that one token of RL stands for, and that one pair of Eyeriss can skip.
+#: Longest run of one token of RL, and of one pair of Eyeriss.
 RL_LONGEST = 128
 EYERISS_LONGEST = 31
 _EYERISS_RUN_BITS = 5
@@ -46,7 +46,7 @@ class Runs:
 class RunLength:
     """Our definition of the paper's RL, which the paper does not spell out.
 
-    Zero and non-zero words take turns in runs. A run is a token of one byte, its top bit telling
+    Runs of zero and non-zero words alternate. A run is a token of one byte, its top bit marking
     zeros (0) from values (1) and the other seven its length less one; after the token of a run of
     values come the values. A run of more than 128 words is several.
 

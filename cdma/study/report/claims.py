@@ -1,4 +1,4 @@
-"""What the paper says of ratios and densities, held to records.
+"""The paper's claims on ratios and densities, checked on records.
 
 The paper: Rhu et al., *Compressing DMA Engine*, HPCA 2018. Each claim has a rule by which it holds
 or not, for every network that the records have enough of.
@@ -21,7 +21,7 @@ RL, ZV, ZL = "rl", "zvc32", "zlib4k"
 
 @dataclass(frozen=True)
 class Part:
-    """What one network has to say: a figure, and whether the claim holds for it."""
+    """Result of one network: a figure, and whether the claim holds for it."""
 
     figure: str
     holds: bool
@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim and what became of it.
+    """A claim and its verdict.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Claim:
     parts : dict of str to Part
         By network.
     figure : str
-        What sums the parts up.
+        Summary of the parts.
     """
 
     text: str
@@ -179,14 +179,14 @@ def _course(networks: dict[str, list[Layer]]) -> Claim:
         known = [it for it in layers if not it.is_pool and all(s in it.densities for s in steps)]
         if not known:
             continue
-        course = {step: mean(layer.densities[step] for layer in known) for step in steps}
-        first, last = course[steps[0]], course[steps[-1]]
-        lowest = min(course, key=course.get)
+        densities = {step: mean(layer.densities[step] for layer in known) for step in steps}
+        first, last = densities[steps[0]], densities[steps[-1]]
+        lowest = min(densities, key=densities.get)
         is_early = lowest <= (steps[0] + steps[-1]) / 2
-        figure = f"{first:.1%}, lowest {course[lowest]:.1%} at {lowest:g}, last {last:.1%}"
-        parts[name] = Part(figure, is_early and first > course[lowest] < last)
-        falls += first > course[lowest]
-        returns += last > course[lowest]
+        figure = f"{first:.1%}, lowest {densities[lowest]:.1%} at {lowest:g}, last {last:.1%}"
+        parts[name] = Part(figure, is_early and first > densities[lowest] < last)
+        falls += first > densities[lowest]
+        returns += last > densities[lowest]
     return Claim(
         "Density falls early in training and creeps back",
         "the mean of the ReLU layers is lowest in the first half of the steps, below that of the "

@@ -159,7 +159,7 @@ def _ratios(maps: Sequence[dict], shown: dict[str, str]) -> str:
             "## Compression ratio\n",
             "All maps of a network together (larger is better):\n",
             _by_layout(maps),
-            "For a single image CHWN is the same order as NCHW, and so is NHWC for a single channel.",
+            "For a single image, CHWN is the same order as NCHW; for a single channel, NHWC is.",
             "Only tensors with several images and several channels:\n",
             _by_layout(several) if several else "there are none.\n",
             "Other algorithms, in NCHW:\n",

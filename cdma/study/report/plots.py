@@ -66,9 +66,9 @@ def draw(
                 continue
             for kind in kinds:
                 path = Path(folder) / f"{prefix}{name}.{kind}"
-                told = {"Date": None} if kind == "svg" else {}
+                metadata = {"Date": None} if kind == "svg" else {}
                 with replacing(path) as temporary:
-                    figure.savefig(temporary, format=kind, dpi=120, metadata=told)
+                    figure.savefig(temporary, format=kind, dpi=120, metadata=metadata)
                 paths.append(path)
     return paths
 

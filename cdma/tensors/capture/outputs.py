@@ -25,7 +25,7 @@ class Outputs(TorchFunctionMode):
     model : Module
         Whose modules the layers are named after: that of the module, as in ``features.3``, or the
         function's name behind that of the module that calls it, as in ``block.relu``. When one
-        comes again, a number tells: ``block.relu_2``.
+        comes again, a number is added: ``block.relu_2``.
     take : callable
         Called with name, kind and tensor of each output at once, before anything overwrites it.
         Kinds are ``"conv+relu"``, ``"fc+relu"``, after the last such layer; ``"relu"``, when there

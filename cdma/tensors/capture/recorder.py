@@ -86,7 +86,7 @@ class Recorder:
     def __init__(self, folder: Path, budget: int):
         self._folder = folder
         self._budget = budget
-        self._part = None  # of a batch; told by the first step
+        self._part = None  # of a batch; known from the first step
         self._history = Thinned(HISTORY_STEPS)
         self._saved = Thinned(budget)
         self._notes = {}

@@ -72,7 +72,7 @@ def run(spec: str, folder: str, budget: int, seed: int, figures: bool) -> dict:
             write_text(target / "capture.json", json.dumps(report, indent=2) + "\n")
     if not report["tensors"]:
         raise UserError(
-            f"{spec} recorded nothing: the forward pass of each step must stand in "
+            f"{spec} recorded nothing: the forward pass of each step must be inside "
             "'with capture(model):', and the model have ReLU or pooling"
         )
     if figures:

@@ -1,4 +1,4 @@
-"""What the beats that wait say of the block at the head."""
+"""Mask of the block at the head of the intake."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring

@@ -1,4 +1,4 @@
-"""Where beats wait until the mask of their block is complete."""
+"""The beats that wait until the mask of their block is complete."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring

@@ -35,8 +35,8 @@ class _Beat(data.StructLayout):
 class Placer(wiring.Component):
     """Count the non-zero words of each beat and give it its place in the stream.
 
-    Throughput one beat a cycle, latency :meth:`latency` cycles. There is no back-pressure: who
-    takes the places has room for all beats that are on their way.
+    Throughput one beat a cycle, latency :meth:`latency` cycles. There is no back-pressure: the
+    next stage has room for all beats in flight.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ class Placer(wiring.Component):
         last = registered(m, count.o.last, "last")
 
         # Place.
-        lane = Signal(lane_bits)  # behind what went before
-        behind = Signal(range(2 * lanes + mask_words))  # words of the row, were it longer
+        lane = Signal(lane_bits)  # next free lane
+        behind = Signal(range(2 * lanes + mask_words))  # words of the row, if it were long enough
         offset = Signal(lane_bits)
         is_partial = (behind[:lane_bits] != 0) | (behind == 0)
         place = self.o.place

@@ -1,4 +1,4 @@
-"""What the compressor reports of a packet."""
+"""The status of the compressor."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring

@@ -152,7 +152,7 @@ class Compressor(wiring.Component):
 
 
 class _Beside(data.StructLayout):
-    """What travels beside a beat's words through the network."""
+    """Data that accompanies a beat's words through the network."""
 
     def __init__(self, config: Config):
         block_words = config.format.block_words

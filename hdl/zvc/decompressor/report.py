@@ -1,4 +1,4 @@
-"""What the decompressor reports of a packet."""
+"""The status of the decompressor."""
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -63,7 +63,7 @@ class DecompressorReport(wiring.Component):
             m.d.sync += [is_fresh.eq(tags.last), restarts.eq(tags.last), is_here.eq(known_here)]
             with m.If(is_fresh | (tags.first & (known == ErrorCode.NONE))):
                 m.d.sync += block_start.eq(Mux(is_fresh, 0, used.value))
-            # Whether a mask goes past the end is seen at its last beat, but was wrong before them.
+            # A mask bit past the end shows at the last beat, but the mask was wrong from its start.
             with m.If(tags.past_end & ((known == ErrorCode.NONE) | known_here)):
                 m.d.sync += error.eq(ErrorCode.MASK_PAST_END)
             with m.Elif(known != ErrorCode.NONE):

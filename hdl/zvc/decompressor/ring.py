@@ -10,7 +10,7 @@ from cdma.hdl.zvc.config import Config
 
 
 class RowInfo(data.StructLayout):
-    """What is known of a row.
+    """Content of a row.
 
     Members
     -------
@@ -24,7 +24,7 @@ class RowInfo(data.StructLayout):
 
 
 class StreamRing(wiring.Component):
-    """Ring of rows that holds the stream's beats, a bank per lane; a packet begins in a new row.
+    """Ring of rows that stores the stream's beats, a bank per lane; a packet begins in a new row.
 
     Two readers see a word of each bank combinationally, each bank at a row of its own: as many
     consecutive words as there are lanes, from any word on.
@@ -41,8 +41,8 @@ class StreamRing(wiring.Component):
     Members
     -------
     i : In stream of :class:`Beat`
-    has_room : In, the row at ``tail`` is done with
-    accept : Out, a beat is taken in, with ``tail`` and ``info``
+    has_room : In, the row at ``tail`` is free
+    accept : Out, a beat is accepted, with ``tail`` and ``info``
     tail : Out, index of the row that the next beat is written to
     info : Out, :class:`RowInfo` of the beat at ``i``
     rows_a, rows_b : In, arrays of an index per bank

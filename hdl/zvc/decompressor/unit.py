@@ -20,7 +20,7 @@ from cdma.hdl.zvc.output import PacketOutput
 class Decompressor(wiring.Component):
     """Turn packets of a zero-value-compressed stream back into packets of words.
 
-    The beats of the stream go into a ring as they come. One reader runs ahead through the masks
+    The ring stores the beats of the stream as they come. One reader runs ahead through the masks
     (:mod:`~cdma.hdl.zvc.decompressor.fetch`), another takes the words of one output beat a cycle
     (:class:`~cdma.hdl.zvc.decompressor.reader.PayloadReader`) and sends them through the expander.
 

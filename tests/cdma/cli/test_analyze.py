@@ -90,14 +90,13 @@ def test_choices(tensors, report):
     assert list(record["sizes"]) == ["zvc8", "rl", "bound"]
 
 
-def test_the_same_on_a_cluster(tensors, report):
-    distributed = pytest.importorskip("distributed")
+@pytest.mark.slow
+def test_the_same_on_a_cluster_that_loses_a_worker(tensors, report, frail_cluster, monkeypatch):
     folder, _ = tensors
     here = report("analyze", folder)
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-    ) as cluster:
-        assert report("analyze", folder, "--scheduler", cluster.scheduler_address) == here
+    monkeypatch.setattr(run, "sweep", frail_cluster.losing(run.sweep))
+    assert report("analyze", folder, "--scheduler", frail_cluster.address) == here
+    assert frail_cluster.has_lost()
 
 
 def test_a_bad_file_costs_only_itself(tensors, tmp_path, capsys):

@@ -1,11 +1,13 @@
 """``cdma fuzz``."""
 
+import json
 import re
+import shlex
 
 import pytest
 
 from cdma.cli.main import main
-from cdma.hdl import emit
+from cdma.hdl import Config, emit
 
 SMALL = ("--lanes", "4", "--word-bits", "16")
 
@@ -43,7 +45,7 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
     where = r"cdma fuzz: compressor 4x16, batch 0 \(seed \d+\): m_axis: a byte that is not kept "
     assert re.match(where, told)
     command = "cdma fuzz --unit compressor --config 4x16 --seed 9 --batch 0"
-    assert replay == f"replay: {command}"
+    assert replay == f"replay: {command} --waves fail.fst"
     assert main(command.split()[1:]) == 1
     assert capsys.readouterr().err.splitlines()[-2:] == [told, replay]
 
@@ -68,3 +70,13 @@ def test_waveforms_of_a_batch(capsys, tmp_path):
     assert main(["fuzz", *SMALL, *batch]) == 0
     assert "m_axis_tdata" in file.read_text()
     capsys.readouterr()
+
+
+def test_a_users_file_is_in_what_replays_it(capsys, tmp_path):
+    flip = (r"assign m_axis_tdata = (.*?);", r"assign m_axis_tdata = (\1) ^ 1;")
+    file = tmp_path / "my unit.v"
+    file.write_text(re.sub(*flip, emit.verilog("compressor", Config.of(4, 16))))
+    argv = ["--unit", "compressor", "--packets", "1", "--verilog", str(file)]
+    assert main(["fuzz", *SMALL, *argv, "--json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)
+    assert shlex.split(row["replay"])[-2:] == ["--verilog", str(file)]

@@ -19,7 +19,7 @@ from cdma.verify.mutation.mutants import Mutant
 ROOT = Path(__file__).parents[3]
 
 
-def outcome(unit, config, count, seed, jobs, progress):
+def outcome(unit, config, count, seed, jobs, scheduler, progress):
     """Of a hundred one is no fault and the last is open, of fewer mutants too."""
     progress("drawing mutants")
     mutants = [
@@ -104,7 +104,7 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
     [
         (["--count", "0"], "--count must be 1 or more, not 0"),
         (["--seed", "-1"], "--seed must be 0 or more, not -1"),
-        (["--jobs", "0"], "--jobs must be 1 or more, not 0"),
+        (["--jobs", "0"], "--jobs: must be an integer of at least 1, not '0'"),
         (
             ["--config", "8"],
             "Configuration must be lanes x word bits such as 8x32 or 8x32b64, not '8'",

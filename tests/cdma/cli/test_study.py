@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cdma.cli.main import main
+from cdma.study import run
 
 pytest.importorskip("matplotlib")
 
@@ -30,6 +31,17 @@ def test_captured_activations(captured, tmp_path, capsys):
     assert "16 of 16 tensors" in text
     for name in ("ratio", "density-layers", "density-training"):
         assert (tmp_path / "new" / "study" / "images" / f"study_{name}.svg").is_file()
+
+
+@pytest.mark.slow
+def test_the_same_on_a_cluster_that_loses_a_worker(captured, tmp_path, frail_cluster, monkeypatch):
+    assert main(["study", str(captured), "-o", str(tmp_path / "here")]) == 0
+    monkeypatch.setattr(run, "sweep", frail_cluster.losing(run.sweep))
+    options = ["-o", str(tmp_path / "there"), "--scheduler", frail_cluster.address]
+    assert main(["study", str(captured), *options]) == 0
+    assert frail_cluster.has_lost()
+    here, there = (tmp_path / name / "study.md" for name in ("here", "there"))
+    assert there.read_text() == here.read_text()
 
 
 def test_data_of_the_environment(captured, tmp_path, monkeypatch):

@@ -111,8 +111,10 @@ def test_damage_is_found(build, tensor):
 
 @pytest.mark.parametrize("log2_ring", [0, 1, 3])
 @pytest.mark.parametrize("interrupts", [False, True])
-def test_rings_wrap_many_times(build, log2_ring, interrupts):
+@pytest.mark.parametrize("lag", [0, 3])
+def test_rings_wrap_many_times(build, log2_ring, interrupts, lag):
     device, driver = build(log2_ring=log2_ring)
+    device.lag = lag
     if interrupts:
         driver = Driver(device, device.host, device.memory, wait=device.wait, log2_ring=log2_ring)
     for number in range(40):

@@ -38,7 +38,8 @@ def cluster():
         yield cluster
 
 
-@pytest.fixture(params=["processes", "cluster"])
+# How soon Dask replaces a worker depends on the load of the machine.
+@pytest.fixture(params=["processes", pytest.param("cluster", marks=pytest.mark.slow)])
 def where(request):
     """How ``sweep`` is told where to run: here or on the cluster."""
     if request.param == "processes":
@@ -182,6 +183,7 @@ def test_outcomes_in_the_order_of_their_tasks():
     assert [outcome.value for outcome in found] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_killing_a_worker_that_nothing_replaces(tasks, frail_cluster):
     losing = frail_cluster.losing(sweep)
     outcomes = by_name(losing(tasks.square, NUMBERS, scheduler=frail_cluster.address))
@@ -227,6 +229,7 @@ def test_progress_counts_what_running_tasks_tell(tasks, tmp_path):
     assert told[-1] == 100
 
 
+@pytest.mark.slow
 def test_progress_of_a_cluster_counts_tasks(tasks, cluster):
     told = []
     list(sweep(tasks.square, NUMBERS, scheduler=cluster.scheduler_address, progress=told.append))
@@ -292,6 +295,7 @@ def test_refuses_what_is_no_address(tasks, address):
         list(sweep(tasks.square, NUMBERS, scheduler=address))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", ["0.0.1", None])
 def test_workers_with_another_version(tasks, cluster, monkeypatch, found):
     here = metadata.version(DISTRIBUTION)
@@ -316,6 +320,7 @@ def test_without_dask(tasks, monkeypatch):
         list(sweep(tasks.square, NUMBERS, scheduler="tcp://127.0.0.1:1"))
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_all_workers(tasks, monkeypatch, tmp_path):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(pools, "PATIENCE", 1)

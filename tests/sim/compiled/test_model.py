@@ -65,7 +65,7 @@ FAULTS = {
 #: Of these cocotb tells later, or not at all.
 MORE_FAULTS = {
     (6, 2): "m_axis_sts: status of packet 0 came before its last beat was taken in cycle 2",
-    (8, 2): "m_axis: gives more packets than it owes in cycle 3",
+    (8, 2): "m_axis: gives more packets than expected in cycle 3",
     (9, 2): "m_axis: gives more bytes than it may in cycle ",
     (10, 2): "DIDNOTCONVERGE",
 }
@@ -327,7 +327,7 @@ def test_file_that_is_no_library_is_told(tmp_path, monkeypatch):
         ("compressor", {"offsets": []}, r"^Offsets of packets must not fall, "),
         ("compressor", {"counts": [4]}, r"^Word counts are for the decompressor, not for the comp"),
         ("compressor", {"stall": "often"}, r"^Stall profile must be one of "),
-        ("decompressor", {}, r"^the decompressor must be told the word count of each packet$"),
+        ("decompressor", {}, r"^the decompressor needs the word count of each packet$"),
         (
             "decompressor",
             {"counts": [1, 2]},

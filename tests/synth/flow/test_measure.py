@@ -1,5 +1,8 @@
 """Measuring: real tools on a small unit, and nothing run twice."""
 
+from dataclasses import replace
+from threading import Event
+
 import pytest
 
 from cdma.errors import UserError
@@ -81,6 +84,47 @@ def test_a_unit_that_does_not_map_has_no_figures(monkeypatch, tmp_path, tiny):
     (record,) = measure.measure([tiny], Steps(tmp_path), seeds=3, jobs=1, on_failure=said.append)
     assert record["ecp5"] is None
     assert said == ["tiny: no room"]
+
+
+def test_records_come_in_the_order_of_the_designs_as_soon_as_they_can(monkeypatch, tmp_path, tiny):
+    """The second design ends first; the third is not made before there is a place for it."""
+    netlist = ecp5.Netlist(ecp5.Area(9, 9, 0, 0, 0, 0), "")
+    has_ended, made, second = Event(), [], replace(tiny, unit="second")
+
+    def synthesise(steps, label, *_):
+        if label == second.label:
+            has_ended.set()
+        else:
+            assert has_ended.wait(60)
+        return netlist
+
+    def designs():
+        for design in (tiny, second, replace(tiny, unit="third")):
+            made.append(design.unit)
+            yield design
+
+    monkeypatch.setattr(ecp5, "synthesise", synthesise)
+    monkeypatch.setattr(ecp5, "fmax", lambda *_: 100.0)
+    measured = measure.measure_each(designs(), Steps(tmp_path), seeds=1, jobs=2)
+    assert made == []
+    assert [record["unit"] for record in measured] == ["tiny", "second", "third"]
+
+
+@pytest.mark.slow
+def test_the_same_on_a_cluster_that_loses_a_worker(
+    tmp_path, tiny, library_file, frail_cluster, monkeypatch
+):
+    designs = [tiny, replace(tiny, unit="again")]
+    options = {"seeds": 2, "liberty": liberty.read(library_file), "with_timing": False}
+    options["flows"] = ["abc"]
+    here = measure.measure(designs, Steps(tmp_path / "here"), **options)
+    monkeypatch.setattr(measure, "sweep", frail_cluster.losing(measure.sweep))
+    steps = Steps(tmp_path / "cluster")
+    there = measure.measure(designs, steps, scheduler=frail_cluster.address, **options)
+    assert frail_cluster.has_lost()
+    assert there == here
+    assert [record["unit"] for record in there] == ["tiny", "again"]
+    assert steps.ran == 0
 
 
 @pytest.mark.slow

@@ -10,11 +10,13 @@ from cdma.sim import SimulationError
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Scenario
 from cdma.sim.stimulus import packets
+from cdma.sweep import Outcome as SweepOutcome
 from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation import campaign, mutants
 from cdma.verify.mutation import player as players
 from cdma.verify.mutation import trials as stimulus
-from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, Fate, Outcome, Player
+from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, Fate, Outcome
+from cdma.verify.mutation.player import Player
 from cdma.verify.mutation.trials import Trial, first_trials, trials
 
 SMALL = Config.of(2, 8, 32)
@@ -110,7 +112,7 @@ def test_score_leaves_out_what_is_no_fault(mutated):
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
     monkeypatch.setattr(stimulus, "LATE_BATCHES", 16)
-    monkeypatch.setattr(campaign, "PROOF_SECONDS", 10)
+    monkeypatch.setitem(campaign.STAGES, "same runs", 10)
     told = []
     arguments = (unit, Config.of(4, 8, 16), 100)
     outcome = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
@@ -124,3 +126,32 @@ def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
     again = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
     assert again.fates == outcome.fates
     assert told == ["drawing mutants"]
+
+
+@pytest.mark.slow
+def test_the_same_on_a_cluster_that_loses_a_worker(tmp_path, frail_cluster, monkeypatch):
+    stages = {"same graphs": 0, "same steps": 10}
+    monkeypatch.setattr(campaign, "STAGES", stages)
+    arguments = ("compressor", SMALL, COUNT, 2)
+    here = campaign.mutate(*arguments, cache=tmp_path / "here")
+    monkeypatch.setattr(campaign, "sweep", frail_cluster.losing(campaign.sweep))
+    options = {"cache": tmp_path / "cluster", "scheduler": frail_cluster.address}
+    there = campaign.mutate(*arguments, **options)
+    assert frail_cluster.has_lost()
+    assert there.of(KILLED) == here.of(KILLED)
+    assert len(here.of(KILLED)) > 0.7 * COUNT
+    # How far a search comes depends on the load of the machine.
+    assert {fate.mutant for fate in there.of(OPEN)} == {fate.mutant for fate in here.of(OPEN)}
+
+
+def test_an_error_of_a_task_ends_the_run(mutated, tmp_path, monkeypatch):
+    def broken(function, tasks, **where):
+        yield from [SweepOutcome(task, error=SimulationError(task.name)) for task in tasks]
+
+    drawn = mutants.Drawn("compressor", "", mutated.mutants)
+    monkeypatch.setattr(mutants, "draw", lambda *_: drawn)
+    monkeypatch.setattr(mutants, "weave", lambda *_: mutated)
+    monkeypatch.setattr(campaign, "ModelUnit", lambda *_, **__: None)
+    monkeypatch.setattr(campaign, "sweep", broken)
+    with pytest.raises(SimulationError, match=r"^first trials, core\.\w+"):
+        campaign.mutate("compressor", SMALL, COUNT, 2, cache=tmp_path)

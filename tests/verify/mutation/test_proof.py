@@ -6,8 +6,8 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Mux, Signal
 
-from cdma.verify.mutation.mutants import Mutant, Mutated
-from cdma.verify.mutation.proof import EQUIVALENT, Judge
+from cdma.verify.mutation.mutants import Mutant
+from cdma.verify.mutation.proof import EQUIVALENT, Judge, graph
 
 #: By number, what differs from the unit when the mutant is chosen.
 MUTANTS = {
@@ -84,7 +84,8 @@ def unit():
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory):
-    return Judge(Mutated("", unit(), []), tmp_path_factory.mktemp("judge"))
+    folder = tmp_path_factory.mktemp("judge")
+    return Judge(graph(unit(), folder), folder)
 
 
 def mutant(number):

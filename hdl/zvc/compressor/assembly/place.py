@@ -1,4 +1,4 @@
-"""Where a beat stands in the stream, counted in rows of the output."""
+"""The place of a beat in the stream, counted in rows of the output."""
 
 from amaranth.lib import data
 
@@ -17,14 +17,14 @@ def rows_of_ring(config: Config) -> int:
 
 
 class Place(data.StructLayout):
-    """Where the words of a beat go, seen from the row that is being filled.
+    """The place of a beat's words, relative to the row that is being filled.
 
     Members
     -------
     lane : bank of the first word, the mask's where there is one
-    has_mask : the block's mask goes in front of the words
+    has_mask : the block's mask precedes the words
     rows : rows that the beat completes
-    reaches : a bit per row but the first: some of its words go into that row
+    reaches : a bit per row but the first: some of the words are in that row
     fits : a bit per number of complete rows from 1 on: the beat fits behind so many
     last : the packet ends with the beat
     end : place behind the last word, counted from the row's start

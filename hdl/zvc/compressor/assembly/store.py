@@ -21,7 +21,7 @@ class AssembledRow(data.StructLayout):
     """
 
     def __init__(self, config: Config):
-        # As many blocks as masks go in a row, one begun before, and one that the next row takes.
+        # As many blocks as a row has masks, one that began before, and one for the next row.
         blocks = config.lanes // config.format.mask_words + 2
         super().__init__(
             {"row": Row(config), "kept": range(blocks * config.format.block_words + 1)}

@@ -11,7 +11,7 @@ class BeatTags(data.StructLayout):
     Members
     -------
     words : words that leave with it, looked at when ``last``
-    first : a mask stands before its words
+    first : a mask precedes its words
     final : its block ends with it
     last : the packet ends with it
     truncated : the stream ended before the mask's end
@@ -50,7 +50,7 @@ class CountedBeat(data.StructLayout):
     Members
     -------
     mask : its non-zero words
-    ranks : how many of them stand below each lane
+    ranks : number of them below each lane
     total : how many there are
     is_empty : there are none
     tags : :class:`BeatTags`

@@ -16,7 +16,7 @@ class BlockCutter(wiring.Component):
     """Give the beats of a block, one after the other.
 
     Throughput one beat a cycle, also from block to block; latency one cycle. ``i.ready`` comes from
-    a register; a block is accepted in the cycle after its predecessor's last beat went.
+    a register; a block is accepted in the cycle after its predecessor's last beat left.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ class Block(data.StructLayout):
 
     Members
     -------
-    mask : its mask, with whatever stands past the end of the data
+    mask : its mask, bits past the end of the data included
     beats : output beats less one
     words : words of the last of these beats
     last : the packet ends with it

@@ -34,7 +34,7 @@ class FetchControl(wiring.Component):
     fetch : Out, the mask is read
     done : Out, its last read: the block is handed on
     moves_on : Out, and the packet has a further mask behind
-    switch : Out, go on to the next packet
+    switch : Out, proceed to the next packet
     block : Out, :class:`~cdma.hdl.zvc.decompressor.fetch.block.Block` but for its mask
     """
 
@@ -77,7 +77,7 @@ class FetchControl(wiring.Component):
         active = Signal()  # there is a command
         awaiting_end = Signal()  # all masks are fetched, the packet's last row has not come
         may_fetch = Signal()  # active, not awaiting the end, and the place is known
-        goes = Signal()  # that, and the block is taken over
+        goes = Signal()  # that, and the next stage accepts the block
         m.submodules.left = left = Countdown(COUNT_BITS, self.config.format.block_words)
         void, last = left.is_zero, left.is_last
         # Of a packet that has ended, what is missing will never come.

@@ -96,7 +96,7 @@ class CountingFetcher(MaskFetcher):
         return moves, next_lane, rows_on
 
     def _move(self, m, lane, moves, next_lane, rows_on, ends, switch, window):
-        """Where the mask stands: lane, the same one-hot, and row of the ring."""
+        """Place of the mask: lane, the same one-hot, and row of the ring."""
         lanes, first_words = self.config.lanes, self.first_words
         at = Signal(lanes, init=1 << first_words - 1)
         index = Signal(range(self.rows))

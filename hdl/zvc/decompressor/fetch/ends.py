@@ -48,7 +48,7 @@ class PacketEnds(wiring.Component):
     Members
     -------
     accept, tail, info : In, a row of the ring as it comes in
-    switch : In, go on to the next packet; only when ``end.known``
+    switch : In, proceed to the next packet; only when ``end.known``
     rows_in : Out, number of the next row to come in
     end : Out, :class:`End` of the packet
     has_next : Out, the end of the packet behind it is known too

@@ -1,4 +1,4 @@
-"""Where the next mask stands, for each word that may end one."""
+"""Place of the next mask, for each word that may end one."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring

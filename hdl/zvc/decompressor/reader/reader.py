@@ -42,7 +42,7 @@ class ReadBeat(data.StructLayout):
 
 
 class PayloadReader(wiring.Component):
-    """Read the words of a beat from the ring when they are there, or when they will never be.
+    """Read the words of a beat from the ring, once they are there or will never come.
 
     How far a beat's words reach is known a cycle after it comes. Until then it is launched when all
     rows are there that they could be in, which costs nothing while the stream comes a row a cycle.
@@ -63,10 +63,10 @@ class PayloadReader(wiring.Component):
         it takes in
     has_room : Out, the ring has room for a row; from a register
     bank_rows : Out, which row each bank is to give
-    enable : In, what follows takes a beat, or nothing
+    enable : In, the next stage accepts a beat
     launch : Out, with ``enable``: a beat is read
     has_word : Out, the banks that give one; in the others the stream has ended
-    mask, routes : Out, where they go
+    mask, routes : Out, their lanes
     drains : Out, waits for the end of a packet; ``enable`` must be low
     o_valid, o : Out, :class:`ReadBeat` that was launched with the last ``enable``
     """
@@ -148,7 +148,7 @@ class PayloadReader(wiring.Component):
             )
         is_waiting = self.i.valid & ~self.launch
         m.d.sync += known_needs.eq(needs & is_waiting.replicate(reach - 1))
-        # Of two rows the second is always one of those; of more, the start tells which is the last.
+        # Of two rows the second is always one of those; of more, the start gives the last.
         may_read = window.may_read
         farthest = may_read[-1] if reach == 2 else select(m, place.start.row0, list(may_read))
         return beat.is_empty | farthest | (known_needs & may_read[:-1]).any()

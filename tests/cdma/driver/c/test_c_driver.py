@@ -65,7 +65,7 @@ class Setup(Structure):
 
 
 class Ring(Structure):
-    _fields_ = [("setup", Setup), ("tail", c_uint16), ("head", c_uint16)]
+    _fields_ = [("setup", Setup), ("tail", c_uint16), ("head", c_uint16), ("told", c_uint16)]
 
 
 class Engine(Structure):
@@ -243,8 +243,11 @@ def test_out_and_back(bench, tensor, raw):
 
 
 @pytest.mark.parametrize("log2", [0, 1, 4])
-def test_rings_wrap(library, log2):
+@pytest.mark.parametrize("lag", [0, 3])
+def test_rings_wrap(library, log2, lag):
     bench = Bench(library, log2=log2).open()
+    bench.device.lag = lag
+    bench.patience = 10_000
     for number in range(40):
         small = np.full(50 + number, number, np.float32)
         status, done, stream, index, place = bench.offload(small)

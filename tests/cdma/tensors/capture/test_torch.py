@@ -128,7 +128,7 @@ def test_an_interrupted_run_is_listed(folder, capsys):
         ("broken.py:train", "broken.py cannot be imported: NameError: name 'x' is not defined "),
         (
             "mine:nothing",
-            "mine:nothing recorded nothing: the forward pass of each step must stand in "
+            "mine:nothing recorded nothing: the forward pass of each step must be inside "
             "'with capture(model):', and the model have ReLU or pooling",
         ),
         ("mine:wrong", "mine:wrong raised ValueError: of its own ("),

@@ -1,0 +1,63 @@
+"""What became of the mutants: as a record, and as tables."""
+
+from collections import Counter
+
+from cdma.tables import format_table
+from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, Outcome
+
+SUMMARY = {
+    "unit": "unit",
+    "config": "config",
+    "mutants": "mutants",
+    "killed": "killed",
+    "equivalent": "equivalent",
+    "open": "open",
+    "score": "of the faults",
+}
+SURVIVORS = {"unit": "unit", "line": "line", "mutant": "mutant", "known": "what is known"}
+
+
+def record(outcome: Outcome, seed: int) -> dict:
+    """An outcome as plain numbers and texts, its survivors by line of the sources."""
+    counts = Counter(fate.verdict for fate in outcome.fates)
+    return {
+        "unit": outcome.unit,
+        "config": outcome.config.name,
+        "seed": seed,
+        "mutants": len(outcome.fates),
+        **{verdict: counts[verdict] for verdict in (KILLED, EQUIVALENT, OPEN)},
+        "score": outcome.score,
+        "seconds": outcome.seconds,
+        "trials": dict(Counter(fate.trial for fate in outcome.fates if fate.trial).most_common()),
+        "survivors": sorted(
+            (
+                {
+                    "line": fate.mutant.line,
+                    "number": fate.mutant.number,
+                    "mutant": str(fate.mutant),
+                    "verdict": fate.verdict,
+                    "known": fate.reason,
+                }
+                for fate in outcome.fates
+                if fate.verdict != KILLED
+            ),
+            key=_place,
+        ),
+    }
+
+
+def text(records: list[dict]) -> str:
+    """Table of the units, and of the mutants that are open if there are any."""
+    units = format_table([{**each, "score": f"{each['score']:.1%}"} for each in records], SUMMARY)
+    left = [
+        {"unit": each["unit"], **survivor}
+        for each in records
+        for survivor in each["survivors"]
+        if survivor["verdict"] == OPEN
+    ]
+    return f"{units}\n\n{format_table(left, SURVIVORS)}" if left else units
+
+
+def _place(survivor):
+    file, _, line = survivor["line"].partition(":")
+    return file, int(line or 0), survivor["number"]

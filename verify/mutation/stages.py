@@ -1,0 +1,126 @@
+"""The stages of a run: what decides about mutants, in a thread here or on a worker of a cluster.
+
+Each process prepares a stage once: it builds the model and plays the trials on the unit without a
+fault, or it makes the graph ready for proofs. Then it decides about one mutant after another; a
+group of mutants is a task of a sweep.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+
+from cdma.errors import SimulationError
+from cdma.hdl.zvc.config import Config
+from cdma.sim.compiled.unit import ModelUnit
+from cdma.sweep import Packed
+from cdma.toolchain.cache import cache_folder
+from cdma.verify.mutation import trials
+from cdma.verify.mutation.long_packets import LongPackets
+from cdma.verify.mutation.mutants import Mutant
+from cdma.verify.mutation.player import OPEN, Fate, Player, fate_of
+from cdma.verify.mutation.proof import EQUIVALENT, Judge
+
+#: Gives what becomes of a mutant.
+Decide = Callable[[Mutant], Fate]
+
+#: Stages that play trials on the compiled model; all others work on the graph.
+PLAYED = {
+    "first trials": trials.first_trials,
+    "trials": trials.trials,
+    "late trials": trials.late_trials,
+}
+#: Mutants of a task where one takes little time; elsewhere a task is one mutant.
+GROUPS = {"first trials": 20, "same graphs": 20, "trials": 2, "moved counters": 4}
+
+_lock = Lock()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a run.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`PLAYED`, ``moved counters``, ``same graphs``, ``same steps`` or
+        ``same runs``.
+    unit, config, seed
+        As for :func:`cdma.verify.mutation.campaign.mutate`.
+    design : Packed
+        The unit with its mutants: Verilog for :data:`PLAYED`, else its ``Graph``.
+    cache : str or None
+        See :func:`cdma.toolchain.cache.cache_folder`.
+    seconds : int
+        Time that a proof may take.
+    """
+
+    name: str
+    unit: str
+    config: Config
+    seed: int
+    design: Packed
+    cache: str | None = None
+    seconds: int = 0
+
+
+def decide(group: tuple[Stage, list[Mutant]]) -> list[Fate]:
+    """What becomes of mutants in a stage.
+
+    Raises
+    ------
+    SimulationError
+        When the unit without a fault fails a trial.
+    UserError
+        When a tool is missing or fails.
+    """
+    stage, mutants = group
+    with _lock:  # threads wait for the one that prepares
+        decided = _prepared(stage)
+    return [decided(mutant) for mutant in mutants]
+
+
+@lru_cache(maxsize=1)
+def _prepared(stage: Stage) -> Decide:
+    if stage.name in PLAYED:
+        return _play(stage)
+    if stage.name == "moved counters":
+        return _move_counters(stage)
+    return _look(stage)
+
+
+def _play(stage):
+    verilog = stage.design.value
+    model = ModelUnit(stage.unit, stage.config, verilog, stage.cache, has_mutants=True)
+    return Player(model, PLAYED[stage.name](stage.unit, stage.config, stage.seed)).fate
+
+
+def _move_counters(stage):
+    packets = {"moved counters": {}}
+    if stage.unit == "decompressor":
+        packets["moved counters, packet cut"] = {"is_cut": True}
+    plays = [
+        (name, LongPackets(stage.unit, stage.config, stage.design.value, stage.seed, **options))
+        for name, options in packets.items()
+    ]
+    for name, played in plays:
+        problem = played.fault()
+        if problem:
+            raise SimulationError(f"{name}: the unit without a fault: {problem}")
+    return lambda mutant: fate_of(mutant, plays)
+
+
+def _look(stage):
+    judge = Judge(stage.design.value, cache_folder(stage.cache, "mutation"))
+    prove = {
+        "same graphs": judge.same_graph,
+        "same steps": lambda mutant: judge.same_steps(mutant, stage.seconds),
+        "same runs": lambda mutant: judge.same_runs(mutant, stage.seconds),
+    }[stage.name]
+
+    def fate(mutant):
+        known = prove(mutant)
+        is_proven = known == EQUIVALENT
+        return Fate(mutant, EQUIVALENT if is_proven else OPEN, reason="" if is_proven else known)
+
+    return fate
