@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -81,16 +82,21 @@ def design(config: EngineConfig, cache: str | os.PathLike | None = None) -> str:
 
     Generating takes longer than compiling.
     """
-    sources = sorted(Path(hdl.__file__).parent.rglob("*.py"))
-    base = [Path(module.__file__) for module in (engine_config, engine_codes)]
-    texts = [source.read_text() for source in (*sources, *base)]
-    name = digest("engine", texts, repr(config), __version__, metadata.version("amaranth"))
+    name = digest("engine", _sources(), repr(config), __version__, metadata.version("amaranth"))
 
     def make(work):
         (work / "out").mkdir()
         (work / "out" / "engine.v").write_text(verilog_of(config))
 
     return (kept(cache_folder(cache, "builds"), name, make) / "engine.v").read_text()
+
+
+@lru_cache(maxsize=1)
+def _sources() -> list[str]:
+    """Texts of all modules of the hardware, as this process has loaded them."""
+    modules = sorted(Path(hdl.__file__).parent.rglob("*.py"))
+    base = [Path(module.__file__) for module in (engine_config, engine_codes)]
+    return [module.read_text() for module in (*modules, *base)]
 
 
 def _compile(work, verilog, has_waves, flags, runtime, env):
