@@ -136,7 +136,19 @@ def converted(axi, module: str, with_sources: bool = False) -> str:
     ]
     yosys = find_yosys(lambda found: found >= (0, 40))
     code = yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
-    return re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
+    code = re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
+    return _plain_functions(code)
+
+
+def _plain_functions(code: str) -> str:
+    """Give functions names without ``$``, which Icarus Verilog takes for system functions."""
+    functions = set(re.findall(r"^\s*function\b.*?\\(\S+) ;", code, flags=re.MULTILINE))
+
+    def plain(match):
+        name = match[1]
+        return f"select{name.replace('$', '_')} " if name in functions else match[0]
+
+    return re.sub(r"\\(\S+) ", plain, code) if functions else code
 
 
 def _header(unit: str, config: Config) -> str:
