@@ -377,8 +377,8 @@ class Batch:
 
 def _streams(model):
     """Addresses of the host's memory behind the rings."""
-    rings = [ring.completions.end for ring in model.rings]
-    return max(rings), 0xFFFF_FFFF
+    end = max(ring.completions.end for ring in model.rings)
+    return -(-end // 64) * 64, 0xFFFF_FFFF  # a beat of the rings has nothing else
 
 
 def _memory(rng) -> Memory:

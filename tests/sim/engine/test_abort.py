@@ -8,6 +8,8 @@ from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, PREFETCH
 
+pytestmark = pytest.mark.slow
+
 
 def start(model, small, tensor, size=2100, **fields):
     """Submit an offload and do not wait."""
@@ -55,7 +57,6 @@ def test_abort(model_of, small, tensor, offload, prefetch):
     aborts(model_of(), small, tensor, offload, prefetch, range(3, 500, 16))
 
 
-@pytest.mark.slow
 def test_abort_in_every_cycle(model_of, small, tensor, offload, prefetch):
     aborts(model_of(), small, tensor, offload, prefetch, range(1, 600))
 
@@ -82,7 +83,6 @@ def test_abort_of_a_prefetch(model_of, small, tensor, offload):
     fetches(model_of(), small, tensor, offload, range(3, 500, 16))
 
 
-@pytest.mark.slow
 def test_abort_of_a_prefetch_in_every_cycle(model_of, small, tensor, offload):
     fetches(model_of(), small, tensor, offload, range(1, 600))
 
@@ -103,7 +103,6 @@ def test_reset(model_of, small, tensor, offload, prefetch):
     resets(model_of(), small, tensor, offload, prefetch, range(5, 500, 60))
 
 
-@pytest.mark.slow
 def test_reset_in_every_cycle(model_of, small, tensor, offload, prefetch):
     resets(model_of(), small, tensor, offload, prefetch, range(1, 500))
 

@@ -56,6 +56,7 @@ def test_errors_on_two_channels_at_once(model_of, small, tensor, offload, respon
     offload(model, words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("response", [2, 3])
 @pytest.mark.parametrize("at", [0, 700, 3000])
 def test_host_write(model_of, small, tensor, offload, at, response):
@@ -117,6 +118,7 @@ def test_device_write(model_of, small, tensor, offload, prefetch, stripe, respon
     prefetch(model, job)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("response", [2, 3])
 def test_index_read_and_write(model_of, small, tensor, offload, prefetch, response):
     model, words = model_of(), tensor(small, 8 * 1024)
@@ -191,6 +193,7 @@ def test_timeout_quarantine_and_recovery(model_of, small, tensor, offload, prefe
     prefetch(model, job)
 
 
+@pytest.mark.slow
 def test_timeout_with_a_stuck_address(model_of, small, tensor, offload, prefetch):
     """AW is not taken for long: the prefetch times out; offloads go on; later all is well."""
     model, words = model_of(), tensor(small, 8 * 1024)
@@ -239,6 +242,7 @@ def corrupt(model, config, job, stream, index, crc=False):
     return back
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 1023, 1024, 1055, 1056, 1060, 4096, (1 << 24) - 1])
 @pytest.mark.parametrize("flag", [0, 1])
 def test_index_entries(model_of, small, tensor, offload, prefetch, size, flag):
@@ -251,6 +255,7 @@ def test_index_entries(model_of, small, tensor, offload, prefetch, size, flag):
     prefetch(model, job)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [-8, -4, 4, 8])
 def test_sum_of_the_index(model_of, small, tensor, offload, prefetch, change):
     """The stream is a word longer or shorter than its index says."""

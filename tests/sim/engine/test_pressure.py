@@ -6,6 +6,8 @@ from cdma.engine_codes import Status
 from cdma.sim.engine import pins
 from cdma.sim.engine.memory import Memory
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("channel", pins.CHANNELS)
 @pytest.mark.parametrize("port", [0, 1, 2])

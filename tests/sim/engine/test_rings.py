@@ -107,6 +107,7 @@ def test_both_rings_at_once(model_of, small, tensor, offload):
         assert (target.data == job.before[0]).all()
 
 
+@pytest.mark.slow
 def test_a_fence_sees_what_was_written_before(model_of, small, tensor):
     """A prefetch behind an offload of the other ring, ordered by FENCE alone."""
     model = model_of(device=Memory(latency=30, jitter=300), host=Memory(latency=400, jitter=300))
@@ -157,6 +158,7 @@ def test_stale_phase(model_of, flip):
     model.until_state(OFFLOAD, State.HALTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bit", range(12, 31))
 def test_reserved_bits(model_of, small, tensor, offload, bit):
     model = model_of()
@@ -171,6 +173,7 @@ def test_reserved_bits(model_of, small, tensor, offload, bit):
     offload(model, tensor(small, 100))
 
 
+@pytest.mark.slow
 def test_completion_is_never_seen_half(model_of, small, tensor):
     """At each cycle, an entry whose phase has turned is complete."""
     model = model_of(host=Memory(latency=40, jitter=100))
@@ -189,6 +192,7 @@ def test_completion_is_never_seen_half(model_of, small, tensor):
     raise AssertionError("too few completions")
 
 
+@pytest.mark.slow
 def test_completion_ring_full(model_of, small, tensor):
     model = model_of(log2=4)
     model.write("RING", "CTRL", 0)
@@ -260,6 +264,7 @@ def test_interrupts(model_of):
     assert model.read("ENGINE", "IRQ_STATUS") == 2, "a bad descriptor needs no interrupt bit"
 
 
+@pytest.mark.slow
 def test_coalescing(model_of):
     model = model_of(host=Memory(latency=5))
     model.write("ENGINE", "IRQ_ENABLE", 1)
@@ -280,6 +285,7 @@ def test_coalescing(model_of):
     assert model.engine.run(10_000, irq=True)
 
 
+@pytest.mark.slow
 def test_an_event_in_the_cycle_of_its_clearing(model_of):
     """W1C at every cycle around an interrupt: the event is never lost."""
     model = model_of(host=Memory(latency=0))
@@ -295,6 +301,7 @@ def test_an_event_in_the_cycle_of_its_clearing(model_of):
         model.write("ENGINE", "IRQ_STATUS", 1)
 
 
+@pytest.mark.slow
 def test_registers_while_running(model_of, small, tensor, offload):
     """Reads and refused writes of all registers change nothing of a running job."""
     model = model_of()

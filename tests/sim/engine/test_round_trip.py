@@ -52,6 +52,7 @@ def test_first_stripe_on_each_channel(model_of, small, tensor, offload, prefetch
     prefetch(model, job, channel=1 - channel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raw", ["auto", "always"])
 @pytest.mark.parametrize("crc", [False, True])
 def test_raw_stripes(model_of, small, tensor, offload, prefetch, raw, crc):
@@ -63,6 +64,7 @@ def test_raw_stripes(model_of, small, tensor, offload, prefetch, raw, crc):
         prefetch(model, job, crc=crc)
 
 
+@pytest.mark.slow
 def test_auto_at_its_own_period(model_of, small, tensor, offload, prefetch):
     """Dense and sparse in turn every D stripes: AUTO decides wrongly every time."""
     model = model_of()
@@ -112,6 +114,7 @@ def test_capacity(model_of, small, tensor, offload, prefetch):
     prefetch(model, offload(model, words, "never", size))
 
 
+@pytest.mark.slow
 def test_four_kilobytes_at_every_offset(model_of, small, tensor, offload, prefetch):
     """Streams that begin at every place of a page: no burst crosses one."""
     model, words = model_of(), tensor(small, 3 * 1024, 1)
@@ -194,6 +197,7 @@ def test_append(model_of, small, tensor):
     assert model.read("RING", "ARENA_POINTER_LO") == arena.address + at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_memories(model_of, small, tensor, offload, prefetch, profile):
     model = model_of(device=PROFILES[profile], host=PROFILES[profile], seed=5)
