@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,9 @@ class Engine:
     config : EngineConfig
     verilog : str
         The design.
-    device, host : Memory
+    device : Memory or sequence of Memory
+        Of all channels, or of each.
+    host : Memory
     seed : int
         Seeds memories, and registers without reset.
     cache, progress, has_waves
@@ -74,7 +76,7 @@ class Engine:
         self,
         config: EngineConfig,
         verilog: str,
-        device: Memory,
+        device: Memory | Sequence[Memory],
         host: Memory,
         seed: int = 0,
         cache: str | os.PathLike | None = None,
@@ -108,7 +110,8 @@ class Engine:
             channel=0 if is_link else number,
             stripe_bytes=0 if is_link or config.channels == 1 else config.stripe_bytes,
         )
-        timing, kept = (host if is_link else device).timing(seed, number)
+        each = device if isinstance(device, Memory) else device[min(number, len(device) - 1)]
+        timing, kept = (host if is_link else each).timing(seed, number)
         self._kept.append(kept)
         space = HOST if is_link else DEVICE
         arguments = (ctypes.byref(limits), ctypes.byref(timing), 1000 * seed + number)

@@ -1,7 +1,7 @@
 """The engine as software sees it: rings, buffers and jobs on the compiled Verilog."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,8 +100,9 @@ class EngineModel:
     Parameters
     ----------
     config : EngineConfig
-    device, host : Memory
-        Timing of the two sides.
+    device, host : Memory or None
+        Timing of the two sides: latencies of 350 and 500 cycles by default. ``device`` may be a
+        sequence, one for each channel.
     seed : int
         Seeds memories, buffers and registers without reset.
     log2 : int
@@ -122,7 +123,7 @@ class EngineModel:
     def __init__(
         self,
         config: EngineConfig,
-        device: Memory | None = None,
+        device: Memory | Sequence[Memory] | None = None,
         host: Memory | None = None,
         seed: int = 0,
         *,
