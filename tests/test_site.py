@@ -35,6 +35,7 @@ def test_every_page_is_there(site):
     [
         ("golden", ["cdma.golden.zvc.codec.compress", "cdma.format.Format"]),
         ("hdl", ["cdma.hdl.zvc.compressor.unit.Compressor", "cdma.hdl.zvc.config.Config"]),
+        ("engine", ["cdma.golden.engine.offload", "cdma.driver.driver.Driver"]),
         ("sim", ["cdma.sim.simulate.cosim", "cdma.sim.compiled.model.RtlModel"]),
     ],
 )

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from cdma.cli.engine_options import SIZES, add_engine_options, engine_config_from
+from cdma.cli.engine.options import SIZES, add_engine_options, engine_config_from
 from cdma.cli.options import UNITS, add_config_options, config_from, flag
 from cdma.errors import UserError, refusals_as_user_errors
 

@@ -2,7 +2,7 @@
 
 from svg import CREDIT, DATA, FAINT, FREE, MASK, Sheet
 
-#: Eight lanes. The buffer holds beats as they came, zeros and all; in the assembler and in the ring
+#: Eight lanes. The buffer holds complete beats, zeros included; in the assembler and in the ring
 #: each block is its mask and then its words.
 BUFFER_ROWS = ("d.dd..d.", ".....ddd", "dddddddd", "d......d")
 ASSEMBLER_ROWS = ("mddddddd", "dddmdd..", "........")
@@ -23,11 +23,11 @@ def _compressor(sheet, top):
     sheet.text(24, top + 14, "Compressor", size=16, anchor="start", weight="bold")
     sheet.text(24, middle - 8, "s_axis", size=12, anchor="start")
     sheet.arrow((24, middle), (120, middle))
-    _store(sheet, 120, top + 52, BUFFER_ROWS, "Buffer", "beats as they came")
+    _store(sheet, 120, top + 52, BUFFER_ROWS, "Buffer", "complete beats")
     sheet.arrow((270, middle), (480, middle))
     sheet.box(480, middle - 30, 150, 60, "Cyclic butterfly", "collapses and aligns")
     sheet.arrow((630, middle), (680, middle))
-    _store(sheet, 680, top + 52, ASSEMBLER_ROWS, "Assembler", "words behind their mask")
+    _store(sheet, 680, top + 52, ASSEMBLER_ROWS, "Assembler", "mask, then words")
     sheet.arrow((830, middle), (876, middle))
     sheet.box(876, middle - 30, 110, 60, "Output", "tkeep, tlast")
     _port_out(sheet, 986, middle, 1056, "m_axis")
@@ -49,7 +49,7 @@ def _compressor(sheet, top):
 
     sheet.arrow((450, lowest - 10), (450, middle), color=CREDIT, dash="4 3")
     sheet.line((420, lowest - 10), (450, lowest - 10), color=CREDIT, dash="4 3")
-    sheet.text(443, middle + 48, "the block is whole", 11, "end", color=CREDIT)
+    sheet.text(443, middle + 48, "block complete", 11, "end", color=CREDIT)
     sheet.arrow((755, top + 52), (755, top + 34), (555, top + 34), (555, middle - 30),
                 color=CREDIT, dash="4 3")  # fmt: skip
     sheet.text(655, top + 28, "room for the next beat", 11, color=CREDIT)
@@ -76,21 +76,21 @@ def _decompressor(sheet, top):
     sheet.text(505, middle - 8, "blocks", size=11, color=FAINT)
     sheet.box(530, middle - 30, 130, 60, "Block beats", "prefix sum")
     sheet.arrow((660, middle), (700, middle))
-    sheet.box(700, middle - 30, 120, 60, "Reader", "place; words there,", "or never")
+    sheet.box(700, middle - 30, 120, 60, "Reader", "waits for words,", "frees rows")
 
     sheet.line((740, middle + 30), (740, low - 58), (220, low - 58))
     sheet.arrow((220, low - 58), (220, top + 172))
-    sheet.text(390, low - 64, "which row, for each bank", size=11, color=FAINT)
+    sheet.text(390, low - 64, "row of each bank", size=11, color=FAINT)
     sheet.arrow((595, low - 58), (595, low - 30))
     sheet.text(602, low - 40, "mask, routes", size=11, anchor="start", color=FAINT)
     sheet.arrow((160, top + 172), (160, low), (520, low))
-    sheet.text(340, low - 8, "words, one from each bank; zero if none came", 11, color=FAINT)
+    sheet.text(340, low - 8, "words, one from each bank; zero if missing", 11, color=FAINT)
     sheet.box(520, low - 30, 150, 60, "Expander", "the butterfly reversed")
     sheet.arrow((670, low), (876, low))
     sheet.box(876, low - 30, 110, 60, "Output", "tkeep, tlast")
     _port_out(sheet, 986, low, 1056, "m_axis")
     sheet.arrow((790, low), (790, middle + 30), color=CREDIT, dash="4 3")
-    sheet.text(798, low - 50, "moves on", size=11, anchor="start", color=CREDIT)
+    sheet.text(798, low - 50, "advance", size=11, anchor="start", color=CREDIT)
     sheet.arrow((931, low - 30), (931, middle + 30))
     sheet.box(876, middle - 30, 110, 60, "Report", "bytes, error")
     _port_out(sheet, 986, middle, 1056, "m_axis_sts")
@@ -119,4 +119,4 @@ def _legend(sheet, y):
         sheet.rect(x, y - 11, 14, 14, fill=fill)
         sheet.text(x + 22, y, text, size=12, anchor="start")
     sheet.line((520, y - 4), (560, y - 4), color=CREDIT, dash="4 3")
-    sheet.text(570, y, "when a beat may go on", size=12, anchor="start")
+    sheet.text(570, y, "when a beat may advance", size=12, anchor="start")

@@ -9,7 +9,7 @@ from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 
 PREFIXES = {"i_command": "s_axis_cmd", "i": "s_axis", "o": "m_axis", "o_status": "m_axis_sts"}
-#: What each stream carries, by unit and member.
+#: Content of each stream, by unit and member.
 MEANINGS = {
     "Compressor": {
         "i": "packets of words; tkeep by whole words",
@@ -34,7 +34,7 @@ class AxiTop(wiring.Component):
     Parameters
     ----------
     unit : Compressor or Decompressor
-        What is wrapped.
+        The unit to wrap.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""What describes a unit's Verilog to people and programs."""
+"""The manifest of a unit's Verilog, for people and programs."""
 
 import hashlib
 from importlib.metadata import version
@@ -15,7 +15,7 @@ VERSION = 2
 
 
 def manifest(unit: str, config: Config, name: str | None = None, *, with_sources=False) -> dict:
-    """What was generated, fit for JSON.
+    """Manifest of a unit, fit for JSON.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def manifest(unit: str, config: Config, name: str | None = None, *, with_sources
         ``reset``; ``streams``: for each stream its role, its meaning, the names and bits of its
         signals, and for records their fields; ``ports`` (name, direction, bits);
         ``latency_cycles``, ``bytes_per_cycle``; of the decompressor ``ring_rows``, beats of the
-        stream that it takes in before it has a command, and ``error_codes``; ``verilog_sha256``;
+        stream that it stores before it has a command, and ``error_codes``; ``verilog_sha256``;
         ``tools``, the versions that made it.
     """
     text = verilog(unit, config, name, with_sources=with_sources)

@@ -16,11 +16,11 @@ from cdma.hdl.zvc.config import Config
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-#: Attributes of Amaranth and Yosys that say nothing to a reader.
+#: Attributes of Amaranth and Yosys that do not help a reader.
 _NOISE = ("generator", "top", "init", "amaranth.hierarchy", "amaranth.decoding")
 
 #: What Verilator warns of at its default settings or with -Wall, and why it does not matter here.
-#: slang, Icarus Verilog and Yosys have nothing to say at their default settings.
+#: slang, Icarus Verilog and Yosys have no warnings at their default settings.
 _PRAGMAS = """\
 // Operands of unequal widths are extended as the language says:
 // verilator lint_off WIDTHEXPAND

@@ -1,1 +1,1 @@
-"""Components and idioms that know nothing of compression: buffers, counters, prefix sums."""
+"""Components and idioms that do not depend on compression: buffers, counters, prefix sums."""

@@ -16,7 +16,7 @@ class RowBuffer(wiring.Component):
     Parameters
     ----------
     shape : ShapeLike
-        What is queued.
+        Payload.
     depth : int
         Entries, at least 2.
 

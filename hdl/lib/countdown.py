@@ -18,14 +18,14 @@ class Countdown(wiring.Component):
     width : int
         Bits of the number.
     size : int
-        What a step subtracts.
+        Number that a step subtracts.
 
     Members
     -------
     load : In, begin with ``load_words``
     load_words : In, the number
-    step : In, subtract ``size``; not looked at with ``load``
-    words : Out, the low bits of what is left, all of it when ``is_last``
+    step : In, subtract ``size``; ignored with ``load``
+    words : Out, the low bits of the remainder, all of it when ``is_last``
     is_last : Out, no more than ``size`` is left
     is_zero : Out, the number that was loaded is zero
     """

@@ -25,7 +25,7 @@ class Counter(wiring.Component):
     -------
     enable : In, add
     restart : In, with ``enable``: the sum begins anew, with this step
-    step : In, what to add
+    step : In, number to add
     value : Out, the sum
     """
 

@@ -14,7 +14,7 @@ class DelayLine(wiring.Component):
     Parameters
     ----------
     shape : ShapeLike
-        What is delayed.
+        The value.
     stages : int
         Cycles, 0 or more.
 

@@ -6,16 +6,16 @@ from amaranth.lib.wiring import In, Out
 
 
 class Queue(wiring.Component):
-    """First-in first-out buffer of registers: what leaves makes all entries move up.
+    """First-in first-out buffer of registers: when an entry leaves, all others move up.
 
     For narrow payloads: the head and all entries behind it are read without a multiplexer. Latency
-    one cycle, throughput one transfer a cycle; ``i.ready`` and ``o`` come from registers, unless
-    ``pipe`` says otherwise.
+    one cycle, throughput one transfer a cycle; ``i.ready`` and ``o`` come from registers, but
+    for ``i.ready`` with ``pipe``.
 
     Parameters
     ----------
     shape : ShapeLike
-        What is queued.
+        Payload.
     depth : int
         Entries, at least 1. With one entry the throughput is one transfer in two cycles.
     pipe : bool
@@ -76,7 +76,7 @@ class Queue(wiring.Component):
             behind = entries[k + 1] if k + 1 < self.depth else self.i.payload
             is_filled_behind = valid[k + 1] if k + 1 < self.depth else 0
             m.d.comb += self.entries[k].eq(entry)
-            # An empty entry takes whatever is offered; it counts only once `valid` says so.
+            # An empty entry loads any offered value; it counts only when `valid` is set.
             with m.If(leaves | ~valid[k]):
                 m.d.sync += entry.eq(Mux(is_filled_behind, behind, self.i.payload))
         return m

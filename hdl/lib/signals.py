@@ -56,7 +56,7 @@ def kept_apart(name: str) -> Signal:
 def assert_ready(m: Module, platform, port) -> None:
     """State for proofs that a stream is ready whenever it is valid.
 
-    For a buffer that is sized so that its ``ready`` needs no look.
+    For a buffer whose size guarantees that it is ready.
     """
     if platform == "formal":
         m.d.comb += Assert(~port.valid | port.ready)

@@ -14,7 +14,7 @@ class Beat(data.StructLayout):
     Members
     -------
     words : array of ``lanes`` words, word 0 first in the packet
-    keep : one bit per byte, contiguous from byte 0; looked at in a packet's last beat only
+    keep : one bit per byte, contiguous from byte 0; ignored before a packet's last beat
     last : the packet ends with this beat
     """
 
@@ -29,7 +29,7 @@ class Beat(data.StructLayout):
 
 
 class Row(data.StructLayout):
-    """One beat on its way out: like :class:`Beat`, but kept by whole words.
+    """One beat before the output: like :class:`Beat`, but kept by whole words.
 
     Members
     -------
@@ -53,7 +53,7 @@ class CompressorStatus(data.StructLayout):
 
     Members
     -------
-    words : words taken in
+    words : words of the input packet
     bytes : bytes of the stream
     """
 

@@ -11,7 +11,7 @@ MOST_MASK_BEATS = 2  # a mask is written in one cycle, with its block's first be
 
 
 def most_block_words(lanes: int, word_bits: int) -> int:
-    """Words of the longest block whose mask the hardware takes."""
+    """Words of the longest block that the hardware supports."""
     return min(MOST_BLOCK_WORDS, MOST_MASK_BEATS * lanes * word_bits)
 
 

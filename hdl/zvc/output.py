@@ -21,7 +21,7 @@ class PacketOutput(wiring.Component):
     config : Config
         Lanes and word width.
     status : Layout
-        What is reported of a packet.
+        Status of a packet.
 
     Members
     -------

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -18,7 +19,7 @@ _FOLDER = Path(__file__).parent
 SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
 SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
 #: The engine has many modules: optimising it as hard as a unit takes minutes.
-COMPILE = [flag for flag in units.COMPILE if flag != "-O3"] + ["-O2"]
+COMPILE = [flag for flag in units.COMPILE if flag != "-O3"] + ["-O1"]
 
 
 def build(
@@ -81,16 +82,21 @@ def design(config: EngineConfig, cache: str | os.PathLike | None = None) -> str:
 
     Generating takes longer than compiling.
     """
-    sources = sorted(Path(hdl.__file__).parent.rglob("*.py"))
-    base = [Path(module.__file__) for module in (engine_config, engine_codes)]
-    texts = [source.read_text() for source in (*sources, *base)]
-    name = digest("engine", texts, repr(config), __version__, metadata.version("amaranth"))
+    name = digest("engine", _sources(), repr(config), __version__, metadata.version("amaranth"))
 
     def make(work):
         (work / "out").mkdir()
         (work / "out" / "engine.v").write_text(verilog_of(config))
 
     return (kept(cache_folder(cache, "builds"), name, make) / "engine.v").read_text()
+
+
+@lru_cache(maxsize=1)
+def _sources() -> list[str]:
+    """Texts of all modules of the hardware, as this process has loaded them."""
+    modules = sorted(Path(hdl.__file__).parent.rglob("*.py"))
+    base = [Path(module.__file__) for module in (engine_config, engine_codes)]
+    return [module.read_text() for module in (*modules, *base)]
 
 
 def _compile(work, verilog, has_waves, flags, runtime, env):

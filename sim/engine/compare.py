@@ -15,11 +15,14 @@ def offload_difference(job: Job, golden: Offload, *, is_measure: bool = False) -
     """First difference between an offload and the golden one; empty when there is none.
 
     Host memory is compared whole: what the golden engine writes, and that nothing else changed.
+    After a bus error the rest of the job's own buffers may be anything.
     """
+    is_open = golden.status in _BUS
+    stream = golden.stream[: 0 if is_measure else None]
     return (
         _completion(job, golden)
-        or (_memory("stream", job.host, job.before[1], golden.stream[: 0 if is_measure else None]))
-        or _memory("index", job.index_buffer, job.before[2], golden.index)
+        or _memory("stream", job.host, job.before[1], stream, is_open)
+        or _memory("index", job.index_buffer, job.before[2], golden.index, is_open)
         or _untouched("tensor", job.tensor, job.before[0])
     )
 
@@ -29,7 +32,7 @@ def prefetch_difference(job: Job, golden: Prefetch, *, is_verify: bool = False) 
     words = golden.words[: 0 if is_verify else golden.written].view(np.uint8)
     return (
         _completion(job, golden)
-        or _memory("tensor", job.tensor, job.before[0], words)
+        or _memory("tensor", job.tensor, job.before[0], words, golden.status in _BUS)
         or _untouched("stream", job.host, job.before[1])
         or _untouched("index", job.index_buffer, job.before[2])
     )
@@ -55,13 +58,13 @@ def _completion(job, golden):
     return ""
 
 
-def _memory(what, buffer, before, expected):
-    """The first bytes as expected, the others as they were."""
+def _memory(what, buffer, before, expected, is_open):
+    """The first bytes as expected, the others as they were, or open."""
     data = buffer.data
     at = _first(data[: len(expected)], expected)
     if at is not None:
         return f"{what}: byte {at:,} of {len(expected):,} is {data[at]}, expected {expected[at]}"
-    at = _first(data[len(expected) :], before[len(expected) :])
+    at = None if is_open else _first(data[len(expected) :], before[len(expected) :])
     if at is not None:
         return f"{what}: byte {at + len(expected):,} was written, past its end"
     return ""

@@ -293,8 +293,15 @@ def _load(path: Path):
         "engine_delete": (None, [pointer]),
         "engine_set_port": (
             None,
-            [pointer, ctypes.c_int, ctypes.c_char_p, ctypes.c_int]
-            + [pointer, pointer, ctypes.c_uint64],
+            [
+                pointer,
+                ctypes.c_int,
+                ctypes.c_char_p,
+                ctypes.c_int,
+                pointer,
+                pointer,
+                ctypes.c_uint64,
+            ],
         ),
         "engine_add_buffer": (
             None,

@@ -393,6 +393,11 @@ class EngineModel:
         change = {name: last[name] - first[name] for name in last}
         return Job(descriptor, completion, cycles, change, before=copies, **buffers)
 
+    def tensor_address(self) -> int:
+        """Where the next tensor lies whose first stripe belongs to channel 0."""
+        lap = self.config.stripe_bytes * self.config.channels
+        return _up(self._next[DEVICE] + 4096, lap)
+
     def place_tensor(self, array: np.ndarray, channel: int = 0) -> Buffer:
         """Put an array into device memory, its first stripe on a channel."""
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -110,6 +110,6 @@ def test_mapping_leaves_other_ports_willing():
         ("door=never", r"^Port to stall must be one of source, .*, not 'door'$"),
     ],
 )
-def test_mistakes_are_told(text, message):
+def test_mistakes_are_reported(text, message):
     with pytest.raises(UserError, match=message):
         per_port(text)

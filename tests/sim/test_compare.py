@@ -108,14 +108,14 @@ def test_a_byte_of_the_stream_is_named_by_what_it_is(at, place):
     assert told.startswith(f"packet 0: byte {at} ({place}) is ")
 
 
-def test_missing_and_extra_packets_are_told():
+def test_missing_and_extra_packets_are_reported():
     assert wrong_count({"m_axis": 2, "m_axis_sts": 2}, 2) == ""
     missing = wrong_count({"m_axis": 2, "m_axis_sts": 1}, 2)
     assert missing == "m_axis_sts gave 1 packets, expected 2"
     assert wrong_count({"m_axis": 3}, 2) == "m_axis gave 3 packets, expected 2"
 
 
-def test_early_status_is_told():
+def test_early_status_is_reported():
     early = packet(status_cycle=5)
     told = first_difference([early], [expected()], CONFIG)
     assert told == "packet 0: status came before the last beat was taken"

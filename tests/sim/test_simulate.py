@@ -87,7 +87,7 @@ def test_lost_packet_is_a_hang_not_a_pass():
     assert "0 of 3 packets out at m_axis" in result.problem
 
 
-def test_surplus_packet_is_told():
+def test_surplus_packet_is_reported():
     beats = sum(-(-compress(w, CONFIG.format).size // CONFIG.beat_bytes) or 1 for w in WORDS)
     over = f"beats == {beats}"
     extra = wrapped(tdata="valid ? data : 0", tvalid=f"valid || {over}", tlast=f"last || {over}")
@@ -95,7 +95,7 @@ def test_surplus_packet_is_told():
     assert result.problem == "compressor 4x16: m_axis gave 4 packets, expected 3"
 
 
-def test_too_many_cycles_are_told(monkeypatch):
+def test_too_many_cycles_are_reported(monkeypatch):
     monkeypatch.setattr(emit, "latency", lambda unit, config: -100)
     result = cosim("compressor", WORDS, CONFIG)
     assert result.is_fast_enough is False

@@ -56,7 +56,7 @@ class BlockMask(wiring.Component):
             masks.append(mask_of(part.pieces, config) & is_inside.replicate(config.lanes))
             with m.If(is_inside & part.end):
                 m.d.comb += [
-                    # Before the packet's last beat all words are kept, whatever `tkeep` says.
+                    # Before the packet's last beat all words are kept, and `tkeep` is ignored.
                     self.words.eq(
                         Cat(
                             part.kept[:lane_bits] & part.last.replicate(lane_bits),

@@ -14,7 +14,7 @@ from cdma.hdl.zvc.config import Config
 
 
 class MaskPart(data.StructLayout):
-    """What a beat contributes to the mask of its block.
+    """The part of a block's mask that comes from one beat.
 
     Members
     -------
@@ -22,7 +22,7 @@ class MaskPart(data.StructLayout):
         :data:`~cdma.hdl.zvc.compressor.zeros.PIECE_BITS`
     end : the block ends with the beat
     last : the packet ends with the beat
-    kept : words of the beat, looked at when ``last``
+    kept : words of the beat, meaningful when ``last``
     """
 
     def __init__(self, config: Config):

@@ -10,9 +10,10 @@ from cdma.hdl.lib.signals import kept_apart
 class IssueControl(wiring.Component):
     """Issue the beat at the head once it has its place and the mask of its block is complete.
 
-    Whether a beat may be issued is known one cycle ahead, but for whether the one before is issued:
-    that arrives late, so both next states are computed in advance and it drives the mux. Throughput
-    one beat a cycle, latency one cycle; ``issue`` comes from a register through one gate.
+    Whether a beat may be issued is computed one cycle ahead. It depends on whether the beat before
+    is issued, which arrives late: both next states are computed, and the late signal drives the
+    mux. Throughput one beat a cycle, latency one cycle; ``issue`` comes from a register through one
+    gate.
 
     Parameters
     ----------

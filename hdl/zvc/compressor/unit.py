@@ -25,7 +25,7 @@ class Compressor(wiring.Component):
 
     Beats wait until the mask of their block is complete. Meanwhile their non-zero words are counted
     and get their places in the stream. Then one cyclic butterfly brings the words of a beat to
-    their banks, and the assembler puts them behind the mask.
+    their banks, and the assembler appends them to the mask.
 
     Throughput one beat a cycle on the side that has more of them: a block costs the larger of its
     input beats and its stream words over ``lanes``, for any data. Latency see :meth:`latency`.
@@ -115,7 +115,7 @@ class Compressor(wiring.Component):
         ]
         self._describe(m, beside.i, placed.o.payload.place, block, issue.issue)
 
-        # It lands behind what went before, and full rows leave.
+        # It lands after the beats before, and full rows leave.
         m.d.comb += [
             assembler.valid.eq(beside.o_valid),
             assembler.place.eq(beside.o.place),
@@ -133,7 +133,7 @@ class Compressor(wiring.Component):
         return m
 
     def _describe(self, m, beside, place, block, issue):
-        """What travels beside the words of the beat that is issued."""
+        """Data that accompanies the words of the issued beat."""
         # A packet may end with beats of nothing but zeros. Where its stream ends with a full row
         # before them, that row is the packet's last, and the rows that they complete do not exist.
         is_closed, closes = Signal(), Signal()

@@ -11,7 +11,7 @@ PIECE_BITS = 16
 
 
 class MaskGenerator(wiring.Component):
-    """Tell which words of a beat are not all-zero bit patterns.
+    """Mark the words of a beat that are not all-zero bit patterns.
 
     Combinational. Zero detection is on bits, so ``-0.0`` and denormals are not zero (cDMA, HPCA
     2018, section V: the compression unit's first step).

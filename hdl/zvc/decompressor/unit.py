@@ -30,7 +30,7 @@ class Decompressor(wiring.Component):
 
     On an error the output packet still has the commanded number of words (a word that did not
     arrive is zero), the input is drained to ``last``, the status names the first error, and the
-    next packet is decoded as if nothing had happened.
+    next packet is decoded as usual.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Decompressor(wiring.Component):
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the ring: what comes in while a mask is fetched and counted, and those that a
+        """Rows of the ring: those that arrive while a mask is fetched and counted, and those that a
         beat and its mask may touch."""
         return Decompressor._wait(config) + rows_of_beat(config)
 
@@ -99,7 +99,7 @@ class Decompressor(wiring.Component):
         wiring.connect(m, wiring.flipped(self.o), output.o)
         wiring.connect(m, wiring.flipped(self.o_status), output.o_status)
 
-        # Both readers see what the ring takes in, and each reads a word per bank.
+        # Both readers see the rows that the ring accepts, and each reads a word per bank.
         m.d.comb += [
             fetcher.accept.eq(ring.accept),
             fetcher.tail.eq(ring.tail),

@@ -118,7 +118,7 @@ def test_only_bad_files(tmp_path, refuse):
     assert [path.name for path in tmp_path.iterdir()] == ["c.npy"]
 
 
-def test_one_reason_is_told_once(tensors, capsys):
+def test_one_reason_is_shown_once(tensors, capsys):
     folder, _ = tensors
     assert main(["analyze", str(folder), "--axes", "NHWC"]) == 2
     out, err = capsys.readouterr()

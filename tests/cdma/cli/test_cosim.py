@@ -149,7 +149,7 @@ def test_no_such_file(refuse, tmp_path):
     assert "missing.npy" in refuse("cosim", tmp_path / "missing.npy")
 
 
-def test_missing_simulator_is_told(refuse, tensor, monkeypatch):
+def test_missing_simulator_is_reported(refuse, tensor, monkeypatch):
     from cdma.toolchain import simulators
 
     which = simulators.shutil.which

@@ -63,7 +63,7 @@ def test_missing_tools_are_left_out_and_said(run, capsys, monkeypatch):
     assert capsys.readouterr().err.splitlines()[-1].startswith("cdma lint: no tool to check with: ")
 
 
-def test_a_tool_that_fails_without_a_word_is_told(monkeypatch, tmp_path):
+def test_a_tool_that_fails_without_a_word_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(check, "said", lambda *_: (3, "killed"))
     with pytest.raises(UserError, match=r"^Yosys failed: exit status 3, 'killed'$"):
         check.check("yosys", "unit", CLEAN, tmp_path)

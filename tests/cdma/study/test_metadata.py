@@ -14,7 +14,7 @@ def listed(folder, whole, name="manifest.json"):
     return read_folder(folder)
 
 
-def test_all_that_can_be_told(tmp_path):
+def test_all_metadata(tmp_path):
     entry = {
         "file": "a.npz",
         "key": "x",
@@ -81,7 +81,7 @@ def test_steps(tmp_path, entry, step, stage):
     ("layer", "kind", "is_pool"),
     [("pool1", "", True), ("relu1", "", False), ("x", "max pool", True), ("pool1", "lrn", False)],
 )
-def test_pooling_is_told_by_kind_or_else_by_name(layer, kind, is_pool):
+def test_pooling_is_known_by_kind_or_else_by_name(layer, kind, is_pool):
     assert Metadata("n", layer, kind=kind).is_pool is is_pool
 
 

@@ -41,7 +41,7 @@ def fake(monkeypatch):
     return put
 
 
-def test_a_wrong_stream_is_told(fake):
+def test_a_wrong_stream_is_reported(fake):
     def run(words):
         output = compress(words, Format(32))
         output[4] ^= words[0] == 7
@@ -56,7 +56,7 @@ def test_a_wrong_stream_is_told(fake):
     assert told["packets"] == 2
 
 
-def test_a_broken_rule_is_told(fake):
+def test_a_broken_rule_is_reported(fake):
     sim = pytest.importorskip("cdma.sim")
 
     def run(words):

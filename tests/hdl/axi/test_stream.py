@@ -22,7 +22,7 @@ OTHER = {"in": "out", "out": "in"}
 def tables():
     """Ports by unit: name to direction and bits (as written)."""
     found, stream = {}, {}  # `stream`: of a packet's stream, whether it flows forward, and bits
-    title = r"^## [^\n]*\(`cdma_(\w+)`\)\n(.*?)(?=^## |\Z)"
+    title = r"^## \w+\n\nModule `cdma_(\w+)`\.\n(.*?)(?=^## |\Z)"
     for unit, body in re.findall(title, DOCUMENT, re.MULTILINE | re.DOTALL):
         ports = found[unit] = {}
         for line in re.findall(r"^\| (`\w+_axis_.*) \|$", body, re.MULTILINE):
@@ -82,7 +82,7 @@ def test_clock_and_reset_are_as_the_document_says(unit):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_word_i_of_a_beat_is_where_the_document_says(unit):
-    assert "word `i` of a beat is `tdata[W*i+W-1 : W*i]`" in DOCUMENT
+    assert "word `i` of a beat is `tdata[W*i+W-1 : W*i]`" in " ".join(DOCUMENT.split())
     config = Config.of(4, 16)
     axi = top(unit, config)
     beat = axi.unit.i.payload

@@ -47,10 +47,10 @@ def test_that_it_fills_is_known_before(simulate, rng, depth):
             takes = int(rng.integers(2))
             ctx.set(queue.i.valid, int(rng.random() < 0.7))
             ctx.set(queue.o.ready, takes)
-            is_left, is_told = takes and ctx.get(queue.o.valid), ctx.get(fills)
+            is_left, fills_next = takes and ctx.get(queue.o.valid), ctx.get(fills)
             await ctx.tick()
-            assert (not ctx.get(queue.i.ready)) == bool(is_told and not is_left)
-            seen.add((is_told, bool(is_left)))
+            assert (not ctx.get(queue.i.ready)) == bool(fills_next and not is_left)
+            seen.add((fills_next, bool(is_left)))
         return seen
 
     every = {(told, left) for told in (0, 1) for left in (False, True)}

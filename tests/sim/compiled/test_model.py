@@ -240,18 +240,18 @@ def test_design_that_is_not_at_fault_breaks_no_rule(faulty):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_violation_is_told(faulty, fault):
+def test_violation_is_reported(faulty, fault):
     with pytest.raises(Violation, match=f"^{re.escape(FAULTS[fault])}$"):
         faulty.run(packet_of(*fault), PAUSE)
 
 
 @pytest.mark.parametrize("fault", MORE_FAULTS)
-def test_what_cocotb_does_not_tell_at_once(faulty, fault):
+def test_what_cocotb_does_not_report_at_once(faulty, fault):
     with pytest.raises(Violation, match=re.escape(MORE_FAULTS[fault])):
         faulty.run(packet_of(*fault), "never")
 
 
-def test_violations_are_told_as_under_cocotb():
+def test_violations_are_reported_as_under_cocotb():
     scenarios = [Scenario([packet_of(*fault)], PAUSE) for fault in FAULTS]
     results = cosim_all("compressor", scenarios, SMALL, verilog=FAULTY)
     told = [re.sub(r"tkeep [01]+ ", "tkeep ", result.failure) for result in results]
@@ -265,7 +265,7 @@ def test_time_is_bounded(faulty):
         faulty.run(packet_of(0, 1000), seconds=0)
 
 
-def test_progress_is_told(models, monkeypatch):
+def test_progress_is_reported(models, monkeypatch):
     words = np.zeros(1 << 22, models["compressor"].config.format.dtype)
     told, clock = [], itertools.count(step=2)
     monkeypatch.setattr(unit.time, "monotonic", lambda: next(clock))  # two seconds at each look
@@ -297,7 +297,7 @@ def test_failed_build_leaves_nothing(verilog, told):
 
 
 @pytest.mark.parametrize("missing", ["c++", "verilator"])
-def test_missing_tool_is_told(missing, monkeypatch):
+def test_missing_tool_is_reported(missing, monkeypatch):
     which = simulators.shutil.which
     monkeypatch.setattr(
         simulators.shutil,
@@ -308,7 +308,7 @@ def test_missing_tool_is_told(missing, monkeypatch):
         RtlModel("compressor")
 
 
-def test_file_that_is_no_library_is_told(tmp_path, monkeypatch):
+def test_file_that_is_no_library_is_reported(tmp_path, monkeypatch):
     (tmp_path / "model.so").write_text("nothing")
     monkeypatch.setattr(build, "build", lambda *_, **__: tmp_path / "model.so")
     with pytest.raises(UserError, match=r"model\.so: cannot load this model, delete its folder"):

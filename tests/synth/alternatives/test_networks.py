@@ -62,7 +62,7 @@ def test_marked_words_go_to_consecutive_banks(make, lanes):
     simulator.run()
 
 
-def test_switches_alone_stand_as_they_are_told():
+def test_switches_alone_follow_their_controls():
     lanes = 8
     network = networks.BareSwitches(lanes, WORD_BITS)
     random = np.random.default_rng(2)

@@ -59,7 +59,7 @@ def test_a_failing_tool_ends_it(monkeypatch, tmp_path, tiny):
         measure.measure([tiny], Steps(tmp_path), seeds=2, jobs=1)
 
 
-def test_a_failing_tool_leaves_a_gap_when_told_to(monkeypatch, tmp_path, tiny):
+def test_a_failing_tool_leaves_a_gap_when_asked_to(monkeypatch, tmp_path, tiny):
     def fmax(steps, label, netlist, seed):
         if seed == 2:
             raise UserError("tiny: no room")

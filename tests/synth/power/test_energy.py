@@ -83,7 +83,7 @@ def test_both_units(run, capsys, library_file):
 
 
 @pytest.mark.usefixtures("iverilog")
-def test_a_wrong_netlist_is_told(run, capsys, monkeypatch, tiny, library_file):
+def test_a_wrong_netlist_is_reported(run, capsys, monkeypatch, tiny, library_file):
     window = Window(4, {})
     monkeypatch.setattr(measure, "generated", lambda unit, config: tiny)
     monkeypatch.setattr(

@@ -90,8 +90,7 @@ class RingState(wiring.Component):
         with m.If(self.abort):
             m.d.sync += [state.eq(State.ABORTING), self.status.eq(Status.OK)]
         with m.Elif(state == State.ABORTING):
-            with m.If(self.is_drained):
-                m.d.sync += state.eq(State.STOPPED)
+            m.d.sync += state.eq(Mux(self.is_drained, State.STOPPED, State.ABORTING))
         with m.Elif(self.fail):
             self._enter(m, State.ERROR, self.fail_status, self.fail_address)
         with m.Elif(self.halt & self.run):

@@ -13,13 +13,13 @@ from cdma.hdl.zvc.config import Config
 
 
 class Assembler(wiring.Component):
-    """Put the masks and words of the beats behind each other and give out full rows.
+    """Append the masks and words of the beats to the stream and send full rows.
 
     Beats land in a ring of rows and full rows leave from there. A block's mask and a beat's words
     land in one cycle. All places that hold no word are zero in a row that leaves.
 
     Throughput one beat in and one row out a cycle, latency :attr:`LATENCY` cycles. ``enable`` is
-    registered: a beat lands if there is room for it though no row should leave. ``o`` comes from
+    registered: a beat lands if there is room for it even if no row leaves. ``o`` comes from
     registers, through one multiplexer.
 
     Parameters
@@ -36,7 +36,7 @@ class Assembler(wiring.Component):
     kept : In, words of data of the block that begins with the beat, or 0
     bank_words : In, its words as :class:`~cdma.hdl.zvc.network.Compactor` gives them, a cycle later
         than those above
-    enable : Out, the beat is taken in; low in the cycle after reset
+    enable : Out, the beat is accepted; low in the cycle after reset
     o : Out stream of :class:`~cdma.hdl.zvc.compressor.assembly.store.AssembledRow`
     """
 
@@ -85,7 +85,7 @@ class Assembler(wiring.Component):
             plan.first.eq(self.first),
         ]
 
-        # What is known of a beat waits one cycle for its words.
+        # The tags of a beat wait one cycle for its words.
         last = Signal(reset_less=True)
         keep = Signal(lanes, reset_less=True)  # of the row in which the beat ends
         mask = Signal.like(self.mask, reset_less=True)

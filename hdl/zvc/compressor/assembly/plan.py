@@ -125,7 +125,7 @@ class LandingPlan(wiring.Component):
                 ]
 
     def _bank(self, bank, further):
-        """What a bank of the row gets: anything, a word of the mask, a word of data."""
+        """Whether a bank of the row is written, with a word of the mask, with a word of data."""
         place, lanes, mask_words = self.place, self.config.lanes, self.config.format.mask_words
         # In the row that is being filled: all banks from the first word's on.
         behind = further[0] & (place.lane <= bank)

@@ -29,7 +29,7 @@ class AssembledRow(data.StructLayout):
 
 
 class RowTags(data.StructLayout):
-    """All that :class:`AssembledRow` has but the words."""
+    """Fields of :class:`AssembledRow` without the words."""
 
     def __init__(self, config: Config):
         kept = AssembledRow(config)["kept"].shape

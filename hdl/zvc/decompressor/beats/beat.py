@@ -6,11 +6,11 @@ from cdma.hdl.zvc.config import Config
 
 
 class BeatTags(data.StructLayout):
-    """What is known of an output beat, its words aside.
+    """Description of an output beat without its words.
 
     Members
     -------
-    words : words that leave with it, looked at when ``last``
+    words : words that leave with it, meaningful when ``last``
     first : a mask precedes its words
     final : its block ends with it
     last : the packet ends with it
@@ -51,7 +51,7 @@ class CountedBeat(data.StructLayout):
     -------
     mask : its non-zero words
     ranks : number of them below each lane
-    total : how many there are
+    total : number of them
     is_empty : there are none
     tags : :class:`BeatTags`
     """

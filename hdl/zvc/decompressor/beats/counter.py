@@ -27,7 +27,7 @@ class BeatCounter(wiring.Component):
     -------
     valid, i : In, :class:`~cdma.hdl.zvc.decompressor.beats.beat.MaskedBeat`
     step : Out, the beat is taken when there is one
-    next_step : Out, a beat would be taken in the next cycle
+    next_step : Out, a beat would be accepted in the next cycle
     o : Out stream of :class:`~cdma.hdl.zvc.decompressor.beats.beat.CountedBeat`
     """
 

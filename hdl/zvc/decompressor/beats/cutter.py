@@ -30,7 +30,7 @@ class BlockCutter(wiring.Component):
     mask : Out, what is left of the mask; in the cycle after a block came in all of it
     valid, o : Out, :class:`~cdma.hdl.zvc.decompressor.beats.beat.MaskedBeat`
     step : In, the beat is taken
-    next_step : In, a beat would be taken in the next cycle
+    next_step : In, a beat would be accepted in the next cycle
     """
 
     i: stream.Interface

@@ -26,7 +26,7 @@ class MaskFetcher(wiring.Component):
     Members
     -------
     i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`
-    accept, tail, info, beat_words : In, what the ring takes in
+    accept, tail, info, beat_words : In, the beat that the ring accepts
     bank_rows : Out, which row of the ring each bank is to give
     bank_words : In, a word per bank
     next_ready : In, ``o.ready`` of the next cycle

@@ -28,12 +28,12 @@ class FetchControl(wiring.Component):
     is_complete : In, and the mask is in the packet
     end_known : In, the packet's last row is in the ring
     is_last_read : In, the read that completes the mask
-    can_read : In, what takes the mask has room, or there are further reads
-    next_free : In, what takes the mask has room in the next cycle
+    can_read : In, the next stage has room for the mask, or there are further reads
+    next_free : In, the next stage has room in the next cycle
     is_busy : In, in the next cycle the place of the next mask is not known
     fetch : Out, the mask is read
     done : Out, its last read: the block is handed on
-    moves_on : Out, and the packet has a further mask behind
+    moves_on : Out, and the packet has a further mask
     switch : Out, proceed to the next packet
     block : Out, :class:`~cdma.hdl.zvc.decompressor.fetch.block.Block` but for its mask
     """

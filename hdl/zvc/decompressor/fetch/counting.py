@@ -52,7 +52,7 @@ class CountingFetcher(MaskFetcher):
             ),
             control.end_known.eq(ends.end.known),
             control.is_last_read.eq(window.is_last_read),
-            # All reads but a mask's last do not wait for whoever takes the block.
+            # Only the last read of a mask waits for the next stage.
             control.can_read.eq(self.o.ready | ~window.is_last_read),
             control.next_free.eq(self.next_ready),
             window.bank_words.eq(self.bank_words),

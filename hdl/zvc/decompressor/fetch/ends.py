@@ -15,7 +15,7 @@ class End(data.StructLayout):
     Members
     -------
     row : number of the first row that is not, or not yet, the packet's
-    known : the packet's last row is in the ring; only then what follows is meaningful
+    known : the packet's last row is in the ring; the fields below are meaningful only then
     count : whole words of that last row
     next_index : where in the ring the next packet begins
     """

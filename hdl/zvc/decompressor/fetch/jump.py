@@ -13,8 +13,8 @@ class JumpTable(wiring.Component):
     """For each word of the stream: where the next mask ends, if a mask ends with this word.
 
     Where a block takes fewer cycles than counting its mask, the ones of every word are counted as
-    it comes in, whatever it is. Then the step from mask to mask is a lookup. A row of the table is
-    written two cycles after its beat came in and can be read in the cycle after.
+    it comes in, data words included. Then the step from mask to mask is a lookup. A row of the
+    table is written two cycles after its beat came in and can be read in the cycle after.
 
     Parameters
     ----------

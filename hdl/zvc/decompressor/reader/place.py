@@ -82,7 +82,7 @@ class BeatPlace(wiring.Component):
         m.d.comb += [
             self.first_row.eq(Mux(is_void, 0, start.row)),
             Cat(place, carries).eq(add(m, start.lane, beat.total[:-1])),
-            # A beat that is full leaves the lane as it was.
+            # A full beat does not change the lane.
             self.carry.eq(carries | beat.total[-1]),
             self.behind.eq(Mux(is_void, 0, Cat(place, self.first_row + self.carry))),
             following.eq(add(m, Mux(beat.tags.last, 0, place), skipped)),

@@ -23,7 +23,7 @@ class ReadBeat(data.StructLayout):
     has_words : some of them are not its mask's
     behind : place behind its words, counted from the start of a row
     there : place behind the last word that was there, counted from the same
-    has_more : other bytes of the packet were there, or came in later; looked at when ``last``
+    has_more : other bytes of the packet were there, or came in later; meaningful when ``last``
     tags : :class:`~cdma.hdl.zvc.decompressor.beats.beat.BeatTags`
     """
 
@@ -59,8 +59,8 @@ class PayloadReader(wiring.Component):
     Members
     -------
     i : In stream of :class:`~cdma.hdl.zvc.decompressor.beats.beat.CountedBeat`
-    accept, info : In, what :class:`~cdma.hdl.zvc.decompressor.ring.StreamRing` says of a row that
-        it takes in
+    accept, info : In, a row that :class:`~cdma.hdl.zvc.decompressor.ring.StreamRing` accepts, and
+        its content
     has_room : Out, the ring has room for a row; from a register
     bank_rows : Out, which row each bank is to give
     enable : In, the next stage accepts a beat
@@ -154,7 +154,7 @@ class PayloadReader(wiring.Component):
         return beat.is_empty | farthest | (known_needs & may_read[:-1]).any()
 
     def _tell(self, m, beat, place, window, ours):
-        """What there is to report of the beat."""
+        """Data of the beat for the report."""
         counts = [Mux(here, info.count, 0) for here, info in ours]
         is_ragged = Cat(here & info.ragged for here, info in ours).any()
         mask_words = Mux(beat.tags.first, self.config.format.mask_words, 0)

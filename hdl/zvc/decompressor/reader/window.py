@@ -11,7 +11,7 @@ from cdma.hdl.zvc.decompressor.ring import RowInfo, add_row
 
 
 class RowWindow(wiring.Component):
-    """Keep what is known of the ring's rows, in the order in which they came, and free them.
+    """Keep the contents of the ring's rows in order of arrival, and free the rows.
 
     Rows are freed as the reader passes them; a packet's last beat frees all that the packet still
     has, which may not have come in yet: until it has, no other beat is read (``drains``). Whether a
@@ -29,14 +29,14 @@ class RowWindow(wiring.Component):
 
     Members
     -------
-    accept, info : In, what the ring says of a row that it takes in
+    accept, info : In, a row that the ring accepts, and its content
     launch : In, a beat is read
     last : In, the packet ends with the beat
     first_row, carry : In, where its words end, see
         :class:`~cdma.hdl.zvc.decompressor.reader.place.BeatPlace`
     has_room : Out, the ring has room for a row
     indices : Out, array of the ring's indices of the first rows
-    infos : Out, array of what is known of these rows
+    infos : Out, array of the contents of these rows
     is_ours : Out, a bit per row: it is there, and in the packet
     may_read : Out, a bit per row: it is there, or it never will be
     drains : Out, waits for the end of a packet
@@ -110,7 +110,7 @@ class RowWindow(wiring.Component):
         return m
 
     def _steps(self, m, is_past):
-        """What to do: without a beat, and with one whose words end without and with a carry."""
+        """The three cases: no beat, and a beat whose words end without and with a carry."""
         ends_here = [here & info.last for here, info in zip(self.is_ours, self.infos, strict=True)]
         is_end_seen = Cat(ends_here).any()
         to_end = Signal(range(self.reach + 1))  # rows up to the packet's end
@@ -189,7 +189,7 @@ class RowWindow(wiring.Component):
 
 
 class _Row(data.StructLayout):
-    """A row: whether it is there, and what is known of it."""
+    """A row: whether it is there, and its content."""
 
     def __init__(self, config: Config):
         super().__init__({"is_there": 1, "info": RowInfo(config)})

@@ -61,7 +61,7 @@ def test_pictures_are_written(text, tmp_path):
     assert all((tmp_path / name).is_file() for name in shown)
 
 
-def test_other_formats_are_told_of_the_layers_that_all_have(records, tmp_path):
+def test_other_formats_are_shown_for_the_layers_that_all_have(records, tmp_path):
     half = [
         {**r, "tensor": "half " + r["tensor"], "format": "fp16", "dtype": "uint16"}
         for r in records
@@ -72,7 +72,7 @@ def test_other_formats_are_told_of_the_layers_that_all_have(records, tmp_path):
     assert [row[:2] for row in rows] == [["float32", "3"], ["fp16", "3"]]
 
 
-def test_many_steps_are_told_in_few_columns(records, tmp_path):
+def test_many_steps_are_shown_in_few_columns(records, tmp_path):
     many = [
         {**r, "step": r["step"] + 100 * turn, "stage": f"{r['stage']}.{turn}", "digest": str(turn)}
         | {"tensor": f"{turn} {r['tensor']}"}
