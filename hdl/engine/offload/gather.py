@@ -1,6 +1,6 @@
 """The rows of all channels in the order of their stripes."""
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -54,9 +54,10 @@ class Gather(wiring.Component):
         def head(values, name):
             return select(m, channel, values, name)
 
+        statuses = [port.payload.as_value() for port in self.i_status]
         m.d.comb += [
             row.eq(head([port.payload.as_value() for port in self.i], "row")),
-            status.eq(head([port.payload.as_value() for port in self.i_status], "status")),
+            status.eq(Mux(row.last, head(statuses, "status"), 0)),
             has_row.eq(head([port.valid for port in self.i], "row_valid")),
             has_status.eq(head([port.valid for port in self.i_status], "status_valid")),
             o.payload.channel.eq(channel),
@@ -64,9 +65,9 @@ class Gather(wiring.Component):
             moves.eq(o.valid & o.ready),
             self.order.ready.eq(moves & row.last),
         ]
-        for number, (rows, statuses) in enumerate(zip(self.i, self.i_status, strict=True)):
+        for number, (rows, ends) in enumerate(zip(self.i, self.i_status, strict=True)):
             m.d.comb += [
                 rows.ready.eq(moves & (channel == number)),
-                statuses.ready.eq(moves & row.last & (channel == number)),
+                ends.ready.eq(moves & row.last & (channel == number)),
             ]
         return m
