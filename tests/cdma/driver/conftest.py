@@ -8,10 +8,51 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cdma.driver import Driver, Memory, SoftwareDevice, c
+from cdma.driver import Driver, Memory, RegisterError, SoftwareDevice, c
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
+from cdma.sim.engine import build as model
+from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
+from cdma.sim.engine.memory import Memory as Timing
 from cdma.toolchain import cc
+
+#: The engine of the quick tests of `tests/sim/engine`, so that it is built once.
+SMALL = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=8, latency=60)
+
+
+class Hardware:
+    """The compiled engine as an accessor, with its two memories."""
+
+    def __init__(self, config=SMALL):
+        self.config = config
+        near = Timing(latency=30), Timing(latency=50)
+        self.engine = Engine(config, model.design(config), *near, seed=3)
+        self.host, self.memory = Memory(1 << 19, 0x8000_0000), Memory(1 << 19, 0x1000_0000)
+        self.engine.add(Buffer(HOST, self.host.base, self.host.data))
+        self.engine.add(Buffer(DEVICE, self.memory.base, self.memory.data))
+
+    def read(self, address):
+        access = self.engine.access(address)
+        if access.response:
+            raise RegisterError(f"{address:#x}")
+        return access.data
+
+    def write(self, address, value):
+        if self.engine.access(address, value).response:
+            raise RegisterError(f"{address:#x}")
+
+    def wait(self, timeout):
+        """Until the interrupt, or for some cycles."""
+        del timeout
+        return self.engine.run(5000, irq=True)
+
+
+@pytest.fixture(scope="session")
+def verilog_engine():
+    """The generated Verilog, compiled, as an accessor."""
+    found = Hardware()
+    yield found
+    found.engine.close()
 
 
 @pytest.fixture

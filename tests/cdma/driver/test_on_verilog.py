@@ -5,51 +5,16 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from cdma.driver import Driver, EngineError, EngineTimeoutError, Memory, RegisterError
+from cdma.driver import Driver, EngineError, EngineTimeoutError
 from cdma.engine_codes import Op, Raw, State, Status
-from cdma.engine_config import EngineConfig
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
-from cdma.sim.engine import build
-from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
-from cdma.sim.engine.memory import Memory as Timing
-
-#: The engine of the quick tests of `tests/sim/engine`, so that it is built once.
-SMALL = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=8, latency=60)
-
-
-class Hardware:
-    """The compiled engine as an accessor, with its two memories."""
-
-    def __init__(self, config=SMALL):
-        self.config = config
-        near = Timing(latency=30), Timing(latency=50)
-        self.engine = Engine(config, build.design(config), *near, seed=3)
-        self.host, self.memory = Memory(1 << 19, 0x8000_0000), Memory(1 << 19, 0x1000_0000)
-        self.engine.add(Buffer(HOST, self.host.base, self.host.data))
-        self.engine.add(Buffer(DEVICE, self.memory.base, self.memory.data))
-
-    def read(self, address):
-        access = self.engine.access(address)
-        if access.response:
-            raise RegisterError(f"{address:#x}")
-        return access.data
-
-    def write(self, address, value):
-        if self.engine.access(address, value).response:
-            raise RegisterError(f"{address:#x}")
-
-    def wait(self, timeout):
-        """Until the interrupt, or for some cycles."""
-        del timeout
-        return self.engine.run(5000, irq=True)
+from cdma.sim.engine.engine import DEVICE
 
 
 @pytest.fixture(scope="module")
-def hardware():
-    found = Hardware()
-    yield found
-    found.engine.close()
+def hardware(verilog_engine):
+    return verilog_engine
 
 
 @pytest.fixture
@@ -75,11 +40,11 @@ def test_the_python_driver(hardware, log2_ring):
         hardware, hardware.host, hardware.memory, wait=hardware.wait, log2_ring=log2_ring
     )
     for name in ("channels", "lanes", "word_bits", "stripe_bytes", "link_bytes", "stage_bytes"):
-        assert getattr(driver.config, name) == getattr(SMALL, name)
+        assert getattr(driver.config, name) == getattr(hardware.config, name)
     for number, raw in zip(range(9), cycle(["never", "auto", "always"]), strict=False):
         array = relu(700 + 301 * number, number)
         sent = driver.offload(array, raw=raw, crc=number % 2 == 0)
-        wanted = golden.offload(array, SMALL, raw=raw, crc=number % 2 == 0)
+        wanted = golden.offload(array, hardware.config, raw=raw, crc=number % 2 == 0)
         assert np.array_equal(sent.stream, wanted.stream)
         assert np.array_equal(sent.index, wanted.index)
         assert driver.verify(sent).is_ok
@@ -97,12 +62,12 @@ def test_descriptors_in_flight(driver):
     assert counters["ERRORS"] == 0
 
 
-def test_rows_measure_and_copies(driver):
+def test_rows_measure_and_copies(driver, hardware):
     place = driver.device.allocate(16 * 1024, 2048)
     place.data[:] = relu(4096, 1).view(np.uint8)
     rows = place.data.reshape(4, 4096)[:, :2048].reshape(-1).view("<u4")
     sent = driver.offload(place.address, 2048, rows=4, pitch=4096, raw="never")
-    wanted = golden.offload(rows, SMALL, raw="never")
+    wanted = golden.offload(rows, hardware.config, raw="never")
     assert np.array_equal(sent.stream, wanted.stream)
     measured = driver.measure(place.address, 2048, rows=4, pitch=4096, raw="never")
     assert measured.stream_bytes == wanted.bytes
@@ -115,13 +80,13 @@ def test_rows_measure_and_copies(driver):
     driver.device.release(place)
 
 
-def test_damage_and_overflow(driver):
+def test_damage_and_overflow(driver, hardware):
     array = relu(3000, 2)
     sent = driver.offload(array, crc=True, raw="never")
     sent.stream[700] ^= 4
     with pytest.raises(EngineError, match="CRC at stripe") as caught:
         driver.prefetch(sent)
-    wanted = golden.salvage_stripes(sent.stream, sent.index, 3000, SMALL)
+    wanted = golden.salvage_stripes(sent.stream, sent.index, 3000, hardware.config)
     assert (caught.value.completion.stripe, caught.value.completion.where) == (
         wanted.stripe,
         wanted.where,
@@ -143,7 +108,9 @@ def test_a_bus_error_and_the_next_job(driver, hardware):
     assert (completion.status, completion.stripe) == (Status.DEVICE_SLVERR, 4)
     hardware.engine.clear_faults()
     sent = driver.offload(place.address, 8192)
-    assert np.array_equal(sent.stream, golden.offload(place.data.view("<u4"), SMALL).stream)
+    assert np.array_equal(
+        sent.stream, golden.offload(place.data.view("<u4"), hardware.config).stream
+    )
     driver.release(sent)
     driver.device.release(place)
 
@@ -180,7 +147,7 @@ def test_the_c_driver(hardware, library, c_bench, log2):
     for number in range(6):
         array = relu(500 + 411 * number, number)
         status, done, stream, index, place = bench.offload(array, raw=Raw.AUTO)
-        wanted = golden.offload(array, SMALL, crc=True)
+        wanted = golden.offload(array, hardware.config, crc=True)
         assert (status, done.stream_bytes) == (0, wanted.bytes)
         assert np.array_equal(stream.data[: wanted.bytes], wanted.stream)
         place.data[:] = 0
