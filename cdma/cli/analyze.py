@@ -1,4 +1,4 @@
-"""``cdma analyze``: what compression makes of tensors, algorithm by algorithm."""
+"""``cdma analyze``: density and compression ratio of tensors, by algorithm."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ files: {"tensors": [{"file": "a.npz", "key": "relu1", "network": "vgg", "layer":
 "kind": "conv+relu", "layout": "NCHW", "step": 20}, ...]}, where all but the file may be missing.
 .npy, .safetensors and .pt files may be larger than memory.
 
-exit status: 0 fine, 1 the RTL's stream differs, 2 a mistake, or a tensor that could not be analyzed
+exit status: 0 success, 1 the RTL's stream differs, 2 wrong input, or a tensor that was not analyzed
 (all others are reported)
 
 example:
@@ -53,7 +53,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--axes",
         metavar="AXES",
-        help="axes of tensors whose layout no list tells, such as NHWC "
+        help="axes of tensors whose layout no list gives, such as NHWC "
         "(default: four are NCHW, two NC)",
     )
     parser.add_argument(

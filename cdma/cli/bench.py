@@ -1,4 +1,4 @@
-"""``cdma bench``: speed of the golden model beside zlib's, of the compiled RTL beside cocotb's."""
+"""``cdma bench``: speed of the golden model and of the compiled RTL, with zlib and cocotb."""
 
 import argparse
 import io
@@ -13,11 +13,11 @@ from cdma.tables import format_table
 
 EPILOG = """\
 MB/s counts bytes of the array, for every row; bigger is better, as is "x zlib", the speed next to
-zlib of level 6 in the same direction. Memory is the peak that the operation takes beyond what it is
-given, in times the size of the array; smaller is better.
+zlib of level 6 in the same direction. Memory is the peak of the operation beyond its input, as a
+multiple of the size of the array; smaller is better.
 
-The RTL is the compressor of 8 lanes of 32 bits, compiled, beside the same under cocotb, on 16 MiB
-at most; starting the simulator counts. It is left out where a tool is missing.
+The RTL is the compressor of 8 lanes of 32 bits, compiled and under cocotb, on 16 MiB at most, the
+start of the simulator included. It is left out where a tool is missing.
 
 example:
   cdma bench --mib 16
@@ -44,7 +44,7 @@ def add_parser(subparsers) -> None:
     """Add the verb ``bench``."""
     parser = subparsers.add_parser(
         "bench",
-        help="measure the golden model beside zlib, the compiled RTL beside cocotb",
+        help="measure the speed of the golden model and of the compiled RTL",
         description="Measure speed and memory of the golden model beside zlib, and the speed of "
         "the compiled RTL beside cocotb, on random fp32.",
         epilog=EPILOG,
@@ -133,7 +133,7 @@ def measure(size: int, density: float) -> dict:
         return zlib.compress(array, 6)
 
     def zlib_decompress():
-        return zlib.decompress(packed, bufsize=size)  # told the size, zlib need not grow its buffer
+        return zlib.decompress(packed, bufsize=size)  # with the size, zlib need not grow its buffer
 
     rows = []
     for name, peer, operation, runs in (
@@ -213,7 +213,7 @@ def measure_rtl(size: int, density: float) -> list[dict]:
 
 
 def _activations(words: int, density: float):
-    """What a ReLU gives, as fp32: positive values, and zeros wherever chance has it."""
+    """Output of a ReLU, as fp32: positive values, and zeros at random places."""
     import numpy as np
 
     random = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""``cdma capture``: real activations, of a network of its own or of a user's PyTorch model."""
+"""``cdma capture``: real activations, of a small built-in network or of your PyTorch model."""
 
 import argparse
 import json
@@ -18,14 +18,14 @@ _UNITS = {"K": 10, "M": 20, "G": 30}
 KINDS = {"relu3": "fc+relu", "pool1": "pool", "pool2": "pool"}
 
 EPILOG = """\
-Trains a network of two convolutions and two dense layers on the digits that scikit-learn brings
-along (8 x 8 pixels, four fifths to train on), and saves what ReLU and pooling give for 64 images
-that it was not trained on: layout NCHW, float32, 2.5 MB in all. Same seed, same machine: same
-files. capture.json lists them with shape, density and the accuracy on the other fifth.
+Trains a network of two convolutions and two dense layers on the digits of scikit-learn (8 x 8
+pixels, four fifths for training). It saves the outputs of ReLU and pooling for 64 test images:
+layout NCHW, float32, 2.5 MB in all. The same seed on the same machine gives the same files.
+capture.json lists them with shape, density and the accuracy on the other fifth.
 
-With --torch it calls a function of yours that trains a PyTorch model of yours, and records every
-output of ReLU and pooling, as modules or as functions. The function is given an object to put
-around the forward pass of each training step, and may note numbers of that step:
+With --torch it calls your function, which trains your PyTorch model, and records every output of
+ReLU and pooling, as modules or as functions. The function gets an object to put around the forward
+pass of each training step, and may note numbers of that step:
 
   def train(capture):
       ...
@@ -37,8 +37,9 @@ around the forward pass of each training step, and may note numbers of that step
           ...
 
 Density is measured on whole batches, at up to 1000 steps. Tensors are saved at as many steps as
---budget allows, of large batches only the first images. Both are dense at first and ever rarer,
-since density moves most at first. What torch.compile or TorchScript has compiled is not seen.
+--budget allows, of large batches only the first images. Steps are close together at first and then
+further apart, because density changes most at first. Code that torch.compile or TorchScript has
+compiled is not recorded.
 
 example:
   cdma capture -o activations
@@ -74,7 +75,7 @@ def add_parser(subparsers) -> None:
         metavar="N",
         help="seed of weights, batches and split (default: 0)",
     )
-    torch = parser.add_argument_group("models of yours")
+    torch = parser.add_argument_group("your own models")
     torch.add_argument(
         "--torch",
         metavar="MODULE:FUNCTION",
@@ -100,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     if args.torch is not None:
         return _run_torch(args)
     if args.budget is not None or args.figures:
-        raise UserError("--budget and --figures go with --torch")
+        raise UserError("--budget and --figures need --torch")
     steps = args.steps or STEPS
     datasets = require("sklearn.datasets", extra="capture", verb="cdma capture")
     threads = require("threadpoolctl", extra="capture", verb="cdma capture")
@@ -137,7 +138,7 @@ def _run_torch(args: argparse.Namespace) -> int:
     from cdma.tensors.capture import torch
 
     if args.steps is not None:
-        raise UserError("--steps does not go with --torch: the function tells what a step is")
+        raise UserError("--steps cannot be used with --torch: the function defines the steps")
     budget = torch.BUDGET if args.budget is None else args.budget
     report = torch.run(args.torch, args.output, budget, args.seed, args.figures)
     print(json.dumps(report, indent=2) if args.json else torch.summary(args.output, report))

@@ -35,7 +35,7 @@ bandwidth and stalls: --memory far:latency=100,jitter=50,r=bernoulli:0.3 for exa
 verilator and icarus run under cocotb; fast is Verilator with a loop in C++, for large tensors: the
 same cycles forty times as fast.
 
-exit status: 0 equal and as fast as promised, 1 not so, 2 a mistake in the input or a missing tool
+exit status: 0 equal and within the throughput rule, 1 not, 2 wrong input or a missing tool
 
 example:
   cdma cosim activations/step0000.pool1.npy --unit roundtrip
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     words = to_words(tensor)
     try:
         if args.output:
-            with replacing(args.output) as file:  # a folder that is not there is told at once
+            with replacing(args.output) as file:  # a missing folder is reported at once
                 result = _simulate(args, config, words)
                 file.write_bytes(result.packets[0].output if result.packets else b"")
         else:

@@ -1,4 +1,4 @@
-"""``cdma coverage``: what the regression's stimulus shows of the units."""
+"""``cdma coverage``: functional and code coverage of the regression's stimulus."""
 
 import argparse
 import json
@@ -12,12 +12,12 @@ from cdma.tables import format_table
 
 EPILOG = """\
 Functional coverage is observed at the ports of the compiled Verilog, in every cycle: words of each
-beat's mask, the lane at which they begin, lengths and tails, each error, stalls in each phase of a
-packet, packets back to back. All kinds must be seen, and none that is held to be impossible.
+beat's mask, the lane of its first word, lengths and tails, each error, stalls in each phase of a
+packet, packets back to back. Every kind must occur, and none that is listed as impossible.
 
-Lines, branches and toggles are Verilator's, at 8 lanes of 32 bits, the size for which what cannot
-be reached is explained (verify/coverage/unreachable.toml). An explained item that is reached counts
-as missing, too.
+Lines, branches and toggles are Verilator's, at 8 lanes of 32 bits. For this size
+verify/coverage/unreachable.toml explains what cannot be reached. An explained item that is reached
+counts as missing, too.
 
 exit status: 0 complete, 1 something is missing, 2 a mistake in the input or a missing tool
 
@@ -40,7 +40,7 @@ def add_parser(subparsers) -> None:
     """Add the verb ``coverage``."""
     parser = subparsers.add_parser(
         "coverage",
-        help="what the regression's stimulus shows of the units and reaches of their Verilog",
+        help="functional and code coverage of the regression's stimulus",
         description="Measure the functional coverage of the regression's stimulus, and which "
         "lines, branches and toggles of the generated Verilog it reaches.",
         epilog=EPILOG,
@@ -56,7 +56,7 @@ def add_parser(subparsers) -> None:
         type=int,
         default=8,
         metavar="N",
-        help="batches of the fuzzer behind the regression's own packets (default: 8)",
+        help="batches of the fuzzer after the regression's own packets (default: 8)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -86,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
     for row in rows:
         for name in ("missing", "unexpected"):
             if row[name]:
-                told = ", ".join(map(str, row[name]))
-                print(f"{row['unit']}, {row['what']}, {name}: {told}", file=sys.stderr)
+                items = ", ".join(map(str, row[name]))
+                print(f"{row['unit']}, {row['what']}, {name}: {items}", file=sys.stderr)
     return int(any(row["missing"] or row["unexpected"] for row in rows))
 
 
@@ -148,6 +148,7 @@ def _shown(row):
     """A row of the table."""
     missing, unexpected = len(row["missing"]), len(row["unexpected"])
     seen = row["seen"] + (row["explained"] or 0)
-    told = [f"{missing} missing"] * bool(missing) + [f"{unexpected} unexpected"] * bool(unexpected)
+    counts = {"missing": missing, "unexpected": unexpected}
+    verdicts = [f"{count} {what}" for what, count in counts.items() if count]
     percent = f"{100 * seen / row['kinds']:.2f}".removesuffix(".00")
-    return row | {"percent": percent, "verdict": ", ".join(told) or "complete"}
+    return row | {"percent": percent, "verdict": ", ".join(verdicts) or "complete"}

@@ -29,7 +29,7 @@ COLUMNS = {
 }
 
 EPILOG = """\
-exit status: 0 all equal and as fast as promised, 1 not so, 2 a mistake or a missing tool
+exit status: 0 all equal and within the throughput rule, 1 not, 2 wrong input or a missing tool
 
 example:
   cdma capture -o activations

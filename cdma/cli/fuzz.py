@@ -14,14 +14,14 @@ from cdma.tables import format_table
 EPILOG = """\
 Compressor and roundtrip are fed random words. The decompressor is fed streams that are cut,
 extended, flipped, lack a beat, have a wrong word count or are noise, and good ones between them;
---packets counts those that are in error. Output, status and error code are compared with the golden
-model, under random back-pressure, with resets in between. The first failure ends the run and names
-what replays it; the packets are the same on one processor, on many and on a cluster.
+--packets counts the malformed ones. Output, status and error code are compared with the golden
+model, under random back-pressure, with resets in between. The first failure ends the run and prints
+the command that replays it. The packets are the same on one processor, on many and on a cluster.
 
 The engine is fed jobs: offloads and prefetches of all kinds, damaged streams and indices, bus
 errors, bad descriptors, aborts, with other memories in each batch; --packets counts jobs.
 
-exit status: 0 as the golden model says, 1 not so, 2 a mistake in the input or a missing tool
+exit status: 0 equal to the golden model, 1 a difference, 2 wrong input or a missing tool
 
 example:
   cdma fuzz --unit decompressor --packets 100000 --seed 3

@@ -1,4 +1,4 @@
-"""``cdma lint``: what four tools say of the generated Verilog."""
+"""``cdma lint``: check the generated Verilog with four tools."""
 
 import argparse
 import json

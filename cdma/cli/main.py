@@ -46,7 +46,7 @@ VERBS = (
 )
 
 EPILOG = """\
-exit status: 0 fine, 1 a comparison failed, 2 a mistake in the input or a missing tool,
+exit status: 0 success, 1 a comparison failed, 2 wrong input or a missing tool,
 3 a fault of cdma itself; with --json an error is also printed as JSON: {"error": {...}}
 
 example:
@@ -57,7 +57,7 @@ example:
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser whose complaint is one line, like every other of this command."""
+    """Parser that reports an error in one line, like the rest of this command."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})

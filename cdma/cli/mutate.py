@@ -1,4 +1,4 @@
-"""``cdma mutate``: faults put into the units, and whether the regression's stimulus finds them."""
+"""``cdma mutate``: inject faults into the units, and report which the stimulus detects."""
 
 import argparse
 import json
@@ -12,11 +12,11 @@ from cdma.progress import telling
 LEAST_SCORE = 0.98
 
 EPILOG = f"""\
-Yosys draws the mutants: a bit at a pin of a cell is inverted, stuck, or inverted where another bit
-says so. One compiled model has them all. A mutant is killed by what the regression would notice; of
-one that survives, ABC is asked to prove that nobody at the ports can tell it from the unit. What is
-left is open, named by the line of the sources that its cell was written in. The default size has
-as many beats in a block as 8x32, and a mask of two words. A run that was ended goes on from there.
+Yosys makes the mutants: a bit at a pin of a cell is inverted, stuck, or inverted where another bit
+is set. One compiled model has them all. A mutant is killed when a check of the regression fails.
+For a survivor, ABC tries to prove that its outputs always equal those of the unit. All others are
+open, and are listed with the source line of their cell. The default size has as many beats in a
+block as 8x32, and a mask of two words. A run that was interrupted continues where it ended.
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
@@ -24,7 +24,7 @@ equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
 example:
   cdma mutate --unit compressor --count 100 --seed 3
 """
-HELP = "put faults into the units and see whether the stimulus finds them"
+HELP = "inject faults into the units, and report which the stimulus detects"
 DESCRIPTION = "Put faults into the units, and see whether the regression's stimulus finds them."
 
 
@@ -38,7 +38,7 @@ def add_parser(subparsers) -> None:
     add("--config", default="4x8b16", metavar="NAME", help=name)
     count = "mutants of each unit (default: 1000)"
     add("--count", type=int, default=1000, metavar="N", help=count)
-    add("--seed", type=int, default=0, metavar="N", help="of which mutants, and of the stimulus")
+    add("--seed", type=int, default=0, metavar="N", help="seed of the mutants and of the stimulus")
     options.add_sweep_options(parser, jobs=2, what="threads")
     add("--save", metavar="FILE", help="write the report as JSON")
     add("--json", action="store_true", help="print the report as JSON")

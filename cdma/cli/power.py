@@ -12,14 +12,14 @@ from cdma.tables import format_table
 from cdma.tensors.load import load_tensor
 
 EPILOG = """\
-The unit is mapped as cdma synth maps it, and its netlist of cells runs in Icarus Verilog; what left
-it is compared with the golden model. Energy comes from the changes of every net and the tables of
-the Liberty file, without wires and without a clock tree (docs/performance.md). Power is
-given at the clock that OpenSTA finds, and left out without it.
+The unit is mapped as cdma synth maps it. Its netlist of cells runs in Icarus Verilog, and the
+output is compared with the golden model. Energy comes from the changes of every net and the tables
+of the Liberty file, without wires and without a clock tree (docs/performance.md). Power is given at
+the clock that OpenSTA finds, and left out without it.
 
 example:
   cdma power activations/step0500.relu2.npy --unit decompressor --liberty nangate45_typ.lib.gz
-ends with status 1 when the netlist gave something else than the golden model
+ends with status 1 when the output of the netlist differs from the golden model
 """
 
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.toolchain.icarus import iverilog
     from cdma.toolchain.steps import Steps
 
-    iverilog()  # missing, it is told before the long part
+    iverilog()  # a missing tool is reported before the long part
     library = liberty.read(path)
     steps = Steps(args.cache, announce)
     records = [

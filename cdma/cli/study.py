@@ -1,4 +1,4 @@
-"""``cdma study``: the paper's claims held to tensors, as a document with figures."""
+"""``cdma study``: check the paper's claims on tensors, as a document with figures."""
 
 import argparse
 import os
@@ -21,7 +21,7 @@ def add_parser(subparsers) -> None:
     """Add the verb ``study``."""
     parser = subparsers.add_parser(
         "study",
-        help="hold the paper's claims to tensors and write it down",
+        help="check the paper's claims on tensors, and write a document",
         description="Write a document that holds the paper's claims on compression ratio and "
         "density to the tensors of networks.",
         epilog=EPILOG,

@@ -29,7 +29,7 @@ says what got better and worse, and ends with status 1 when anything got worse
   cdma synth --compare 8x32 16x16 --clock 200
 sets two configurations side by side, and says what both do at 200 MHz
   cdma synth --sweep --seeds 3 --liberty nangate45_typ.lib.gz
-takes hours; begun again, it goes on where it was interrupted
+takes hours; started again, it continues where it was interrupted
 """
 
 
@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
                 for unit in units_from(args):
                     yield measure.generated(unit, config)
 
-    # A sweep takes hours: it writes what it has, and goes on when a size is too much for a tool.
+    # A sweep takes hours: it writes partial results, and continues when a tool fails on a size.
     measured = measure.measure_each(
         designs(),
         steps,

@@ -12,8 +12,8 @@ from cdma.tensors.load import NAMING, load_tensor, split
 
 EPILOG = """\
 A container (.zvc) holds type and shape of its array. A raw stream (--raw) is what the hardware
-emits: whoever decompresses it needs them from elsewhere. IN may be - for an .npy file on stdin, OUT
-may be - for stdout.
+emits; to decompress it you need type and shape. IN may be - for an .npy file on stdin, OUT may be -
+for stdout.
 
 example:
   cdma compress relu1.npy -o relu1.zvc

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     with reading(args.input) as source, naming(args.input):
         header = read_header(source)
         nonzeros = header.nonzeros
-        if nonzeros is None:  # raw chunks: only their words tell
+        if nonzeros is None:  # raw chunks: count their words
             words = read_container(source).reshape(-1)
             nonzeros = int(np.count_nonzero(words.view(header.format.dtype)))
     fmt = header.format

@@ -17,7 +17,7 @@ def add_codec_verb(subparsers, name: str, run, summary: str, epilog: str):
 
 @contextmanager
 def naming(path: str):
-    """Name the file in whatever the golden model says about its content."""
+    """Name the file in errors of the golden model about its content."""
     from cdma.golden import StreamError
 
     try:

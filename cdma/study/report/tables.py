@@ -21,8 +21,8 @@ _RTL = ("config", "bytes", "cycles", "packets", "problem")
 LEGEND = """\
 columns of algorithms: bytes of the tensor for each encoded byte (bigger is better)
 density: share of words that are not zero; zero, full blocks: share of blocks all zero, none zero
-ZVC N: N-bit words, whatever the elements have; *: words as wide as the elements, as in the hardware
-RL, blocks and density go by elements
+ZVC N: N-bit words for any element type; *: words as wide as the elements, as in the hardware
+RL, blocks and density count elements
 mask entropy: bound for a mask coded bit by bit, with the values as they are; not an encoder"""
 
 

@@ -163,7 +163,7 @@ def refuse_loudly(capsys):
         (("--budget", "1K"), "--budget 1024 is too small: it must hold 32 times an image of "),
         (("--budget", "0"), "argument --budget: must be a byte or more"),
         (("--budget", "5X"), "argument --budget: must be an integer, zero or more, not '5X'"),
-        (("--steps", "1,2"), "--steps does not go with --torch: the function tells what a step is"),
+        (("--steps", "1,2"), "--steps cannot be used with --torch: the function defines the steps"),
     ],
 )
 def test_refused_options(refuse_loudly, folder, argv, message):
@@ -174,7 +174,7 @@ def test_refused_options(refuse_loudly, folder, argv, message):
 @pytest.mark.parametrize("argv", [("--budget", "1M"), ("--figures",)])
 def test_options_that_go_with_a_model(refuse, folder, argv):
     line = refuse("capture", "-o", "out", *argv)
-    assert line == "cdma capture: --budget and --figures go with --torch"
+    assert line == "cdma capture: --budget and --figures need --torch"
 
 
 def test_tensors_of_another_run(refuse, folder):
