@@ -10,12 +10,22 @@ FUZZ ?= 1000000
 FUZZ_SECONDS ?= 300
 CONFIGS := 8x32 16x16 32x8 32x32
 TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
+# Quick tests of each layer; the rest of the regression is in `make test`.
+CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/test_imports.py \
+	tests/hdl/lib tests/hdl/zvc/test_config.py tests/cdma/test_errors.py tests/cdma/test_files.py \
+	tests/cdma/test_format.py tests/cdma/test_signals.py tests/cdma/tensors tests/cdma/study/algorithms \
+	tests/synth/liberty tests/sim/test_backpressure.py tests/sim/test_compare.py
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all formal generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
+.PHONY: demo check release test test-all formal generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
+
+check: $(READY)  ## before each commit: style, layers, and a sample of every layer in two minutes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(CHECK) $(PYTEST)
 
 test: $(READY)  ## the regression, about ten minutes
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
@@ -78,6 +88,10 @@ lint: $(READY)  ## style of the sources; the generated Verilog in Verilator, sla
 docs: $(READY)  ## the web site of the documents and of the Python API, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site
 	@echo "wrote $(OUT)/site/index.html"
+
+release: $(READY)  ## wheel, sources, Verilog, changelog and checksums of the last commit, into build/release
+	rm -rf $(OUT)/release
+	$(BIN)/python integration/release $(OUT)/release
 
 clean:  ## delete what was built and the environment
 	rm -rf $(OUT) $(VENV) *.egg-info dist .pytest_cache .ruff_cache .hypothesis

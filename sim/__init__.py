@@ -1,4 +1,19 @@
-"""Co-simulation of the generated Verilog with the golden model, and the Verilog as a function."""
+"""Co-simulation of the generated Verilog with the golden model, and the Verilog as a function.
+
+Four drivers of streams exist in this project, each for what the others cannot do:
+
+- ``sim/cocotb/ports.py`` runs the Verilog in Verilator and Icarus Verilog under cocotb. Two
+  simulators and an independent AXI4-Stream package check the protocol, at thousands of cycles a
+  second.
+- ``sim/compiled/streams.h`` does the same in C++ at millions of cycles a second: for large tensors,
+  the fuzzer, coverage and mutants. A test compares the cycles of both.
+- ``exchange`` in ``tests/hdl/conftest.py`` drives components on Amaranth's own simulator. Their
+  streams have payloads that are no AXI4-Stream, and no Verilog is generated.
+- The test bench in ``synth/power/switching.py`` drives a mapped netlist in Icarus Verilog, counts
+  the changes of each net, and never stalls.
+
+Back-pressure (``sim/backpressure.py``) and stimulus (``sim/stimulus.py``) exist once.
+"""
 
 from cdma.errors import SimulationError
 from cdma.sim.cocotb.ports import Violation

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from cdma import progress
 from cdma.cli.main import main
 from cdma.hdl.zvc.config import Config
 from cdma.synth.flow.measure import Design
@@ -223,8 +224,11 @@ def frail_cluster(tmp_path):
 
 
 @pytest.fixture
-def refuse(capsys):
+def refuse(capsys, monkeypatch):
     """Run the command, hold it to one line on stderr and status 2, and give that line."""
+
+    # On a busy machine progress is shown after a while.
+    monkeypatch.setattr(progress, "_LINE_SECONDS", 3600)
 
     def run(*argv) -> str:
         status = main([str(arg) for arg in argv])

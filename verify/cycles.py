@@ -1,8 +1,8 @@
-"""In which cycles a unit does what it does: on record, so that a change that costs cycles shows.
+"""Recorded cycle counts of the units, so that a change that costs cycles is detected.
 
-``docs/measurements/cycles.json`` has, for each scenario that is timed, the sum of the cycles in
-which packets were through, over all packets and ports. ``python -m cdma.verify.cycles FILE``
-writes it again where other cycles are meant.
+``docs/measurements/cycles.json`` has, for each timed scenario, the sum of the cycles in which
+packets were finished, over all packets and ports. ``python -m cdma.verify.cycles FILE`` writes it
+again after an intended change.
 """
 
 import argparse

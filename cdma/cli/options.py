@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,6 +72,23 @@ def add_sweep_options(
         metavar="ADDRESS",
         help=f"run on a Dask cluster, such as tcp://10.0.0.1:8786, in place of {what} here",
     )
+
+
+def add_liberty_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--liberty``."""
+    library = "cell library, .lib or .lib.gz (default: $CDMA_LIBERTY, a file or a folder)"
+    parser.add_argument("--liberty", metavar="FILE", help=library)
+
+
+def add_cache_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--cache``."""
+    kept = "folder of kept results (default: $CDMA_CACHE, or your cache folder)"
+    parser.add_argument("--cache", metavar="DIR", help=kept)
+
+
+def announce(label: str, seconds: float) -> None:
+    """Tell on stderr what begins, and how many seconds after the start."""
+    print(f"[{seconds:7.1f} s] {label}", file=sys.stderr, flush=True)
 
 
 def add_units_option(parser: argparse.ArgumentParser) -> None:

@@ -58,6 +58,10 @@ class Steps:
         """Seconds since the start."""
         return time.monotonic() - self._start
 
+    def announce(self, label: str) -> None:
+        """Tell of something that runs beside the steps."""
+        self._announce(label, self.seconds)
+
     def run(
         self,
         label: str,

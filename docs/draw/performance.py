@@ -7,9 +7,9 @@ power --json`` wrote, ``baseline.json`` the named configurations with all seeds.
 import tables
 from measured import DOCS, UNITS, baseline, configs, is_default, records, shown
 
-from cdma.cli import power
 from cdma.synth.flow import plot, scaling
 from cdma.synth.flow.columns import BIGGER, SMALLER, Column, column_at
+from cdma.synth.power import report
 from cdma.tables import format_table
 
 #: The pages, each of which has some of the tables.
@@ -47,7 +47,7 @@ def fill(text: str) -> str:
         "buffers": lambda: _alternatives("buffer"),
         "limits": lambda: _alternatives("limit"),
         "floor": _floor,
-        "power": lambda: power.table(records("power"), "markdown"),
+        "power": lambda: report.table(records("power"), "markdown"),
         "tools": _tools,
     }
     return tables.fill(text, made, tables.ABSENT)

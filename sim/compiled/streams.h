@@ -1,6 +1,6 @@
 // Ports of a Verilated unit: sources that offer packets, sinks that watch the rules in every cycle.
 //
-// They do what those of sim/axis.py do under cocotb, cycle for cycle and with the same words. tick()
+// They do what those of sim/cocotb/ports.py do under cocotb, cycle for cycle and with the same words. tick()
 // looks at what was there before an edge of the clock, drive() drives what follows it.
 
 #pragma once

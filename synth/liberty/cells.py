@@ -1,36 +1,14 @@
-"""What cells do and what a change costs them, from their Liberty groups.
-
-Liberty is a tree of groups ``name(arguments) { ... }`` with attributes ``name : value;`` and
-``name(values);`` (Liberty Reference Manual, 2017.06). Only the cells that are asked for are parsed:
-a library is megabytes of tables.
-"""
+"""What cells do and what a change costs them, from their Liberty groups."""
 
 import bisect
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from cdma.errors import UserError
-
-_TOKEN = re.compile(r'"([^"]*)"|([^\s(){};:,"\\]+)|([(){};:,])')
-
+from cdma.synth.liberty.tree import Group
 
 _POWERS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
-
-
-@dataclass
-class Group:
-    """A group of a Liberty file."""
-
-    kind: str
-    arguments: list[str]
-    attributes: dict[str, str] = field(default_factory=dict)
-    values: dict[str, list[str]] = field(default_factory=dict)
-    groups: list["Group"] = field(default_factory=list)
-
-    def all(self, kind: str) -> list["Group"]:
-        """The groups of a kind directly below."""
-        return [group for group in self.groups if group.kind == kind]
 
 
 @dataclass(frozen=True)
@@ -108,40 +86,46 @@ class Cell:
 
 
 class Cells:
-    """Cells of a library, parsed when they are asked for.
+    """Cells of a library; the tables of each are read when it is asked for.
 
     Parameters
     ----------
-    text : str
-        The library.
+    library : Group
+        Of the library.
+
+    Raises
+    ------
+    UserError
+        When tables of energy have another order than the one that is read.
     """
 
-    def __init__(self, text: str):
-        bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-        self._head, *cells = re.split(r"\bcell\s*\(", bare)
-        self._cells = {cell.partition(")")[0].strip().strip('"'): f"cell({cell}" for cell in cells}
-        self._parsed: dict[str, Cell] = {}
-        templates = r"\bpower_lut_template\s*\([^)]*\)\s*\{\s*variable_1\s*:\s*\"?(\w+)"
-        for variable in re.findall(templates, self._head):
+    def __init__(self, library: Group):
+        self._library = library
+        self._groups = {cell.arguments[0]: cell for cell in library.all("cell")}
+        self._read: dict[str, Cell] = {}
+        for template in library.all("power_lut_template"):
+            variable = template.attributes.get("variable_1", "input_transition_time")
             if variable != "input_transition_time":
                 raise UserError(f"energy over {variable} first: expected input_transition_time")
 
     def __getitem__(self, name: str) -> Cell:
-        if name not in self._parsed:
-            if name not in self._cells:
+        if name not in self._read:
+            if name not in self._groups:
                 raise UserError(f"the library has no cell {name}")
-            self._parsed[name] = _cell(name, parse(self._cells[name]))
-        return self._parsed[name]
+            self._read[name] = _cell(name, self._groups[name])
+        return self._read[name]
 
     @cached_property
     def volts(self) -> float:
         """Nominal voltage."""
-        return float(self._find(r"nom_voltage\s*:\s*\"?([\d.eE+-]+)")[0])
+        return float(self._attribute("nom_voltage"))
 
     @cached_property
     def farads(self) -> float:
         """Unit of capacitance."""
-        number, unit = self._find(r"capacitive_load_unit\s*\(\s*([\d.]+)\s*,\s*\"?(\w+)")
+        number, unit = self._library.values.get("capacitive_load_unit") or _lacks(
+            "capacitive_load_unit"
+        )
         return float(number) * _POWERS[unit.lower().removesuffix("f")]
 
     @cached_property
@@ -157,54 +141,21 @@ class Cells:
     @cached_property
     def slew(self) -> float:
         """Transition time that the model gives every signal, in the library's unit of time."""
-        return float(self._find(r"default_max_transition\s*:\s*\"?([\d.eE+-]+)")[0]) / 10
+        return float(self._attribute("default_max_transition")) / 10
 
     def _unit(self, name: str, base: str) -> float:
-        number, prefix = self._find(rf"{name}\s*:\s*\"?([\d.]+)\s*([munpf]?){base}")
-        return float(number) * _POWERS[prefix]
-
-    def _find(self, pattern: str) -> tuple[str, ...]:
-        found = re.search(rf"\b{pattern}", self._head)
+        text = self._attribute(name)
+        found = re.fullmatch(rf"([\d.]+)\s*([munpf]?){base}", text)
         if found is None:
-            raise UserError(f"the library has no {re.match(r'[a-z_]+', pattern)[0]}")
-        return found.groups()
+            raise UserError(f"{name} must be a number and a unit such as 1n{base}, not {text!r}")
+        return float(found[1]) * _POWERS[found[2]]
+
+    def _attribute(self, name: str) -> str:
+        return self._library.attributes.get(name) or _lacks(name)
 
 
-def parse(text: str) -> Group:
-    """Tree of the first group in the text.
-
-    Raises
-    ------
-    UserError
-        When it is not closed.
-    """
-    tokens = (match.groups() for match in _TOKEN.finditer(text))
-    words: list[str] = []  # of the statement so far; a colon or a parenthesis is a word
-    stack: list[Group] = []
-    for quoted, bare, mark in tokens:
-        if mark is None or mark in ("(", ":"):
-            words.append(quoted if quoted is not None else bare or mark)
-        elif mark == "{":
-            stack.append(Group(words[0], words[2:]))
-            words = []
-        elif mark == ";":
-            _attribute(stack[-1], words)
-            words = []
-        elif mark == "}":
-            _attribute(stack[-1], words)
-            words = []
-            group = stack.pop()
-            if not stack:
-                return group
-            stack[-1].groups.append(group)
-    raise UserError("the library is cut short (its last group is not closed)")
-
-
-def _attribute(group: Group, words: list[str]) -> None:
-    if len(words) > 2 and words[1] == ":":
-        group.attributes[words[0]] = " ".join(words[2:])
-    elif len(words) > 2 and words[1] == "(":
-        group.values[words[0]] = words[2:]
+def _lacks(name: str):
+    raise UserError(f"the library has no {name}")
 
 
 def _cell(name: str, group: Group) -> Cell:

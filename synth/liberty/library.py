@@ -7,10 +7,13 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from cdma.errors import UserError
 from cdma.synth.liberty import function
+from cdma.synth.liberty.cells import Cells
+from cdma.synth.liberty.tree import Group, parse
 
 #: File taken from a folder.
 DEFAULT_FILE = "nangate45_typ.lib.gz"
@@ -40,6 +43,12 @@ class Liberty:
     nand2_area: float
     has_enables: bool
 
+    @cached_property
+    def cells(self) -> Cells:
+        """What its cells do and what a change costs them."""
+        start = re.search(r"\blibrary\s*\(", self.text)
+        return Cells(parse(self.text[start.start() :]))
+
     def gate_equivalents(self, area: float) -> float:
         """Area in um2 as a number of two-input NANDs."""
         return area / self.nand2_area
@@ -58,16 +67,17 @@ def read(path: str | os.PathLike) -> Liberty:
     if path.is_dir():
         path = path / DEFAULT_FILE
     text = _unpack(path)
-    bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    library = re.search(r'\blibrary\s*\(\s*"?([^")\s]+)"?\s*\)\s*\{', bare)
-    if library is None:
+    start = re.search(r"\blibrary\s*\(", text)
+    if start is None:
         raise UserError(f"{path}: not a Liberty file (no library group)")
-    if bare.count("{") != bare.count("}"):
-        raise UserError(f"{path}: the file is cut short (its last group is not closed)")
-    cells = list(_cells(bare))
+    try:
+        library = parse(text[start.start() :])
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    cells = list(_cells(library))
     buffer, _ = _smallest(path, "buffer", cells, [0, 1])
     _, area = _smallest(path, "two-input NAND", cells, [1, 1, 1, 0])
-    return Liberty(library[1], text, buffer, area, _has_enables(bare))
+    return Liberty(library.arguments[0], text, buffer, area, _has_enables(library))
 
 
 def _unpack(path: Path) -> str:
@@ -87,17 +97,16 @@ def _unpack(path: Path) -> str:
         ) from error
 
 
-def _cells(bare: str) -> Iterator[tuple[str, float, list[int]]]:
+def _cells(library: Group) -> Iterator[tuple[str, float, list[int]]]:
     """Name, area and truth table of each cell with one output and at most two inputs."""
-    for group in re.split(r"\bcell\s*\(", bare)[1:]:
-        functions = re.findall(r'\bfunction\s*:\s*"([^"]*)"', group)
-        special = re.search(r"\b(ff|latch|statetable)\s*\(|\bdont_use\s*:\s*\"?true", group)
-        area = re.search(r"\barea\s*:\s*\"?([\d.eE+-]+)", group)
-        if len(functions) != 1 or special or area is None:
+    for cell in library.all("cell"):
+        is_special = any(cell.all(kind) for kind in ("ff", "latch", "statetable"))
+        if is_special or cell.attributes.get("dont_use") == "true" or "area" not in cell.attributes:
             continue
-        pins = re.split(r"\bpin\s*\(", group)[1:]
-        inputs = [_name(pin) for pin in pins if re.search(r'\bdirection\s*:\s*"?input', pin)]
-        if len(inputs) > 2:
+        pins = cell.all("pin")
+        functions = [pin.attributes["function"] for pin in pins if "function" in pin.attributes]
+        inputs = [pin.arguments[0] for pin in pins if pin.attributes.get("direction") == "input"]
+        if len(functions) != 1 or len(inputs) > 2:
             continue
         try:
             tree = function.parse(functions[0])
@@ -107,22 +116,16 @@ def _cells(bare: str) -> Iterator[tuple[str, float, list[int]]]:
             ]
         except (KeyError, ValueError):  # it reads its own state, or is none
             continue
-        yield _name(group), float(area[1]), table
+        yield cell.arguments[0], float(cell.attributes["area"]), table
 
 
-def _has_enables(bare: str) -> bool:
+def _has_enables(library: Group) -> bool:
     """Whether the next state of some flip-flop reads its state, as with an enable it must."""
-    for group in re.split(r"\bff\s*\(", bare)[1:]:
-        state = group.split(",", 1)[0].strip().strip('"')
-        following = re.search(r'\bnext_state\s*:\s*"([^"]*)"', group)
-        if following and state in re.findall(r"\w+", following[1]):
-            return True
-    return False
-
-
-def _name(group: str) -> str:
-    """First argument of a group whose text begins behind its opening parenthesis."""
-    return group.split(")", 1)[0].strip().strip('"')
+    return any(
+        state.arguments[0] in re.findall(r"\w+", state.attributes.get("next_state", ""))
+        for cell in library.all("cell")
+        for state in cell.all("ff")
+    )
 
 
 def _smallest(path: Path, what: str, cells: list, table: list[int]) -> tuple[str, float]:

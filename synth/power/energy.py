@@ -103,7 +103,7 @@ def measure(mapped: asic.Mapped, unit: str, config, words, liberty: Liberty, scr
         When a tool is missing or fails, or the library lacks what the model needs.
     """
     gates = netlist.read(f"cdma_{unit}", mapped, liberty, scratch)
-    cells = Cells(liberty.text)
+    cells = liberty.cells
     data, stream = words.tobytes(), compress(words, config.format).tobytes()
     is_compressor = unit == "compressor"
     packet, expected = (data, stream) if is_compressor else (stream, data)

@@ -9,7 +9,7 @@ from pathlib import Path
 from cdma.errors import UserError
 from cdma.synth.flow.asic import Mapped
 from cdma.synth.flow.harness import CLOCK
-from cdma.synth.liberty.cells import Cell, Cells
+from cdma.synth.liberty.cells import Cell
 from cdma.synth.liberty.library import Liberty, function
 from cdma.toolchain import tool, yowasp
 
@@ -123,7 +123,7 @@ def read(top: str, mapped: Mapped, liberty: Liberty, scratch: Path) -> Netlist:
         scratch,
     )["netlist.json"]
     module = json.loads(text)["modules"][top]
-    cells = Cells(liberty.text)
+    cells = liberty.cells
     ports = {
         name: (port["direction"], [_net(bit) for bit in port["bits"]])
         for name, port in module["ports"].items()

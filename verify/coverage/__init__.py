@@ -1,1 +1,1 @@
-"""Coverage: what the stimulus shows of the units at their ports, and reaches of their Verilog."""
+"""Coverage: functional coverage at the ports of the units, and code coverage of their Verilog."""

@@ -1,12 +1,12 @@
 """Coverage of the generated Verilog: lines, branches and toggles, as Verilator counts them.
 
-What is not reached is explained, item by item, in ``unreachable.toml``; an explanation of
-what is reached is as wrong as an item without one.
+``unreachable.toml`` explains each item that is not reached. An explanation of an item that is
+reached counts as an error, too.
 
-Counted are all ``always`` blocks (``line``), both sides of all conditional expressions (``branch``)
-and both directions of every bit of every signal with a name, in each place where it appears
-(``toggle``). Signals that the generator numbers (``$12``) are left out: they are parts of the
-expressions between those with names.
+All ``always`` blocks (``line``), both sides of all conditional expressions (``branch``) and both
+directions of every bit of every named signal in each place where it appears (``toggle``) are
+counted. Signals with generated numbers (``$12``) are left out: they are parts of expressions
+between named signals.
 """
 
 import re

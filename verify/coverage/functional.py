@@ -1,4 +1,4 @@
-"""Functional coverage: runs of the compiled model, and what is seen of them."""
+"""Functional coverage: runs of the compiled model, and the kinds that were observed."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

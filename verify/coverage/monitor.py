@@ -1,4 +1,4 @@
-"""The observer of functional coverage: the pins of all ports, cycle by cycle, and nothing else."""
+"""The monitor of functional coverage: it sees only the pins of all ports, in every cycle."""
 
 import numpy as np
 

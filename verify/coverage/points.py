@@ -88,7 +88,7 @@ class Point:
 
     @property
     def unexpected(self) -> list[Hashable]:
-        """Kinds that were seen and are held to be impossible."""
+        """Kinds that were seen but are listed as impossible."""
         return sorted(set(self.hits) - set(self.bins), key=str)
 
 

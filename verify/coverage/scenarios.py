@@ -1,4 +1,4 @@
-"""What the regression plays on a unit, as far as its coverage is measured."""
+"""The part of the regression's stimulus whose coverage is measured."""
 
 from collections.abc import Iterator
 

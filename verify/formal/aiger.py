@@ -51,7 +51,7 @@ class Graph:
     def evaluate(self, state: dict[int, int], inputs: dict[str, int], ones: int = 1) -> list[int]:
         """Value of each variable in a cycle, given those of the registers and inputs.
 
-        A value may have many bits, each of a course of its own; ``ones`` has all of them set.
+        A value may have many bits, each of its own trace; ``ones`` has all of them set.
         """
         values = [0] * (1 + len(self.inputs) + len(self.latches) + len(self.gates))
         for variable, value in state.items():
@@ -220,7 +220,7 @@ class Frames:
                 self.demand(-TRUE, *different)
 
     def solve(self, literal: int) -> bool:
-        """Whether there is a course of inputs and first states in which ``literal`` is true."""
+        """Whether there is a trace of inputs and first states in which ``literal`` is true."""
         self._model = None
         if not self._solver.solve(assumptions=[literal]):
             return False
@@ -228,13 +228,13 @@ class Frames:
         return True
 
     def value(self, literal: int) -> bool:
-        """Value of a literal in the course found last."""
+        """Value of a literal in the trace found last."""
         index = abs(literal) - 1
         is_true = index < len(self._model) and self._model[index] > 0
         return is_true == (literal > 0)
 
     def state(self, index: int) -> dict[int, bool]:
-        """Value of each register, by its variable, in a frame of the course found last."""
+        """Value of each register, by its variable, in a frame of the trace found last."""
         frame = self._frames[index]
         return {variable: self.value(frame[variable]) for variable, _ in self.graph.latches}
 

@@ -113,7 +113,7 @@ def force(flat: str, fault: Fault) -> str:
 
 
 def _through(kind, nets):
-    """What stands between the signal that is driven, ``fault``, and the nets."""
+    """Logic between the driven signal ``fault`` and the nets."""
     width, result = len(nets), _text(nets)
     if kind == "late":
         lines = [

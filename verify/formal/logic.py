@@ -32,7 +32,7 @@ class Logic:
         return self.inputs[-1]
 
     def latch(self) -> int:
-        """Add a register that stays 0 until it is given its next state."""
+        """Add a register that is 0 until it gets its next state."""
         literal = self._new()
         self.latches[literal] = 0
         return literal

@@ -4,15 +4,15 @@ from pathlib import Path
 
 from cdma.toolchain import abc
 from cdma.verify.formal.logic import Logic
-from cdma.verify.formal.search import Course
+from cdma.verify.formal.search import Search
 
 
-def decide(course: Course, seconds: int, scratch: Path) -> abc.Decision:
+def decide(query: Search, seconds: int, scratch: Path) -> abc.Decision:
     """Whether all promises hold for ever, as ABC finds out.
 
     Parameters
     ----------
-    course : Course
+    query : Search
         Promises and conditions, and the graph that they are about.
     seconds : int
         Bound on the search.
@@ -24,7 +24,7 @@ def decide(course: Course, seconds: int, scratch: Path) -> abc.Decision:
     UserError
         When Yosys is missing or fails.
     """
-    graph, logic = course.cone, Logic()
+    graph, logic = query.cone, Logic()
     began = logic.latch()  # low in the cycle of reset, in which registers hold anything
     logic.latches[began] = 1
     inputs = {name: logic.input() for name in graph.inputs}
@@ -47,12 +47,12 @@ def decide(course: Course, seconds: int, scratch: Path) -> abc.Decision:
 
     is_broken = 0  # a condition, since the reset
     was_broken = logic.latch()
-    for name in course.conditions:
+    for name in query.conditions:
         is_broken = logic.either(is_broken, broken(name))
     is_broken = logic.either(was_broken, logic.both(began, is_broken))
     logic.latches[was_broken] = is_broken
     bad = 0
-    for name in course.promises:
+    for name in query.promises:
         bad = logic.either(bad, broken(name))
     bad = logic.both(bad, logic.both(began, is_broken ^ 1))
     return abc.decide(logic.blif(bad), seconds, scratch)

@@ -5,11 +5,11 @@ what must be possible with ``Cover``; ``AnyConst`` is a value chosen once, ``Any
 anew in each cycle. Yosys makes an and-inverter graph of it, and CaDiCaL or ABC decides.
 
 A trace begins with one cycle of reset, in which all registers and memories hold any value. So each
-proof is about a unit that is reset in the middle of whatever it did, and no proof depends on
+proof is about a unit that is reset in the middle of any operation, and no proof depends on
 values at power-up. Statements count from the cycle after the reset on.
 
 Induction needs a promise to follow from itself in the ``depth`` cycles before, where no state
-comes twice (Sheeran, Singh, Stalmarck, 2000): a pipeline that stands still proves nothing new.
+comes twice (Sheeran, Singh, Stalmarck, 2000): a stalled pipeline proves nothing new.
 """
 
 import json
@@ -28,7 +28,7 @@ from cdma.verify.formal import aiger, logic, netlist, pdr, search
 from cdma.verify.formal import fault as faults
 from cdma.verify.formal.fault import Fault
 from cdma.verify.formal.netlist import probe
-from cdma.verify.formal.search import Course
+from cdma.verify.formal.search import Search
 from cdma.verify.formal.trace import write_vcd
 
 __all__ = ["BOUNDED", "INDUCTION", "MODES", "PDR", "Fault", "Verdict", "probe", "prove"]
@@ -127,14 +127,14 @@ def prove(
         return Verdict(**json.loads(kept.read_text()))
     start = _processor_seconds()
     named, graph = netlist.graph_of(text, folder, fault=fault, command=command)
-    course = Course(aiger.parse(graph), progress or (lambda text: None))
+    query = Search(aiger.parse(graph), progress or (lambda text: None))
     reach = reach or (depth if mode == BOUNDED else REACH)
-    outcome, name, cycle, frames = _decide(course, depth, mode, reach, seconds, folder)
+    outcome, name, cycle, frames = _decide(query, depth, mode, reach, seconds, folder)
     trace = None
     if frames is not None:
         trace = folder / f"{key}.vcd"
         with replacing(trace) as temporary:
-            write_vcd(temporary, course.graph, *frames)
+            write_vcd(temporary, query.graph, *frames)
     verdict = Verdict(
         outcome,
         name and netlist.place_of(named, name),
@@ -147,22 +147,22 @@ def prove(
     return verdict
 
 
-def _decide(course, depth, mode, reach, seconds, folder):
+def _decide(query, depth, mode, reach, seconds, folder):
     """Outcome, statement, cycle, and the frames that show it: inputs and the state before them."""
-    refuted = course.refute(depth)
+    refuted = query.refute(depth)
     if refuted:
         return "refuted", *refuted
-    latest = course.reach(reach)
+    latest = query.reach(reach)
     if isinstance(latest, str):
         return "vacuous", latest, None, None
     if mode == INDUCTION:
-        open_ = course.step(depth)
+        open_ = query.step(depth)
         if open_:
             return "open", open_[0], depth, open_[1]
     elif mode == PDR:
-        found = pdr.decide(course, seconds, folder)
+        found = pdr.decide(query, seconds, folder)
         if found.trace:
-            return "refuted", *course.refute(len(found.trace))
+            return "refuted", *query.refute(len(found.trace))
         if not found.is_proven:
             return "open", None, None, None
     return "proven", None, latest, None

@@ -1,4 +1,4 @@
-"""The search for a course of cycles in which a statement of a proof is broken or met."""
+"""The search for a trace in which a statement of a proof is violated or met."""
 
 import re
 
@@ -9,7 +9,7 @@ from cdma.verify.formal.netlist import STATEMENTS
 _PIN = re.compile(rf"({'|'.join(STATEMENTS)})\d+\.(A|EN)")
 
 
-class Course:
+class Search:
     """What a graph promises (``assert``), relies on (``assume``) and can do (``cover``).
 
     Parameters
@@ -17,7 +17,7 @@ class Course:
     graph : aiger.Graph
         With outputs named ``assert0.A`` (the condition) and ``assert0.EN`` (when it counts).
     progress : callable
-        Told of each cycle that is done.
+        Called after each cycle.
     """
 
     def __init__(self, graph, progress):

@@ -34,7 +34,7 @@ def offer(m: Module, port, name: str) -> Signal:
 
 
 def take(m: Module, port, name: str) -> Signal:
-    """Take from a stream at any time, and hold it to its rule: what is offered stays until taken.
+    """Accept beats of a stream at any time, and check that an offered beat is held until accepted.
 
     Gives whether a transfer takes place.
     """

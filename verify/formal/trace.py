@@ -1,4 +1,4 @@
-"""The waveform of a course that a proof has found."""
+"""The waveform of a trace that a proof has found."""
 
 import re
 from collections import defaultdict

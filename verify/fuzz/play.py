@@ -118,7 +118,7 @@ def fuzz(
     waves : path or None
         File for the waveforms of the batch that fails, or of ``batch``, which is played once more.
     jobs : int
-        Processes at most; a run that is not worth any stays in this one.
+        Processes at most; a short run uses this one.
     scheduler : str or None
         Address of a Dask scheduler, in place of processes here.
     progress : callable or None

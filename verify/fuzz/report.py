@@ -1,4 +1,4 @@
-"""What ``cdma fuzz`` tells of a run."""
+"""Report of ``cdma fuzz``."""
 
 import shlex
 from pathlib import Path

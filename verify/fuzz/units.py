@@ -1,7 +1,7 @@
 """Random packets, good and damaged, in batches.
 
-Each batch has back-pressure, junk and resets of its own. It is made from the seed and its number
-alone, so that one of them can be played again, and many in parallel.
+Each batch has its own back-pressure, junk and resets. It is made from the seed and its number
+alone, so that one batch can be replayed, and many can run in parallel.
 """
 
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Mutation testing: small faults in the units, and what finds them."""
+"""Mutation testing: small faults in the units, and the checks that detect them."""

@@ -1,13 +1,13 @@
-"""Mutation testing: whether the regression tells a unit from its mutants.
+"""Mutation testing: whether the regression detects faults in a unit.
 
-All mutants of a unit are in one compiled model (:mod:`cdma.verify.mutation.mutants`). Each is
-played the trials of :mod:`cdma.verify.mutation.trials` until something is wrong: a rule of the
-stream, a byte, a status, a number of beats, the cycles that are on record. A mutant that hangs is
-found by the model's patience. Most die in the first trials; the others continue in a model of their
-own, which is faster, and are played packets whose counters are advanced
-(:mod:`cdma.verify.mutation.long_packets`). Some are no faults at all: nobody at the ports can tell
-them from the unit, which :mod:`cdma.verify.mutation.proof` proves, cheap proofs first. Each stage
-(:mod:`cdma.verify.mutation.stages`) is a sweep over groups of mutants, in threads or on a cluster.
+All mutants of a unit are in one compiled model (:mod:`cdma.verify.mutation.mutants`). Each runs the
+trials of :mod:`cdma.verify.mutation.trials` until a check fails: a stream rule, a byte, a status, a
+number of beats, the recorded cycles. The model's time limit detects a mutant that hangs. Most
+mutants are killed by the first trials. The others continue in a smaller model, which is faster, and
+run packets whose counters are advanced (:mod:`cdma.verify.mutation.long_packets`). Some are no
+faults: :mod:`cdma.verify.mutation.proof` proves that their outputs equal those of the unit, cheap
+proofs first. Each stage (:mod:`cdma.verify.mutation.stages`) is a sweep over groups of mutants, in
+threads or on a cluster.
 """
 
 import json
@@ -25,7 +25,7 @@ from cdma.sim.compiled.unit import ModelUnit
 from cdma.sweep import Packed, Task, sweep
 from cdma.toolchain.cache import cache_folder, digest
 from cdma.verify.mutation import mutants, proof, stages
-from cdma.verify.mutation.player import KILLED, OPEN, Fate
+from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
 from cdma.verify.mutation.proof import EQUIVALENT
 from cdma.verify.mutation.stages import Stage
 
@@ -46,17 +46,17 @@ class Outcome:
 
     unit: str
     config: Config
-    fates: list[Fate]
+    results: list[MutantResult]
     seconds: float
 
-    def of(self, verdict: str) -> list[Fate]:
+    def of(self, verdict: str) -> list[MutantResult]:
         """Those of one verdict."""
-        return [fate for fate in self.fates if fate.verdict == verdict]
+        return [result for result in self.results if result.verdict == verdict]
 
     @property
     def score(self) -> float:
         """Share of the faults that were killed; what is proven equivalent is none."""
-        faults = len(self.fates) - len(self.of(EQUIVALENT))
+        faults = len(self.results) - len(self.of(EQUIVALENT))
         return len(self.of(KILLED)) / faults if faults else 1.0
 
 
@@ -106,7 +106,7 @@ def mutate(
     run.decide("first trials")
     for stage, seconds in STAGES.items():
         run.decide(stage, seconds)
-    return Outcome(unit, config, list(run.fates.values()), time.monotonic() - start)
+    return Outcome(unit, config, list(run.results.values()), time.monotonic() - start)
 
 
 class _Run:
@@ -121,36 +121,38 @@ class _Run:
     def draw(self, count):
         self.progress("drawing mutants")
         self._drawn = mutants.draw(self.unit, self.config, count, self.seed, self.folder)
-        self.fates = {mutant: Fate(mutant, OPEN) for mutant in self._drawn.mutants}
+        self.results = {mutant: MutantResult(mutant, OPEN) for mutant in self._drawn.mutants}
 
     def left(self):
-        return [mutant for mutant, fate in self.fates.items() if fate.verdict == OPEN]
+        return [mutant for mutant, result in self.results.items() if result.verdict == OPEN]
 
     def decide(self, name, seconds=0):
         """Ask a stage what becomes of those that are still open, unless that is kept."""
         left = self.left()
-        file = self.folder / f"{digest(name, self._drawn.rtlil, self.seed, _sources())}.fates.json"
+        file = (
+            self.folder / f"{digest(name, self._drawn.rtlil, self.seed, _sources())}.results.json"
+        )
         kept = json.loads(file.read_text()) if file.is_file() else {}
         for mutant in left:
             if mutant.command in kept:
-                self.fates[mutant] = Fate(mutant, *kept[mutant.command])
+                self.results[mutant] = MutantResult(mutant, *kept[mutant.command])
         missing = [mutant for mutant in left if mutant.command not in kept]
         if not missing:
             return
         told = time.monotonic()
-        with closing(self._fates(name, seconds, missing)) as fates:
-            for index, fate in enumerate(fates, 1):
-                self.fates[fate.mutant] = fate
-                kept[fate.mutant.command] = [fate.verdict, fate.trial, fate.reason]
+        with closing(self._results(name, seconds, missing)) as results:
+            for index, result in enumerate(results, 1):
+                self.results[result.mutant] = result
+                kept[result.mutant.command] = [result.verdict, result.trial, result.reason]
                 if index == len(missing) or time.monotonic() - told > 2:
                     told = time.monotonic()
                     write_text(file, json.dumps(kept))
-                    gone = sum(self.fates[mutant].verdict != OPEN for mutant in missing)
+                    gone = sum(self.results[mutant].verdict != OPEN for mutant in missing)
                     self.progress(
                         f"{name}: {index:,} of {len(missing):,} mutants, {index - gone:,} left"
                     )
 
-    def _fates(self, name, seconds, missing):
+    def _results(self, name, seconds, missing):
         stage = self._stage(name, seconds)
         size = stages.GROUPS.get(name, 1)
         groups = [missing[at : at + size] for at in range(0, len(missing), size)]
@@ -176,7 +178,7 @@ class _Run:
 
     def _weave(self):
         """All mutants while most are open, then those that the first trials left."""
-        is_first = len(self.left()) == len(self.fates)
+        is_first = len(self.left()) == len(self.results)
         if is_first not in self._woven:
             self._woven[is_first] = mutants.weave(self._drawn, self.left(), self.folder)
         return self._woven[is_first]

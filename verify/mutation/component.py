@@ -1,9 +1,9 @@
-"""A unit's mutant in the proof of the component that it is in.
+"""A unit's mutant in the proof of its component.
 
-A proof is about a design of its own, which holds the component and drives it with whatever its
-neighbours may. It has the cells that the component has in the unit, by other names. So the fault is
-put into the cell of the same kind, with the same parameters, from the same place of the sources,
-the same one of those that have all this in common.
+The design of a proof contains the component and drives it with all inputs that its neighbours may
+give. It has the cells of the component in the unit, with other names. So the fault is put into the
+cell of the same kind, with the same parameters, from the same place of the sources, and with the
+same position among those that have all this in common.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A unit and its mutants as one and-inverter graph, with what nobody at the ports may tell."""
+"""A unit and its mutants as one and-inverter graph, with a flag for a visible difference."""
 
 import re
 
@@ -26,7 +26,7 @@ def offered_by(name: str) -> str | None:
 
 
 def outputs_differ(logic: Logic, unit: dict[str, int], mutant: dict[str, int]) -> int:
-    """Somebody at the ports can tell them apart in this cycle: a payload counts only if offered."""
+    """The ports differ in this cycle: a payload counts only if offered."""
     differs = 0
     for name, value in unit.items():
         different = logic.differ(value, mutant[name])
@@ -69,7 +69,7 @@ def is_lawful(logic: Logic, inputs: dict[str, int], outputs: dict[str, int], beg
 
 
 class Side:
-    """A unit in a graph: it begins in any state whatever, with a cycle of reset.
+    """A unit in a graph: it begins in any state, with a cycle of reset.
 
     Parameters
     ----------

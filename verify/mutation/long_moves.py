@@ -1,4 +1,4 @@
-"""By how much counters are moved on in the middle of a packet, so that each of their parts carries.
+"""Amounts by which counters are advanced in the middle of a packet, so that each part carries.
 
 See :mod:`cdma.verify.mutation.long_packets`.
 """
@@ -12,8 +12,8 @@ from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvc.config import Config
 from cdma.verify.formal.aiger import Graph
 
-#: Courses: each has stalls and counts of its own.
-COURSES = 256
+#: Runs: each has stalls and counts of its own.
+RUNS = 256
 #: Blocks of the packet whose counters are moved.
 BLOCKS = 30
 #: Shares of its beats that are in when they are moved.
@@ -23,12 +23,12 @@ MOVES = (0.3, 0.6)
 _CARRIES = ((0.42, 0.5), (0.75, 0.9))
 _BORROWS = ((0.1, 0.2), (0.42, 0.5))
 _COUNTS = 1 << COUNT_BITS
-_IS_EVEN = np.arange(COURSES) % 2 == 0
+_IS_EVEN = np.arange(RUNS) % 2 == 0
 
 
 @dataclass(frozen=True)
 class Moves:
-    """By how much numbers are moved in each course: arrays of int64, shape (COURSES,).
+    """By how much numbers are moved in each run: arrays of int64, shape (RUNS,).
 
     Members
     -------
@@ -51,9 +51,9 @@ def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng
     words_in, rows_out = (numbers[f"core.report.{name}"] for name in ("words_in", "rows_out"))
     by_words = _carries(words_in, BLOCKS * per_block, rng)
     by_rows = _carries(rows_out, status[1] // row_bytes, rng)
-    # In one half of the courses words carry, in the other rows; of the others there are as many as
+    # In one half of the runs words carry, in the other rows; of the others there are as many as
     # can be: blocks fill rows with their masks, or with all of their words too.
-    words = rng.uniform(fmt.mask_words + 1, fmt.mask_words + fmt.block_words - 1, COURSES)
+    words = rng.uniform(fmt.mask_words + 1, fmt.mask_words + fmt.block_words - 1, RUNS)
     rows_per_block = words / config.lanes
     blocks, rows = [], []
     for block, row in zip(by_words // per_block, by_rows, strict=True):
@@ -64,7 +64,7 @@ def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng
             "core.report.words_in": (blocks[0] * per_block, (blocks[1] - blocks[0]) * per_block),
             "core.report.rows_out": (rows[0], rows[1] - rows[0]),
         },
-        np.zeros(COURSES, np.int64),
+        np.zeros(RUNS, np.int64),
         (blocks[1] * fmt.block_words, rows[1] * row_bytes),
     )
 
@@ -77,7 +77,7 @@ def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, r
     left = numbers["core.fetcher.control.left"]
     start, digits, upper = _part_values(left, 1, rng)
     words = BLOCKS * fmt.block_words
-    first, second = (words * (1 - rng.uniform(*share, COURSES)) for share in _BORROWS)
+    first, second = (words * (1 - rng.uniform(*share, RUNS)) for share in _BORROWS)
     more = np.maximum(upper + (digits << start) - first.astype(np.int64), 0)
     then = np.maximum(upper + (digits - 1 << start) - second.astype(np.int64), 0)
     then = np.minimum(then, more)
@@ -89,30 +89,30 @@ def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, r
             "core.fetcher.control.left": (then - more, -then),
         },
         more,
-        (used[1] * fmt.word_bytes, np.zeros(COURSES, np.int64)),
+        (used[1] * fmt.word_bytes, np.zeros(RUNS, np.int64)),
     )
 
 
 def _carries(number, count, rng):
     """How much to add to a number on its way to ``count``, until the one time and the other, so
-    that a part carries into the next, from all ones or nearly so: shape (2, COURSES)."""
+    that a part carries into the next, from all ones or nearly so: shape (2, RUNS)."""
     start, digits, upper = _part_values(number, -2, rng)
-    first, second = ((count * rng.uniform(*share, COURSES)).astype(int) for share in _CARRIES)
+    first, second = ((count * rng.uniform(*share, RUNS)).astype(int) for share in _CARRIES)
     add = np.maximum(upper + (digits + 1 << start) - first, 0)
     return np.stack([add, np.maximum(upper + (digits + 2 << start) - second, add)])
 
 
 def _part_values(number, value, rng):
-    """For each course a part of a number: where it starts, a value that differs from ``value`` in
+    """For each run a part of a number: where it starts, a value that differs from ``value`` in
     one bit at most, and what is above: anything, or what passes a carry or borrow on."""
-    course, parts = np.arange(COURSES) // 2, np.array(number.parts)
-    starts, sizes = parts[course % len(parts)].T
-    course //= len(parts)
-    bit = course % (PART_BITS + 1)
+    run, parts = np.arange(RUNS) // 2, np.array(number.parts)
+    starts, sizes = parts[run % len(parts)].T
+    run //= len(parts)
+    bit = run % (PART_BITS + 1)
     digits = (value ^ np.where(bit < sizes, 1 << bit, 0)) & (1 << sizes) - 1
     width = parts[-1].sum()
     passing = (1 << width) - 1 if value < 0 else 0
-    above = np.where(course // (PART_BITS + 1) % 2, rng.integers(0, 1 << width, COURSES), passing)
+    above = np.where(run // (PART_BITS + 1) % 2, rng.integers(0, 1 << width, RUNS), passing)
     return starts, digits, above >> starts + sizes << starts + sizes
 
 
@@ -163,11 +163,11 @@ def _bits_of(registers, name):
 
 
 def packed(bits: np.ndarray) -> int:
-    """A bit of each course as one number."""
+    """A bit of each run as one number."""
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 
 def unpacked(number: int) -> np.ndarray:
-    """Reverse :func:`packed`: bool, shape (COURSES,)."""
-    data = np.frombuffer(number.to_bytes(COURSES // 8, "little"), np.uint8)
+    """Reverse :func:`packed`: bool, shape (RUNS,)."""
+    data = np.frombuffer(number.to_bytes(RUNS // 8, "little"), np.uint8)
     return np.unpackbits(data, bitorder="little").astype(bool)

@@ -1,14 +1,14 @@
-"""Counts of packets that are too long to be played: counters go on from any number.
+"""Counts of packets that are too long to simulate: counters start from any number.
 
-A packet of 2^32 words takes minutes. But what a unit does next depends on how many words there were
-only in its counters. So packets are played twice on the and-inverter graph of a unit, a few hundred
-courses at a time; and once, in the middle of the first packet, the counters are moved on by as much
-as more words would have: to where a carry is near, or anywhere. Then the status of that packet must
-count so much more, and all else must be the same in every cycle.
+A packet of 2^32 words takes minutes. But only the counters of a unit depend on the number of words
+that have passed. So packets run twice on the and-inverter graph of a unit, a few hundred runs at a
+time. Once, in the middle of the first packet, the counters are advanced as if more words had
+passed: to a value near a carry, or to any value. Then the status of that packet must count as many
+more words, and all other outputs must be the same in every cycle.
 
-A state in which counters are moved is one that the unit comes to, in a packet with more blocks
-before, of as many zeros as it takes. Of words that are still to come the command says more, and
-they are moved back when the carries have happened.
+The unit reaches such a state in a packet with more blocks before, of suitable density. For words
+that are still to come, the command has a larger count, and the counters are moved back after the
+carries.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ from cdma.verify.formal.aiger import Graph, value
 from cdma.verify.mutation.graph import choice, offered_by
 from cdma.verify.mutation.long_moves import (
     BLOCKS,
-    COURSES,
     MOVES,
+    RUNS,
     Number,
     compressor_moves,
     decompressor_moves,
@@ -33,10 +33,10 @@ from cdma.verify.mutation.long_moves import (
 #: Words of packets around it, all but one behind: they are counted from zero again.
 _LONG = 1
 _SHORT = (3, 5, 0, 40, 17)
-#: How often ports do not stall, by course.
+#: How often ports do not stall, by run.
 _WILLING = (0.6, 0.85, 1.0)
 _CYCLES_PER_BEAT = 4
-_ONES = (1 << COURSES) - 1
+_ONES = (1 << RUNS) - 1
 _NUMBERS = {
     "compressor": ("core.report.words_in", "core.report.rows_out"),
     "decompressor": ("core.report.used", "core.report.block_start", "core.fetcher.control.left"),
@@ -92,21 +92,21 @@ class LongPackets:
         self._numbers = {name: Number(graph, name) for name in _NUMBERS[unit]}
         moves = compressor_moves if unit == "compressor" else decompressor_moves
         self._moves = moves(config, self._statuses[_LONG], self._numbers, rng)
-        willing = rng.choice(_WILLING, COURSES)
+        willing = rng.choice(_WILLING, RUNS)
         ports = [name for name in graph.inputs if name.endswith(("_tvalid", "_tready"))]
         cycles = _CYCLES_PER_BEAT * len(self._beats["tlast"])
         self._willing = [
-            {port: rng.random(COURSES) < willing for port in ports} for _ in range(cycles)
+            {port: rng.random(RUNS) < willing for port in ports} for _ in range(cycles)
         ]
-        # In a half of the courses statuses have to wait.
+        # In a half of the runs statuses have to wait.
         for cycle in range(cycles // 2):
-            self._willing[cycle]["m_axis_sts_tready"] &= np.arange(COURSES) % 4 < 2
+            self._willing[cycle]["m_axis_sts_tready"] &= np.arange(RUNS) % 4 < 2
 
     def fault(self, mutant: int = 0) -> str:
         """What is wrong with the statuses of the unit, or of a mutant, or nothing."""
         statuses, _ = self._play(mutant)
-        for course, each in enumerate(statuses):
-            more = [int(field[course]) for field in self._moves.counted]
+        for run, each in enumerate(statuses):
+            more = [int(field[run]) for field in self._moves.counted]
             expected = self._statuses.copy()
             expected[_LONG] = tuple(
                 (a + b) % (1 << COUNT_BITS) for a, b in zip(expected[_LONG], more, strict=True)
@@ -120,18 +120,18 @@ class LongPackets:
         return self._play(0)[1] != self._play(0, is_moved=False)[1]
 
     def _play(self, mutant, is_moved=True):
-        """Statuses of each course, and what else is seen at the ports in each cycle."""
+        """Statuses of each run, and what else is seen at the ports in each cycle."""
         graph, rng = self._graph, np.random.default_rng(0)
         chosen = {name: _ONES * bit for name, bit in choice(graph, mutant).items()}
-        state = {variable: packed(rng.random(COURSES) < 0.5) for variable, _ in graph.latches}
+        state = {variable: packed(rng.random(RUNS) < 0.5) for variable, _ in graph.latches}
         feeds = {"s_axis": _Feed(self._beats)}
         if self._commands is not None:
-            commands = np.tile(np.array(self._commands)[:, None], COURSES)
+            commands = np.tile(np.array(self._commands)[:, None], RUNS)
             commands[_LONG] += self._moves.commanded * is_moved
             bits = {f"tdata[{bit}]": commands >> bit & 1 for bit in range(COUNT_BITS)}
             feeds["s_axis_cmd"] = _Feed(bits)
-        moved = np.zeros(COURSES, int)
-        statuses, seen = [[] for _ in range(COURSES)], []
+        moved = np.zeros(RUNS, int)
+        statuses, seen = [[] for _ in range(RUNS)], []
         for cycle, willing in enumerate(self._willing):
             for time, beats in enumerate(self._move_at * is_moved):
                 due = (moved == time) & (feeds["s_axis"].taken >= beats)
@@ -163,8 +163,8 @@ class LongPackets:
             leaves = unpacked(outputs["m_axis_sts_tvalid"] & inputs["m_axis_sts_tready"])
             if leaves.any():
                 fields = _status(outputs)
-                for course in np.flatnonzero(leaves):
-                    statuses[course].append(tuple(int(field[course]) for field in fields))
+                for run in np.flatnonzero(leaves):
+                    statuses[run].append(tuple(int(field[run]) for field in fields))
             seen.append(
                 [
                     bits & outputs.get(offered_by(name), _ONES)
@@ -176,16 +176,16 @@ class LongPackets:
 
 
 class _Feed:
-    """Each course's place in what a port is fed.
+    """Each run's place in what a port is fed.
 
-    ``beats`` gives the bits of each pin, shape (beats,) or (beats, COURSES).
+    ``beats`` gives the bits of each pin, shape (beats,) or (beats, RUNS).
     """
 
     def __init__(self, beats: dict[str, np.ndarray]):
         self._beats = beats
         self._count = len(next(iter(beats.values())))
-        self.taken = np.zeros(COURSES, int)
-        self._offers = np.zeros(COURSES, bool)
+        self.taken = np.zeros(RUNS, int)
+        self._offers = np.zeros(RUNS, bool)
 
     def pins(self, willing: np.ndarray) -> dict[str, int]:
         """What is driven: a beat that was offered stays."""
@@ -193,7 +193,7 @@ class _Feed:
         at = np.minimum(self.taken, self._count - 1)
         found = {"tvalid": packed(self._offers)}
         for pin, bits in self._beats.items():
-            now = bits[at] if bits.ndim == 1 else bits[at, np.arange(COURSES)]
+            now = bits[at] if bits.ndim == 1 else bits[at, np.arange(RUNS)]
             found[pin] = packed(now != 0)
         return found
 
@@ -230,7 +230,7 @@ def _beats(packets, config):
 
 
 def _status(outputs):
-    """Both fields of a status, by course."""
+    """Both fields of a status, by run."""
     bits = [
         outputs[f"m_axis_sts_tdata[{bit}]"]
         for bit in range(sum(name.startswith("m_axis_sts_tdata") for name in outputs))

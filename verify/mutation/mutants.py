@@ -1,9 +1,9 @@
-"""Mutants of a unit: small faults, many in one netlist, of which an input chooses one.
+"""Mutants of a unit: small faults, many in one netlist, of which an input selects one.
 
-Yosys' ``mutate`` draws them, even over modules, cells, bits and lines of the sources: a bit at a
+Yosys' ``mutate`` makes them, evenly over modules, cells, bits and lines of the sources: a bit at a
 cell's pin is inverted, stuck at 0 or 1, or inverted where another bit of that pin is 0 or 1. The
-netlist is that of word-wide cells, before any optimisation, flat, memories whole. Clock pins are
-left alone: a fault there is one of the clock's tree, not of the logic.
+netlist has word-wide cells, before any optimisation; it is flat, with whole memories. Clock pins
+are excluded: a fault there is one of the clock tree, not of the logic.
 """
 
 import re
@@ -76,7 +76,7 @@ class Mutant:
     port, bit : pin of the cell and bit of that pin
     other : the other bit of the pin, of a mode that has one
     line : where the cell was written, ``hdl/zvc/decompressor/fetch.py:204``
-    command : how Yosys is told to make it
+    command : Yosys' command that makes it
     """
 
     number: int

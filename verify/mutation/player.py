@@ -18,7 +18,7 @@ KILLED, OPEN = "killed", "open"
 
 
 @dataclass(frozen=True)
-class Fate:
+class MutantResult:
     """What became of a mutant.
 
     Members
@@ -53,12 +53,12 @@ class Player:
     def __init__(self, model: ModelUnit, trials: Iterable[Trial]):
         self._trials = [(trial.name, _Prepared(model, trial)) for trial in trials]
 
-    def fate(self, mutant: Mutant) -> Fate:
+    def result(self, mutant: Mutant) -> MutantResult:
         """Play until the mutant fails a trial, or to the last."""
-        return fate_of(mutant, self._trials)
+        return result_of(mutant, self._trials)
 
 
-def fate_of(mutant: Mutant, trials: Iterable[tuple[str, object]]) -> Fate:
+def result_of(mutant: Mutant, trials: Iterable[tuple[str, object]]) -> MutantResult:
     """Try until the mutant fails a trial, or to the last.
 
     ``trials`` are names, each with what tells by its ``fault(number)`` what is wrong with a mutant.
@@ -66,8 +66,8 @@ def fate_of(mutant: Mutant, trials: Iterable[tuple[str, object]]) -> Fate:
     for name, trial in trials:
         reason = trial.fault(mutant.number)
         if reason:
-            return Fate(mutant, KILLED, name, reason)
-    return Fate(mutant, OPEN)
+            return MutantResult(mutant, KILLED, name, reason)
+    return MutantResult(mutant, OPEN)
 
 
 class _Prepared:

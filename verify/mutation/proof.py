@@ -1,22 +1,22 @@
-"""Whether a mutant is a fault at all: proofs that nobody at the ports can tell it from the unit.
+"""Whether a mutant is a fault at all: proofs that its outputs equal those of the unit.
 
-Unit and mutant stand side by side as one and-inverter graph. Both begin in the same state, which
-is any whatever, and with a cycle of reset; they see the same inputs. What must be equal in every
-cycle from then on: each ``tready`` and ``tvalid``, and the payload under ``tvalid``. Of the inputs
-nothing is assumed but the rules of the stream: what is offered stays until it is taken, and
-``tkeep`` of a packet's last beat is contiguous.
+Unit and mutant are combined in one and-inverter graph, a miter. Both begin in the same arbitrary
+state, with a cycle of reset, and get the same inputs. In every later cycle each ``tready`` and
+``tvalid`` must be equal, and the payload under ``tvalid``. The inputs only obey the rules of the
+stream: a beat that is offered is held until it is accepted, and ``tkeep`` of a packet's last beat
+is contiguous.
 
-One state to begin with for both is enough: what holds of the unit holds from whatever state it is
-reset in.
+One common initial state is enough: a property of the unit holds from any state in which it is
+reset.
 
-Three ways, from the cheapest on:
+There are three ways, the cheapest first:
 
-- The shape of the graph shows that the fault reaches no output.
-- A step of the mutant is a step of the unit, from every state that the unit reaches, but for
-  registers that do not matter then (:mod:`cdma.verify.mutation.relation`); they may hold anything.
-- Both run side by side. Only those registers stand twice in which they come to differ; that all
-  others stay equal is a part of what is proven. Random courses say which those are
-  (:mod:`cdma.verify.mutation.walks`), and the counterexamples to a proof that has too few.
+- The structure of the graph shows that the fault reaches no output.
+- A step of the mutant equals a step of the unit, from every reachable state, except in don't-care
+  registers (:mod:`cdma.verify.mutation.relation`), which may have any value.
+- Both run side by side. Only registers that can diverge are duplicated in the miter; the proof
+  includes that all others are equal. Random runs find these registers
+  (:mod:`cdma.verify.mutation.walks`), and then the counterexamples of a proof that has too few.
 
 For the last two ABC, a part of Yosys, merges signals that are equal in all reachable states (van
 Eijk, 2000) and then tries property-directed reachability (Een, Mishchenko, Brayton, 2011).
@@ -33,9 +33,9 @@ from cdma.verify.formal.logic import Logic
 from cdma.verify.mutation.graph import Side, choice, outputs_differ
 from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.relation import matters
-from cdma.verify.mutation.walks import Courses
+from cdma.verify.mutation.walks import RandomRuns
 
-#: Nobody can tell the mutant from the unit: proven.
+#: Proven: the outputs of mutant and unit are equal.
 EQUIVALENT = "equivalent"
 
 _GRAPH = """
@@ -109,8 +109,8 @@ class Judge:
         return matters(self.graph)
 
     @cached_property
-    def _courses(self):
-        return Courses(self.graph)
+    def _runs(self):
+        return RandomRuns(self.graph)
 
     def same_graph(self, mutant: Mutant) -> str:
         """:data:`EQUIVALENT`, when the graph's shape shows it."""
@@ -157,7 +157,7 @@ class Judge:
 
     def same_runs(self, mutant: Mutant, seconds: int) -> str:
         """:data:`EQUIVALENT`, when that is proven in that time, or what else is known."""
-        apart, end = self._courses.apart(mutant.number), time.monotonic() + seconds
+        apart, end = self._runs.apart(mutant.number), time.monotonic() + seconds
         while True:
             side, seen, reached = self._beside(mutant, apart)
             logic = side.logic
@@ -167,12 +167,12 @@ class Judge:
             # A step counts in reset too.
             steps = logic.both(elsewhere, logic.either(side.counts, side.began ^ 1))
             left = max(1, round(end - time.monotonic()))
-            known, course = self._decide(logic.blif(logic.either(seen, steps)), left)
-            if not course:
+            known, trace = self._decide(logic.blif(logic.either(seen, steps)), left)
+            if not trace:
                 return known
-            more = self._differ(mutant, side, course) - apart
+            more = self._differ(mutant, side, trace) - apart
             if not more:
-                return f"differs, for one {len(course) - 1} cycles after reset"
+                return f"differs, for one {len(trace) - 1} cycles after reset"
             apart |= more
 
     def _beside(self, mutant, apart):
@@ -196,14 +196,14 @@ class Judge:
         seen = logic.both(side.counts, outputs_differ(logic, side.outputs, outputs))
         return side, seen, reached
 
-    def _differ(self, mutant, side, course):
-        """Registers in which the mutant comes to differ in a course of the inputs of a graph."""
+    def _differ(self, mutant, side, trace):
+        """Registers in which the mutant comes to differ in a run of the inputs of a graph."""
         places = {literal: place for place, literal in enumerate(side.logic.inputs)}
         unit = other = {
-            variable: course[0][places[literal]] for variable, literal in side.firsts.items()
+            variable: trace[0][places[literal]] for variable, literal in side.firsts.items()
         }
         found = set()
-        for cycle, values in enumerate(course):
+        for cycle, values in enumerate(trace):
             inputs = {
                 name: values[places[literal]] if literal in places else 0
                 for name, literal in side.inputs.items()

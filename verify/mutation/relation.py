@@ -1,15 +1,14 @@
-"""Registers whose content does not matter while some other register says so, as proven of a unit.
+"""Don't-care registers: content that does not matter while another register has a certain value.
 
-A stage holds anything while its valid bit is low. That is a relation between states of the unit:
-they are equal but for registers that do not matter. It is proven to hold on: from two such states,
-with the same inputs, the unit gives the same at its ports and goes to two such states. Since the
-registers that conditions are about are the same in both states, and the relation is therefore
-transitive, it is enough to look at states that differ in one bit.
+A stage may hold anything while its valid bit is low. This is a relation between states of the unit:
+they are equal except in don't-care registers. The relation is proven to be preserved: from two such
+states, with the same inputs, the unit has the same outputs and reaches two such states. The
+registers in the conditions are the same in both states, so the relation is transitive, and it is
+enough to consider states that differ in one bit.
 
-The conditions are found by the proof itself. To begin with, a register matters only while every
-condition bit is high and low, that is never; whenever the solver shows that it did, the conditions
-that excused it are taken away, until none is left, and the register always matters, or no
-counterexample is.
+The proof itself finds the conditions. At first, a register matters only while every condition bit
+is both high and low, that is never. Each counterexample of the solver removes the conditions that
+excused it, until none is left, and the register always matters, or no counterexample remains.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""What became of the mutants: as a record, and as tables."""
+"""Results of mutation testing, as a record and as tables."""
 
 from collections import Counter
 
@@ -19,27 +19,29 @@ SURVIVORS = {"unit": "unit", "line": "line", "mutant": "mutant", "known": "what 
 
 def record(outcome: Outcome, seed: int) -> dict:
     """An outcome as plain numbers and texts, its survivors by line of the sources."""
-    counts = Counter(fate.verdict for fate in outcome.fates)
+    counts = Counter(result.verdict for result in outcome.results)
     return {
         "unit": outcome.unit,
         "config": outcome.config.name,
         "seed": seed,
-        "mutants": len(outcome.fates),
+        "mutants": len(outcome.results),
         **{verdict: counts[verdict] for verdict in (KILLED, EQUIVALENT, OPEN)},
         "score": outcome.score,
         "seconds": outcome.seconds,
-        "trials": dict(Counter(fate.trial for fate in outcome.fates if fate.trial).most_common()),
+        "trials": dict(
+            Counter(result.trial for result in outcome.results if result.trial).most_common()
+        ),
         "survivors": sorted(
             (
                 {
-                    "line": fate.mutant.line,
-                    "number": fate.mutant.number,
-                    "mutant": str(fate.mutant),
-                    "verdict": fate.verdict,
-                    "known": fate.reason,
+                    "line": result.mutant.line,
+                    "number": result.mutant.number,
+                    "mutant": str(result.mutant),
+                    "verdict": result.verdict,
+                    "known": result.reason,
                 }
-                for fate in outcome.fates
-                if fate.verdict != KILLED
+                for result in outcome.results
+                if result.verdict != KILLED
             ),
             key=_place,
         ),

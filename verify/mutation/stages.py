@@ -1,8 +1,8 @@
-"""The stages of a run: what decides about mutants, in a thread here or on a worker of a cluster.
+"""The stages of mutation testing, in a thread here or on a worker of a cluster.
 
-Each process prepares a stage once: it builds the model and plays the trials on the unit without a
-fault, or it makes the graph ready for proofs. Then it decides about one mutant after another; a
-group of mutants is a task of a sweep.
+Each process prepares a stage once: it builds the model and runs the trials on the unit without a
+fault, or it prepares the graph for proofs. Then it decides one mutant after another. A group of
+mutants is a task of a sweep.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation import trials
 from cdma.verify.mutation.long_packets import LongPackets
 from cdma.verify.mutation.mutants import Mutant
-from cdma.verify.mutation.player import OPEN, Fate, Player, fate_of
+from cdma.verify.mutation.player import OPEN, MutantResult, Player, result_of
 from cdma.verify.mutation.proof import EQUIVALENT, Judge
 
 #: Gives what becomes of a mutant.
-Decide = Callable[[Mutant], Fate]
+Decide = Callable[[Mutant], MutantResult]
 
 #: Stages that play trials on the compiled model; all others work on the graph.
 PLAYED = {
@@ -64,7 +64,7 @@ class Stage:
     seconds: int = 0
 
 
-def decide(group: tuple[Stage, list[Mutant]]) -> list[Fate]:
+def decide(group: tuple[Stage, list[Mutant]]) -> list[MutantResult]:
     """What becomes of mutants in a stage.
 
     Raises
@@ -92,7 +92,7 @@ def _prepared(stage: Stage) -> Decide:
 def _play(stage):
     verilog = stage.design.value
     model = ModelUnit(stage.unit, stage.config, verilog, stage.cache, has_mutants=True)
-    return Player(model, PLAYED[stage.name](stage.unit, stage.config, stage.seed)).fate
+    return Player(model, PLAYED[stage.name](stage.unit, stage.config, stage.seed)).result
 
 
 def _move_counters(stage):
@@ -107,7 +107,7 @@ def _move_counters(stage):
         problem = played.fault()
         if problem:
             raise SimulationError(f"{name}: the unit without a fault: {problem}")
-    return lambda mutant: fate_of(mutant, plays)
+    return lambda mutant: result_of(mutant, plays)
 
 
 def _look(stage):
@@ -118,9 +118,11 @@ def _look(stage):
         "same runs": lambda mutant: judge.same_runs(mutant, stage.seconds),
     }[stage.name]
 
-    def fate(mutant):
+    def result(mutant):
         known = prove(mutant)
         is_proven = known == EQUIVALENT
-        return Fate(mutant, EQUIVALENT if is_proven else OPEN, reason="" if is_proven else known)
+        return MutantResult(
+            mutant, EQUIVALENT if is_proven else OPEN, reason="" if is_proven else known
+        )
 
-    return fate
+    return result

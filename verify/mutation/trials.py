@@ -1,7 +1,7 @@
-"""What mutants are played: the stimulus of the regression and of the fuzzer, what kills most first.
+"""Stimulus of the mutants: that of the regression and of the fuzzer, the most effective first.
 
-Where the regression looks at more than what comes out, so does a trial: at the number of cycles,
-at what a stall costs, at beats that are held back, at the cycle of every handshake.
+A trial checks what the regression checks, outputs and more: the number of cycles, the cost of a
+stall, beats that are stalled, the cycle of every handshake.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ FIRST_BATCHES, BATCHES, LATE_BATCHES = 2, 12, 150
 
 @dataclass(frozen=True)
 class Trial:
-    """A scenario, and what more it is held to.
+    """A scenario, and further checks.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _single(unit, config, rng):
 
 def _full(unit, config):
     """A packet whose last beat begins a block in a row's last lane: no other completes so many rows
-    at a time. In some courses they fill the ring behind a row that waits, and before a block that
+    at a time. In some runs they fill the ring behind a row that waits, and before a block that
     is not whole."""
     fmt, lanes = config.format, config.lanes
     words = np.ones(fmt.block_words + lanes, fmt.dtype)

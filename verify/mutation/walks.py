@@ -1,7 +1,7 @@
-"""Random courses of a unit's ports on its and-inverter graph, thousands side by side.
+"""Random runs of a unit's ports on its and-inverter graph, thousands in parallel.
 
-They say soon in which registers a mutant comes to differ from the unit. Inputs obey the rules of
-the stream, but for a gap in ``tkeep``; how often bits are set differs from course to course.
+They find registers in which a mutant diverges from the unit. Inputs obey the rules of the stream,
+except for a gap in ``tkeep``. The probability of set bits differs from run to run.
 """
 
 import re
@@ -13,15 +13,15 @@ from cdma.verify.formal.aiger import Graph, value
 from cdma.verify.mutation.graph import choice
 from cdma.verify.mutation.long_moves import packed
 
-COURSES, CYCLES = 2048, 300
-_ONES = (1 << COURSES) - 1
-#: How often ports are willing and bits of payload are set, by course.
+RUNS, CYCLES = 2048, 300
+_ONES = (1 << RUNS) - 1
+#: How often ports are willing and bits of payload are set, by run.
 _WILLING = (0.05, 0.3, 0.5, 0.8, 0.95, 1.0)
 _SET = (0.02, 0.1, 0.3, 0.6, 1.0)
 
 
-class Courses:
-    """Courses of a unit, which begin in any state with a cycle of reset.
+class RandomRuns:
+    """Random runs of a unit, which begin in any state with a cycle of reset.
 
     Parameters
     ----------
@@ -50,23 +50,23 @@ class Courses:
         # All bits of a pin alike: words are zero where few of their bits are set.
         pins = {name: name.partition("[")[0] for name in self.graph.inputs}
         shares = {
-            pin: rng.choice(_WILLING if pin.endswith(("valid", "ready")) else _SET, COURSES)
+            pin: rng.choice(_WILLING if pin.endswith(("valid", "ready")) else _SET, RUNS)
             for pin in dict.fromkeys(pins.values())
         }
-        state = {variable: packed(rng.random(COURSES) < 0.5) for variable, _ in self.graph.latches}
+        state = {variable: packed(rng.random(RUNS) < 0.5) for variable, _ in self.graph.latches}
         chosen = choice(self.graph, 0)
-        run, inputs, outputs = [], {}, {}
+        frames, inputs, outputs = [], {}, {}
         for cycle in range(CYCLES):
-            fresh = {name: packed(rng.random(COURSES) < shares[pin]) for name, pin in pins.items()}
+            fresh = {name: packed(rng.random(RUNS) < shares[pin]) for name, pin in pins.items()}
             for name, before in inputs.items():
                 found = re.match(r"(\w+)_t(?!ready)", name)
                 if found:
                     stalled = inputs[f"{found[1]}_tvalid"] & ~outputs[f"{found[1]}_tready"]
                     fresh[name] = before & stalled | fresh[name] & ~stalled
             inputs = fresh | chosen | {"aclk": 0, "aresetn": _ONES if cycle else 0}
-            run.append((inputs, state))
+            frames.append((inputs, state))
             state, outputs = self._step(state, inputs)
-        return run
+        return frames
 
     def _step(self, state, inputs):
         values = self._evaluate(state, inputs, _ONES)

@@ -101,7 +101,7 @@ def density_claims(records: Sequence[dict], pairs: Sequence[Pair]) -> list[Claim
     return [
         _first_layer(trained),
         _pooling(pairs),
-        _course(trained),
+        _over_training(trained),
         _depth(networks),
     ]
 
@@ -172,7 +172,7 @@ def _pooling(pairs: Sequence[Pair]) -> Claim:
     )
 
 
-def _course(networks: dict[str, list[Layer]]) -> Claim:
+def _over_training(networks: dict[str, list[Layer]]) -> Claim:
     parts, falls, returns = {}, 0, 0
     for name, layers in networks.items():
         steps = steps_of(layers)

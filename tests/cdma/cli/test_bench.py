@@ -6,6 +6,7 @@ import pytest
 
 from cdma.cli import bench
 from cdma.errors import UserError
+from cdma.study import speed
 from cdma.toolchain import simulators
 
 
@@ -71,5 +72,5 @@ def test_mistakes(arguments, message):
 
 @pytest.mark.slow
 def test_compiled_rtl_is_thirty_times_as_fast_as_cocotb():
-    _, compiled = bench.measure_rtl(bench.RTL_BYTES, 0.5)
+    _, compiled = speed.measure_rtl(speed.RTL_BYTES, 0.5)
     assert compiled["times_cocotb"] >= 30

@@ -13,7 +13,7 @@ from cdma.cli.mutate import LEAST_SCORE
 from cdma.hdl.zvc.config import Config
 from cdma.sim import SimulationError
 from cdma.verify.mutation import campaign
-from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, Fate, Outcome
+from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, MutantResult, Outcome
 from cdma.verify.mutation.mutants import Mutant
 
 ROOT = Path(__file__).parents[3]
@@ -36,10 +36,10 @@ def outcome(unit, config, count, seed, jobs, scheduler, progress):
         )
         for n in range(1, count + 1)
     ]
-    fates = [Fate(mutant, KILLED, "packets", "m_axis: other bytes") for mutant in mutants]
-    fates[0] = Fate(mutants[0], EQUIVALENT)
-    fates[-1] = Fate(mutants[-1], OPEN, reason="undecided")
-    return Outcome(unit, config, fates, 2.5)
+    results = [MutantResult(mutant, KILLED, "packets", "m_axis: other bytes") for mutant in mutants]
+    results[0] = MutantResult(mutants[0], EQUIVALENT)
+    results[-1] = MutantResult(mutants[-1], OPEN, reason="undecided")
+    return Outcome(unit, config, results, 2.5)
 
 
 @pytest.fixture(autouse=True)

@@ -52,7 +52,7 @@ def test_processes_that_start_together_share_one_compilation(tmp_path):
 
 @pytest.mark.slow
 def test_processes_that_start_while_yosys_is_compiled(tmp_path):
-    """The course of events that brought down the third process with a bus error."""
+    """The sequence of events that ended the third process with a bus error."""
     first = use(tmp_path, "yosys", "-V")
     time.sleep(8)
     second = use(tmp_path, "yosys", "-V")

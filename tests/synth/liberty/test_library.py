@@ -7,6 +7,7 @@ import pytest
 from cdma.errors import UserError
 from cdma.synth import liberty
 from cdma.synth.liberty import library
+from cdma.synth.liberty.tree import parse
 
 
 def test_smallest_buffer_and_nand(library_file):
@@ -57,7 +58,7 @@ def test_dont_use_cells_are_passed_over(library_file):
 def test_truth_table_of_a_function(library_file, function, table):
     text = library_file.read_text()
     library_file.write_text(text.replace("(A B)'", function))
-    cells = {name: values for name, _, values in library._cells(library_file.read_text())}
+    cells = {name: values for name, _, values in library._cells(parse(library_file.read_text()))}
     assert cells["NAND2"] == table
 
 
@@ -65,7 +66,7 @@ def test_truth_table_of_a_function(library_file, function, table):
 def test_cell_whose_function_is_not_of_its_inputs_is_left_out(library_file, function):
     text = library_file.read_text()
     library_file.write_text(text.replace("(A B)'", function))
-    assert "NAND2" not in {name for name, _, _ in library._cells(library_file.read_text())}
+    assert "NAND2" not in {name for name, _, _ in library._cells(parse(library_file.read_text()))}
 
 
 @pytest.mark.parametrize(

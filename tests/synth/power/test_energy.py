@@ -7,7 +7,8 @@ import pytest
 
 from cdma.cli import main
 from cdma.synth.flow import measure
-from cdma.synth.liberty import cells
+from cdma.synth.liberty.cells import Cells
+from cdma.synth.liberty.tree import parse
 from cdma.synth.power import energy, netlist, switching
 from cdma.synth.power.switching import Window
 
@@ -15,7 +16,7 @@ from cdma.synth.power.switching import Window
 @pytest.fixture
 def gates(library_text):
     """A flip-flop whose output an inverter drives out of the unit."""
-    library = cells.Cells(library_text)
+    library = Cells(parse(library_text))
     instances = [
         netlist.Instance(library["DFF"], {"CK": "n1", "D": "n2", "Q": "n3"}),
         netlist.Instance(library["INV"], {"A": "n3", "Y": "n4"}),
@@ -104,7 +105,7 @@ def test_a_wrong_netlist_is_reported(run, capsys, monkeypatch, tiny, library_fil
     ("arguments", "complaint"),
     [
         ([], "energy needs a cell library: give --liberty FILE or CDMA_LIBERTY"),
-        (["--liberty", "x.lib", "--words", 0], "--words must be one or more, not 0"),
+        (["--liberty", "x.lib", "--words", 0], "--words must be 1 or more, not 0"),
         (["--liberty", "x.lib", "--lanes", 3], "Number of lanes must be a power of two in 2..64"),
     ],
 )

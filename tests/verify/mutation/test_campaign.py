@@ -15,7 +15,7 @@ from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation import campaign, mutants
 from cdma.verify.mutation import player as players
 from cdma.verify.mutation import trials as stimulus
-from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, Fate, Outcome
+from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, MutantResult, Outcome
 from cdma.verify.mutation.player import Player
 from cdma.verify.mutation.trials import Trial, first_trials, trials
 
@@ -36,18 +36,18 @@ def model(mutated):
 
 def test_most_mutants_die(mutated, model):
     player = Player(model, first_trials("compressor", SMALL))
-    fates = [player.fate(mutant) for mutant in mutated.mutants]
-    assert [fate.mutant for fate in fates] == mutated.mutants
-    killed = [fate for fate in fates if fate.verdict == KILLED]
+    results = [player.result(mutant) for mutant in mutated.mutants]
+    assert [result.mutant for result in results] == mutated.mutants
+    killed = [result for result in results if result.verdict == KILLED]
     assert len(killed) > 0.7 * COUNT
-    assert all(fate.trial and fate.reason for fate in killed)
-    assert {fate.verdict for fate in fates} == {KILLED, OPEN}
-    assert [player.fate(fate.mutant) for fate in killed[:5]] == killed[:5]
+    assert all(result.trial and result.reason for result in killed)
+    assert {result.verdict for result in results} == {KILLED, OPEN}
+    assert [player.result(result.mutant) for result in killed[:5]] == killed[:5]
 
 
 def test_without_trials_all_live(mutated, model):
     player = Player(model, [])
-    assert {player.fate(mutant).verdict for mutant in mutated.mutants} == {OPEN}
+    assert {player.result(mutant).verdict for mutant in mutated.mutants} == {OPEN}
 
 
 def test_a_trial_that_the_unit_fails_is_refused(model):
@@ -59,7 +59,7 @@ def test_a_trial_that_the_unit_fails_is_refused(model):
 def test_each_limit_of_a_trial_kills(mutated, model, monkeypatch):
     """A trial that demands the impossible of a mutant that does what the unit does."""
     alive = Player(model, islice(first_trials("compressor", SMALL), 3))
-    same = next(mutant for mutant in mutated.mutants if alive.fate(mutant).verdict == OPEN)
+    same = next(mutant for mutant in mutated.mutants if alive.result(mutant).verdict == OPEN)
     scenario = Scenario(packets(SMALL)[:3])
     seen = []
 
@@ -70,15 +70,15 @@ def test_each_limit_of_a_trial_kills(mutated, model, monkeypatch):
     slower = Trial("slower", scenario, is_timed=True)
     once = Trial("once", scenario, check=second_time)
     early = Trial("early", Scenario(scenario.packets, {"source": "paused:90,4"}), lost=20)
-    assert Player(model, [once]).fate(same) == Fate(same, KILLED, "once", "seen before")
-    fate = Player(model, [early]).fate(same)
-    assert re.fullmatch(r"\d+ cycles, at most \d+ expected", fate.reason)
+    assert Player(model, [once]).result(same) == MutantResult(same, KILLED, "once", "seen before")
+    result = Player(model, [early]).result(same)
+    assert re.fullmatch(r"\d+ cycles, at most \d+ expected", result.reason)
     player = Player(model, [slower])
     monkeypatch.setattr(players, "cycles_of", lambda played: len(seen))
-    assert player.fate(same).verdict == OPEN
+    assert player.result(same).verdict == OPEN
     counts = count()
     monkeypatch.setattr(players, "cycles_of", lambda played: next(counts))
-    assert player.fate(same).reason == "other cycles than are on record"
+    assert player.result(same).reason == "other cycles than are on record"
 
 
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
@@ -102,10 +102,14 @@ def test_long_commands_are_cut_off():
 
 def test_score_leaves_out_what_is_no_fault(mutated):
     one, two, three, four = mutated.mutants[:4]
-    fates = [Fate(one, KILLED, "t", "r"), Fate(two, OPEN), Fate(three, EQUIVALENT)]
-    assert Outcome("compressor", SMALL, fates, 1.0).score == 0.5
-    assert Outcome("compressor", SMALL, fates[:1], 1.0).score == 1.0
-    assert Outcome("compressor", SMALL, [*fates, Fate(four, KILLED)], 1.0).score == 2 / 3
+    results = [
+        MutantResult(one, KILLED, "t", "r"),
+        MutantResult(two, OPEN),
+        MutantResult(three, EQUIVALENT),
+    ]
+    assert Outcome("compressor", SMALL, results, 1.0).score == 0.5
+    assert Outcome("compressor", SMALL, results[:1], 1.0).score == 1.0
+    assert Outcome("compressor", SMALL, [*results, MutantResult(four, KILLED)], 1.0).score == 2 / 3
 
 
 @pytest.mark.slow
@@ -116,15 +120,15 @@ def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
     told = []
     arguments = (unit, Config.of(4, 8, 16), 100)
     outcome = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
-    assert len(outcome.fates) == 100
-    assert outcome.score >= 0.9, [fate for fate in outcome.fates if fate.verdict == OPEN]
-    assert all(fate.reason for fate in outcome.of(OPEN))
+    assert len(outcome.results) == 100
+    assert outcome.score >= 0.9, [result for result in outcome.results if result.verdict == OPEN]
+    assert all(result.reason for result in outcome.of(OPEN))
     assert told[0] == "drawing mutants"
     assert any("same graphs: " in text for text in told)
     # What became of them is kept.
     told.clear()
     again = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
-    assert again.fates == outcome.fates
+    assert again.results == outcome.results
     assert told == ["drawing mutants"]
 
 
@@ -141,7 +145,9 @@ def test_the_same_on_a_cluster_that_loses_a_worker(tmp_path, frail_cluster, monk
     assert there.of(KILLED) == here.of(KILLED)
     assert len(here.of(KILLED)) > 0.7 * COUNT
     # How far a search comes depends on the load of the machine.
-    assert {fate.mutant for fate in there.of(OPEN)} == {fate.mutant for fate in here.of(OPEN)}
+    assert {result.mutant for result in there.of(OPEN)} == {
+        result.mutant for result in here.of(OPEN)
+    }
 
 
 def test_an_error_of_a_task_ends_the_run(mutated, tmp_path, monkeypatch):

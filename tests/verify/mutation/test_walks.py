@@ -1,11 +1,11 @@
-"""Random courses show which registers a mutant changes, and obey the rules of the stream."""
+"""Random runs show which registers a mutant changes, and obey the rules of the stream."""
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Signal
 
 from cdma.verify.mutation.proof import graph
-from cdma.verify.mutation.walks import Courses
+from cdma.verify.mutation.walks import RandomRuns
 
 WIDTH = 4
 
@@ -53,8 +53,8 @@ def unit():
 
 
 @pytest.fixture(scope="module")
-def courses(tmp_path_factory):
-    return Courses(graph(unit(), tmp_path_factory.mktemp("courses")))
+def runs(tmp_path_factory):
+    return RandomRuns(graph(unit(), tmp_path_factory.mktemp("runs")))
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,6 @@ def courses(tmp_path_factory):
     [(0, []), (1, []), (2, ["core.x.is_rare"]), (3, ["m_axis_tdata[0]"])],
     ids=["the unit", "where a rule is broken", "where words are odd", "always"],
 )
-def test_registers_that_differ(courses, mutant, apart):
-    names = {variable: name for name, variable in courses.graph.registers.items()}
-    assert [names[variable] for variable in courses.apart(mutant)] == apart
+def test_registers_that_differ(runs, mutant, apart):
+    names = {variable: name for name, variable in runs.graph.registers.items()}
+    assert [names[variable] for variable in runs.apart(mutant)] == apart

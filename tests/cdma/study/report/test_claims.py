@@ -70,9 +70,9 @@ def test_layouts_are_compared_where_they_differ(maps):
 def test_densities_of_a_network_that_obeys(records):
     claims = density_claims(records, pairs(records))
     assert [claim.verdict for claim in claims] == ["holds"] * 4
-    first, pooling, course, depth = claims
+    first, pooling, training, depth = claims
     assert pooling.parts["AlexNet-toy"].figure == "6 of 6"
-    assert course.figure == "falls in 1 of 1, creeps back in 1"
+    assert training.figure == "falls in 1 of 1, creeps back in 1"
     assert first.parts.keys() == depth.parts.keys() == {"AlexNet-toy"}
 
 
@@ -95,7 +95,7 @@ def test_pooling_that_lowers_density(records):
 @pytest.mark.parametrize(
     "order", [{0: 0, 10: 20, 20: 10}, {0: 20, 10: 0, 20: 10}, {0: 0, 10: 20, 20: 30}]
 )
-def test_density_that_takes_another_course(records, order):
+def test_density_that_changes_otherwise(records, order):
     """Falling all along, rising all along, and falling late."""
     moved = [{**record, "step": order[record["step"]]} for record in records]
     assert density_claims(moved, [])[2].verdict == "does not hold"

@@ -65,12 +65,12 @@ def test_bars_are_the_densities_at_the_last_step(records, figure):
     assert heights == [last[name] for name in names]
 
 
-def test_lines_are_the_course_of_each_layer(records, figure):
+def test_lines_are_the_densities_of_each_layer(records, figure):
     assert plots.draw_density_over_training(figure, records)
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     assert len(lines) == 7
-    course = [r["density"] for r in records if r["layer"] == "relu2" and r["layout"] == "NCHW"]
-    assert list(lines["relu2"].get_ydata()) == course
+    densities = [r["density"] for r in records if r["layer"] == "relu2" and r["layout"] == "NCHW"]
+    assert list(lines["relu2"].get_ydata()) == densities
     assert lines["pool0"].get_linestyle() == "--"
 
 

@@ -1,0 +1,93 @@
+"""A release is complete, and its bytes depend on the commit alone."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from cdma import __version__
+from cdma.hdl.zvc.config import NAMED
+
+ROOT = Path(__file__).parents[2]
+
+#: They build in environments that are filled from the package index.
+pytestmark = pytest.mark.slow
+
+
+def make(checkout, output):
+    environment = {name: text for name, text in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
+    return subprocess.run(
+        [sys.executable, "integration/release", str(output)],
+        cwd=checkout,
+        env={**environment, "PYTHONHASHSEED": "random"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A clone of the last commit."""
+    folder = tmp_path_factory.mktemp("clone") / "cdma"
+    subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def releases(checkout, tmp_path_factory):
+    """Two releases of one commit, from two checkouts."""
+    other = tmp_path_factory.mktemp("other") / "checkout"
+    subprocess.run(["git", "clone", "-q", ROOT, other], check=True)
+    folders = []
+    for place in (checkout, other):
+        folders.append(tmp_path_factory.mktemp("release") / "out")
+        done = make(place, folders[-1])
+        assert done.returncode == 0, done.stderr
+    return folders
+
+
+def test_two_releases_are_the_same_bytes(releases):
+    one, other = ({file.name: file.read_bytes() for file in each.iterdir()} for each in releases)
+    assert set(one) == set(other)
+    assert [name for name, content in one.items() if content != other[name]] == []
+
+
+def test_everything_is_there_with_its_checksum(releases):
+    folder = releases[0]
+    sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {
+        f"cdma_engine-{__version__}-py3-none-any.whl",
+        f"cdma_engine-{__version__}.tar.gz",
+        f"cdma-verilog-{__version__}.tar.gz",
+        "CHANGELOG.md",
+    }
+    assert {file.name for file in folder.iterdir()} == {*sums, "SHA256SUMS"}
+    for name, digest in sums.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_verilog_of_each_named_configuration(releases):
+    name = f"cdma-verilog-{__version__}"
+    with tarfile.open(releases[0] / f"{name}.tar.gz") as packed:
+        files = set(packed.getnames())
+    assert files == {f"{name}/LICENSE"} | {
+        f"{name}/{config.name}/{unit}.{kind}"
+        for config in NAMED.values()
+        for unit in ("compressor", "decompressor")
+        for kind in ("v", "json")
+    }
+
+
+def test_changes_and_full_folders_are_refused(checkout, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    assert make(checkout, tmp_path / "full").stderr.endswith("the folder is not empty\n")
+    (checkout / "new").touch()
+    done = make(checkout, tmp_path / "out")
+    (checkout / "new").unlink()
+    assert done.returncode == 1
+    assert done.stderr == "release: 1 changes are not committed; commit them first\n"

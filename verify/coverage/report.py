@@ -1,0 +1,84 @@
+"""Coverage of a unit as rows: functional, and of the lines, branches and toggles of its code."""
+
+from cdma.hdl.zvc.config import Config
+from cdma.progress import telling
+from cdma.tables import format_table
+from cdma.verify.coverage import scenarios
+from cdma.verify.coverage.code import EXPLAINED, KINDS, condense, measure_code
+from cdma.verify.coverage.functional import measure as measure_functional
+
+COLUMNS = {
+    "unit": "unit",
+    "config": "config",
+    "what": "what",
+    "kinds": "kinds",
+    "seen": "seen",
+    "explained": "explained",
+    "percent": "%",
+    "verdict": "verdict",
+}
+
+
+def measure(unit: str, config: Config, seed: int, batches: int, is_functional: bool) -> list[dict]:
+    """Coverage of a unit, a row for each point and each kind of code.
+
+    Parameters
+    ----------
+    unit : str
+    config : Config
+    seed, batches : int
+        Of :func:`cdma.verify.coverage.scenarios.scenarios`.
+    is_functional : bool
+        Leave out the code.
+
+    Returns
+    -------
+    list of dict
+        ``unit``, ``config``, ``what``, ``kinds`` (how many there are), ``seen``, ``explained`` (of
+        code: why they are not seen), ``missing`` and ``unexpected`` (lists).
+    """
+
+    def row(what, kinds, seen, explained, missing, unexpected):
+        found = {"unit": unit, "config": config.name, "what": what, "kinds": kinds, "seen": seen}
+        return found | {"explained": explained, "missing": missing, "unexpected": unexpected}
+
+    def played():
+        return scenarios.scenarios(unit, config, seed, batches)
+
+    found = measure_functional(unit, config, played(), progress=telling(f"{unit}, functional"))
+    rows = [
+        row(
+            point.name,
+            len(point.bins),
+            len(point.bins) - len(point.missing),
+            None,
+            point.missing,
+            point.unexpected,
+        )
+        for point in found.points.values()
+    ]
+    if is_functional or config != EXPLAINED:
+        return rows
+    code = measure_code(unit, config, played(), progress=telling(f"{unit}, code"))
+    for kind in KINDS:
+        unreached, unexplained = code.unreached(kind), code.unexplained(kind)
+        kinds = len(code.hits[kind])
+        explained = len(unreached) - len(unexplained)
+        rows.append(row(kind, kinds, kinds - len(unreached), explained, condense(unexplained), []))
+    rows[-1]["unexpected"] = condense(code.wrongly_explained)
+    return rows
+
+
+def text(rows: list[dict]) -> str:
+    """Lay out the rows as a table."""
+    return format_table([_shown(row) for row in rows], COLUMNS)
+
+
+def _shown(row):
+    """A row of the table."""
+    missing, unexpected = len(row["missing"]), len(row["unexpected"])
+    seen = row["seen"] + (row["explained"] or 0)
+    counts = {"missing": missing, "unexpected": unexpected}
+    verdicts = [f"{count} {what}" for what, count in counts.items() if count]
+    percent = f"{100 * seen / row['kinds']:.2f}".removesuffix(".00")
+    return row | {"percent": percent, "verdict": ", ".join(verdicts) or "complete"}
