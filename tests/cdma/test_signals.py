@@ -48,6 +48,8 @@ class Marked:
         environment = {**os.environ, name: value, "PYTHONPATH": str(FOLDER)}
         options = {"cwd": folder, "env": environment, "text": True, "start_new_session": True}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        # A shell starts what runs in the background with Ctrl-C ignored, and that is inherited.
+        options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.process = subprocess.Popen([sys.executable, *command], **options, **pipes)
 
     def alive(self):

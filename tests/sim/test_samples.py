@@ -15,6 +15,8 @@ DATA = os.environ.get("CDMA_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="CDMA_DATA names no folder of sample tensors")
 
 QUICK_WORDS = 25_000
+#: Words in a block of the streams that the manifest describes.
+MANIFEST_BLOCK = 32
 
 
 def samples(word_bytes, least=0, most=None):
@@ -51,7 +53,7 @@ def test_small_samples(verify, word_bits):
     entries = samples(word_bits // 8, most=QUICK_WORDS)
     if not entries:
         pytest.skip(f"no sample tensor of {word_bits}-bit words is that small")
-    check(verify, entries, Config.of(256 // word_bits, word_bits))
+    check(verify, entries, Config.of(256 // word_bits, word_bits, MANIFEST_BLOCK))
 
 
 @pytest.mark.slow
@@ -60,4 +62,4 @@ def test_large_samples(verify, word_bits):
     entries = samples(word_bits // 8, least=QUICK_WORDS, most=2_000_000)
     if not entries:
         pytest.skip(f"no sample tensor of {word_bits}-bit words is that large")
-    check(verify, entries, Config.of(256 // word_bits, word_bits))
+    check(verify, entries, Config.of(256 // word_bits, word_bits, MANIFEST_BLOCK))
