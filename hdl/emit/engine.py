@@ -37,14 +37,15 @@ def verilog(config: EngineConfig, name: str = TOP, *, with_sources: bool = False
     ValueError
         When the name is no plain identifier of Verilog.
     """
-    return _generate(config, checked_name(name), with_sources)
+    return _generate(config, checked_name(name), with_sources)[1]
 
 
 @lru_cache(maxsize=8)
-def _generate(config: EngineConfig, name: str, with_sources: bool) -> str:
+def _generate(config: EngineConfig, name: str, with_sources: bool) -> tuple[AxiEngine, str]:
+    """The top, and its Verilog."""
     axi = AxiEngine(config)
     code = converted(axi, name, with_sources)
-    return framed(_header(config), declare_ports(code, name, axi))
+    return axi, framed(_header(config), declare_ports(code, name, axi))
 
 
 def _header(config: EngineConfig) -> str:
@@ -74,9 +75,8 @@ def manifest(config: EngineConfig, name: str = TOP, *, with_sources: bool = Fals
         ``reset``, ``interfaces`` (prefix, protocol, role, widths), ``ports`` (name, direction,
         bits), ``register_map``, ``verilog_sha256`` and ``tools``.
     """
-    axi = AxiEngine(config)
+    axi, text = _generate(config, checked_name(name), with_sources)
     ports = port_list(axi)
-    text = verilog(config, name, with_sources=with_sources)
     return {
         "manifest_version": VERSION,
         "unit": "engine",

@@ -125,7 +125,7 @@ class BurstWriter(wiring.Component):
         stored = data.StructLayout({"data": unsigned(8 * size), "strobe": unsigned(size)})
         m.submodules.beats = beats = Fifo(stored, self.depth)
         m.submodules.bursts = bursts = Queue(burst, 4)
-        m.submodules.issued = issued = Queue(
+        m.submodules.addresses = issued = Queue(
             data.StructLayout({"beats": burst["beats"].shape, "dropped": unsigned(1)}), 4
         )
         self._collect(m, beats, bursts, burst)

@@ -64,7 +64,7 @@ class MemoryPort(wiring.Component):
         m = Module()
         self._connect(m)
         control, port = self.control, self.port
-        m.submodules.rate = rate = RateLimiter(2 * BURST_BYTES)
+        m.submodules.limiter = rate = RateLimiter(2 * BURST_BYTES)
         m.submodules.latency = latency = LatencySampler((1 << 16) - 1)
         size = self.config.beat_bytes.bit_length() - 1
         m.d.comb += [

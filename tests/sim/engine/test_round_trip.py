@@ -104,6 +104,18 @@ def test_copies(model_of, small, tensor, size):
     assert (short.host.data == short.before[1]).all()
 
 
+def test_more_words_than_32_bits_count(model_of, small):
+    """2^32 + 1 words: what is needed is told whole, and nothing is read."""
+    model, words = model_of(), (1 << 32) + 1
+    fields = {"device": 1 << 40, "host": 0x8000_0000, "limit": 4 * ((1 << 32) - 1)}
+    for shape in ({"row_bytes": 4 * words}, {"row_bytes": 1 << 20, "rows": (1 << 14) + 1}):
+        found = model.run(OFFLOAD, Descriptor(Op.COPY_OUT, **fields, **shape)).completion
+        total = shape["row_bytes"] * shape.get("rows", 1)
+        assert (found.status, found.stripe) == (Status.OVERFLOW, 0)
+        assert found.stream_bytes == total > 1 << 34
+    assert model.engine.counts(0)["reads"] == model.engine.counts(1)["reads"] == 0
+
+
 def test_capacity(model_of, small, tensor, offload, prefetch):
     """Every capacity around the size: exact, a word short, far too small, none."""
     model, words = model_of(), tensor(small, 4 * 1024 + 48)

@@ -76,7 +76,7 @@ class Ring(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.state = state = RingState(self.config.address_bits)
+        m.submodules.machine = state = RingState(self.config.address_bits)
         m.submodules.fetcher = fetcher = Fetcher(self.config.address_bits, self.config.link_bytes)
         m.submodules.starter = starter = Starter(self.config, self.number)
         m.submodules.finisher = finisher = Finisher(self.config.address_bits)

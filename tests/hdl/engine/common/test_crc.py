@@ -7,8 +7,15 @@ import pytest
 from cdma.hdl.engine.common.crc import StripeCrc
 
 
-@pytest.mark.parametrize(("lanes", "bits"), [(2, 32), (8, 8), (4, 64)])
-@pytest.mark.parametrize("stall", ["never", "bernoulli:0.5"])
+@pytest.mark.parametrize(
+    ("lanes", "bits"),
+    [
+        (2, 32),
+        pytest.param(8, 8, marks=pytest.mark.slow),
+        pytest.param(4, 64, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("stall", [pytest.param("never", marks=pytest.mark.slow), "bernoulli:0.5"])
 def test_crcs(exchange, small, rows_of, noise, lanes, bits, stall):
     config = small(lanes=lanes, word_bits=bits)
     stripes = [

@@ -50,3 +50,16 @@ def test_stop(exchange, begin, job, small):
     each = begin(dut, stop, job=job(row_bytes=1 << 30))
     passed = exchange(dut, {}, {"o": 4}, each=each)
     assert [item["number"] for item in passed["o"].payloads] == [0, 1, 2, 3]
+
+
+@pytest.mark.slow
+def test_more_bytes_than_32_bits_count(exchange, begin, job, small):
+    config, device = small(stripe_bytes=65536), (1 << 40) + 65536
+    size = (1 << 32) + 4
+    dut, stripes = StripeSequencer(config), (1 << 16) + 1
+    fields = job(device=device, row_bytes=size)
+    passed = exchange(dut, {}, {"o": stripes}, each=begin(dut, job=fields))
+    found = passed["o"].payloads
+    assert [item["number"] for item in found] == list(range(stripes))
+    assert [item["address"] - device for item in found] == list(range(0, size, 65536))
+    assert sum(item["bytes"] for item in found) == size

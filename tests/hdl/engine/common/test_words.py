@@ -9,7 +9,7 @@ SIZES = [(2, 2), (4, 2), (2, 4), (8, 1), (1, 8)]
 
 
 @pytest.mark.parametrize(("take", "give"), SIZES)
-@pytest.mark.parametrize("stall", ["never", "bernoulli:0.5"])
+@pytest.mark.parametrize("stall", [pytest.param("never", marks=pytest.mark.slow), "bernoulli:0.5"])
 def test_words_keep_their_order(exchange, begin, words_of, take, give, stall):
     rng = np.random.default_rng([take, give])
     counts = [int(count) for count in rng.integers(0, take + 1, 60)]

@@ -53,7 +53,7 @@ def write(exchange, begin):
     return run
 
 
-@pytest.mark.parametrize("stall", ["never", "bernoulli:0.5"])
+@pytest.mark.parametrize("stall", [pytest.param("never", marks=pytest.mark.slow), "bernoulli:0.5"])
 @pytest.mark.parametrize(
     ("first", "count", "lengths"),
     [(0, 1, [1]), (0, 8, [8]), (0, 20, [8, 8, 4]), (192, 20, [5, 8, 7]), (4096 - 64, 2, [1, 1])],

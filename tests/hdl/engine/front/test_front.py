@@ -11,7 +11,7 @@ CONFIG = EngineConfig(channels=2)
 
 
 @pytest.mark.parametrize(
-    "link_bytes", [16, 64, *(pytest.param(n, marks=pytest.mark.slow) for n in (8, 32))]
+    "link_bytes", [16, *(pytest.param(n, marks=pytest.mark.slow) for n in (8, 32, 64))]
 )
 def test_one_offload(link_bytes):
     config = EngineConfig(channels=2, link_bytes=link_bytes)
@@ -120,7 +120,7 @@ def test_many_descriptors_are_in_flight():
     FrontBench(CONFIG, latency=500).run(software)
 
 
-@pytest.mark.parametrize("link_bytes", [8, 16])
+@pytest.mark.parametrize("link_bytes", [pytest.param(8, marks=pytest.mark.slow), 16])
 def test_the_phase_is_written_after_the_rest(link_bytes):
     seen = []
 

@@ -24,7 +24,7 @@ def _beats(words, config, raw):
     return found
 
 
-@pytest.mark.parametrize("stall", ["never", "bernoulli:0.7"])
+@pytest.mark.parametrize("stall", [pytest.param("never", marks=pytest.mark.slow), "bernoulli:0.7"])
 def test_rows_statuses_and_refunds(exchange, begin, small, noise, words_of, stall):
     config = small()
     sizes = [256, 1, 40, 256, 33, 7]

@@ -23,7 +23,7 @@ def _issued(simulate, rate, burst, cycles):
 
 @pytest.mark.parametrize(("rate", "burst"), [(1024, 512), (100, 64), (8192, 512), (16384, 128)])
 def test_mean_rate(simulate, rate, burst):
-    cycles = 20_000
+    cycles = 8_000
     expected = rate * cycles / 1024
     assert abs(_issued(simulate, rate, burst, cycles) - expected) <= 2 * burst + 0.02 * expected
 

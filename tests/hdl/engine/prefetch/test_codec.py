@@ -8,7 +8,7 @@ from cdma.golden import compress
 from cdma.hdl.engine.prefetch.codec import StripeDecompressor
 
 
-@pytest.mark.parametrize("stall", ["never", "bernoulli:0.7"])
+@pytest.mark.parametrize("stall", [pytest.param("never", marks=pytest.mark.slow), "bernoulli:0.7"])
 def test_beats_and_errors(exchange, begin, small, noise, rows_of, stall):
     config = small()
     sizes = [256, 1, 40, 100, 33, 64]

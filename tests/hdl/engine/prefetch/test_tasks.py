@@ -106,3 +106,26 @@ def test_an_entry_that_cannot_be_read(join):
 def test_copies_need_no_entries(join):
     tasks, _ = join([_stripe(0), _stripe(1, 8)], [], 2, op=int(Op.COPY_IN), index=0)
     assert [(task["raw"], task["size"]) for task in tasks] == [(1, STRIPE), (1, 8)]
+
+
+@pytest.mark.slow
+def test_a_stream_longer_than_32_bits_count(exchange, begin, small, job):
+    """Offsets and the sum of 2^32 + 4 bytes: stripes of 64 KiB, all raw."""
+    size, config = 65536, small(stripe_bytes=65536)
+    stripes = [_stripe(number, size) for number in range(1 << 16)] + [_stripe(1 << 16, 4)]
+    entries = [_entry(stripe["bytes"], raw=1) for stripe in stripes]
+    dut = TaskMaker(config)
+
+    def last(ctx, cycle, passed):
+        ctx.set(dut.i_last, len(passed["i"].cycles) >= len(stripes) - 1)
+
+    fields = job(op=int(Op.PREFETCH), index=1, limit=(1 << 32) + 4)
+    passed = exchange(
+        dut,
+        {"i": stripes, "i_entry": entries},
+        {"o": len(stripes), "o_error": 0},
+        stalls={"i": "paused:3", "i_entry": "paused:4"},
+        each=begin(dut, last, job=fields),
+    )
+    offsets = [task["tag"]["offset"] for task in passed["o"].payloads]
+    assert offsets == [size * number for number in range(len(stripes))]

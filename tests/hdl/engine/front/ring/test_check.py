@@ -36,7 +36,11 @@ async def check(ctx, dut, descriptor, bounds):
 
 
 @pytest.mark.parametrize("ring", [0, 1])
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize(
+    "config",
+    [CONFIGS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in CONFIGS[1:])],
+    ids=lambda config: config.name,
+)
 def test_random_descriptors(simulate, rng, descriptor_of, bounds_of, config, ring):
     async def bench(ctx):
         bad = 0
