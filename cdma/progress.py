@@ -9,6 +9,11 @@ _WIDTH = 30
 _LINE_SECONDS = 10
 
 
+def tell(text: str) -> None:
+    """Print a text on stderr at once."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def telling(label: str) -> Callable[[str], None]:
     """Function that prints a text on stderr, in a line with the seconds since now and the label."""
     start = time.monotonic()

@@ -2,12 +2,9 @@
 
 import argparse
 import sys
-from contextlib import ExitStack
-from pathlib import Path
 
-from cdma.cli.options import add_sweep_options
-from cdma.errors import UserError, hint, require
-from cdma.files import make_folder, replacing
+from cdma.cli import options
+from cdma.errors import hint
 from cdma.tensors.load import NAMING
 
 EPILOG = """\
@@ -24,49 +21,32 @@ example:
   cdma analyze activations --csv activations.csv --figures figures
   cdma analyze tensors.npz:relu1 --layout NCHW --algorithm zvc32 --algorithm zlib
 """
+HELP = "compare compression algorithms and layouts on tensors"
+DESCRIPTION = "Density and compression ratio of every tensor, by algorithm and layout."
 
 
 def add_parser(subparsers) -> None:
     """Add the verb ``analyze``."""
-    parser = subparsers.add_parser(
-        "analyze",
-        help="compare compression algorithms and layouts on tensors",
-        description="Density and compression ratio of every tensor, by algorithm and layout.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help=f"{NAMING}; or a folder")
-    parser.add_argument(
-        "--algorithm",
-        action="append",
-        metavar="NAME",
-        help="zvc32, zvc16, zvc8, rl, eyeriss, zlib4k, zlib, zstd or lz4; may be repeated "
-        "(default: all that are installed)",
-    )
-    parser.add_argument(
-        "--layout",
-        action="append",
-        choices=("NCHW", "NHWC", "CHWN"),
-        help="layout to compare; may be repeated (default: the table shows each tensor as it is "
-        "stored; --csv and --json have all three)",
-    )
-    parser.add_argument(
-        "--axes",
-        metavar="AXES",
-        help="axes of tensors whose layout no list gives, such as NHWC "
-        "(default: four are NCHW, two NC)",
-    )
-    parser.add_argument(
-        "--rtl", action="store_true", help="also run the compressor's RTL: cycles and bytes"
-    )
-    parser.add_argument(
-        "--lanes", type=int, metavar="N", help="words in a beat of it (default: 32 bytes of them)"
-    )
-    parser.add_argument("--csv", metavar="FILE", help="write all figures as CSV")
-    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
-    parser.add_argument("--figures", metavar="DIR", help="draw figures, SVG and PNG")
-    add_sweep_options(parser)
-    parser.set_defaults(run=run)
+    texts = {"description": DESCRIPTION, "epilog": EPILOG}
+    parser = options.add_verb(subparsers, "analyze", run, HELP, **texts)
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help=f"{NAMING}; or a folder")
+    algorithms = "zvc32, zvc16, zvc8, rl, eyeriss, zlib4k, zlib, zstd or lz4; may be repeated "
+    algorithms += "(default: all that are installed)"
+    add("--algorithm", action="append", metavar="NAME", help=algorithms)
+    layouts = "layout to compare; may be repeated (default: the table shows each tensor as it is "
+    layouts += "stored; --csv and --json have all three)"
+    add("--layout", action="append", choices=("NCHW", "NHWC", "CHWN"), help=layouts)
+    axes = "axes of tensors whose layout no list gives, such as NHWC "
+    add("--axes", metavar="AXES", help=f"{axes}(default: four are NCHW, two NC)")
+    rtl = "also run the compressor's RTL: cycles and bytes"
+    add("--rtl", action="store_true", help=rtl)
+    lanes = "words in a beat of it (default: 32 bytes of them)"
+    add("--lanes", type=int, metavar="N", help=lanes)
+    add("--csv", metavar="FILE", help="write all figures as CSV")
+    add("--json", action="store_true", help="print all figures as JSON")
+    add("--figures", metavar="DIR", help="draw figures, SVG and PNG")
+    options.add_sweep_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,36 +54,20 @@ def run(args: argparse.Namespace) -> int:
     from cdma.study.algorithms.registry import installed
     from cdma.study.analysis import plan
     from cdma.study.layouts import LAYOUTS
-    from cdma.study.report import plots, tables
-    from cdma.study.run import analyze_all, reasons
+    from cdma.study.report import tables
+    from cdma.study.report.files import analyze_into
+    from cdma.study.run import reasons
 
     algorithms, missing = installed(args.algorithm)
     if missing:
         print(f"{' and '.join(missing)} left out: {hint('study')} adds them", file=sys.stderr)
     failures: dict[str, str] = {}
-    tasks = plan(
-        args.files,
-        args.axes,
-        failures,
-        algorithms=tuple(algorithms),
-        layouts=tuple(args.layout or LAYOUTS),
-        with_rtl=args.rtl,
-        lanes=args.lanes,
-    )
-    with ExitStack() as outputs:  # what cannot be written is refused before the work, not after it
-        if args.figures:
-            require("matplotlib", extra="study", verb="--figures")
-            folder = make_folder(args.figures)
-        if args.csv:
-            csv = outputs.enter_context(replacing(args.csv))
-        records, failed = analyze_all(tasks, args.jobs, args.scheduler)
-        failures |= failed
-        if not records:
-            raise UserError("; ".join(reasons(failures)))
-        if args.csv:
-            csv.write_text(tables.as_csv(records), encoding="utf-8", newline="")
-        if args.figures:
-            plots.draw(records, Path(folder))
+    what = {"algorithms": tuple(algorithms), "layouts": tuple(args.layout or LAYOUTS)}
+    what |= {"with_rtl": args.rtl, "lanes": args.lanes}
+    tasks = plan(args.files, args.axes, failures, **what)
+    where = {"csv": args.csv, "figures": args.figures}
+    where |= {"jobs": args.jobs, "scheduler": args.scheduler}
+    records = analyze_into(tasks, failures, **where)
     for reason in reasons(failures):
         print(f"cdma analyze: {reason}", file=sys.stderr)
     is_wide = bool(args.layout)

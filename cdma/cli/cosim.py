@@ -99,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
     config = config_from(args, tensor.itemsize * 8)
     from cdma.golden.zvc.words import format_for, to_words
     from cdma.sim import SimulationError
+    from cdma.sim.report import record
 
     with refusals_as_user_errors():
         format_for(tensor.dtype, config.format)
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     report = {
         "tensor": args.tensor,
-        **report_of(result, words),
+        **record(result, words),
         "simulator": args.sim,
         "stall": args.stall or ["never"],
         "seed": args.seed,
@@ -162,47 +163,9 @@ def _simulate(args, config, words):
     )
 
 
-def report_of(result, words) -> dict:
-    """What a simulation of one packet of ``words`` says, as plain numbers and texts."""
-    config, packet = result.config, result.packets[0] if result.packets else None
-    sizes = {"data": words.nbytes, "stream": _stream_bytes(result, packet)}
-    is_decompressor = result.unit == "decompressor"
-    verdict = {None: "no rule applies", True: "met", False: "missed"}[result.is_fast_enough]
-    nonzeros = int((words != 0).sum())
-    return {
-        "unit": result.unit,
-        "config": config.name,
-        "lanes": config.lanes,
-        "word_bits": config.format.word_bits,
-        "block_words": config.format.block_words,
-        "words": int(words.size),
-        "density": nonzeros / words.size if words.size else None,
-        "bytes_in": sizes["stream" if is_decompressor else "data"],
-        "bytes_out": len(packet.output) if packet else None,
-        "stream_bytes": sizes["stream"],
-        "ratio": sizes["data"] / sizes["stream"] if sizes["stream"] else None,
-        "cycles": result.cycles if packet else None,
-        "most_cycles": result.bound,
-        "beats_in": packet.beats_in if packet else None,
-        "beats_out": packet.beats_out if packet else None,
-        "bytes_per_cycle": words.nbytes / result.cycles if packet else None,
-        "stalled_cycles": result.stalls,
-        "throughput": verdict,
-        "comparison": result.failure or result.difference or "equal",
-    }
-
-
 def show_progress(text: str) -> None:
     """Tell on stderr how far a simulation is."""
     print(text, file=sys.stderr, flush=True)
-
-
-def _stream_bytes(result, packet):
-    if result.unit == "decompressor":
-        return len(result.scenario.packets[0][0])
-    if packet is None:
-        return None
-    return len(packet.output if packet.link is None else packet.link)
 
 
 def _print(report):

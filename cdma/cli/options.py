@@ -48,6 +48,24 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def size(text: str) -> int:
+    """Type of an option: bytes, 1 or more, such as 500M."""
+    units = {"K": 10, "M": 20, "G": 30}
+    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "")
+    bytes_ = natural(number) << units.get(unit, 0)
+    if not bytes_:
+        raise argparse.ArgumentTypeError("must be a byte or more")
+    return bytes_
+
+
+def rising(text: str) -> tuple[int, ...]:
+    """Type of an option: integers with commas between, zero or more, each above the last."""
+    numbers = tuple(map(natural, text.split(",")))
+    if list(numbers) != sorted(set(numbers)):
+        raise argparse.ArgumentTypeError(f"must rise, not {text!r}")
+    return numbers
+
+
 def refuse_below(args: argparse.Namespace, **least: int) -> None:
     """Refuse an option that is below its least value; ``None``, not given, is none."""
     for name, limit in least.items():
@@ -78,6 +96,17 @@ def add_liberty_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--liberty``."""
     library = "cell library, .lib or .lib.gz (default: $CDMA_LIBERTY, a file or a folder)"
     parser.add_argument("--liberty", metavar="FILE", help=library)
+
+
+def liberty_path(args: argparse.Namespace) -> str | None:
+    """File or folder that ``--liberty`` or ``CDMA_LIBERTY`` names; ``None`` without both."""
+    return args.liberty or os.environ.get("CDMA_LIBERTY") or None
+
+
+def add_folder_option(parser: argparse.ArgumentParser, what: str, default: str) -> None:
+    """Add ``--output``, the folder of ``what``."""
+    folder = f"folder of the {what}, made if missing (default: {default})"
+    parser.add_argument("-o", "--output", default=default, metavar="DIR", help=folder)
 
 
 def add_cache_option(parser: argparse.ArgumentParser) -> None:

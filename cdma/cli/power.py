@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 
 from cdma.cli import options
@@ -42,7 +41,7 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Map, simulate, add up, and print; 1 when the netlist's output is wrong."""
-    path = args.liberty or os.environ.get("CDMA_LIBERTY")
+    path = options.liberty_path(args)
     if not path:
         raise UserError("energy needs a cell library: give --liberty FILE or CDMA_LIBERTY")
     options.refuse_below(args, words=1)

@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from cdma.cli.options import add_sweep_options
+from cdma.cli.options import add_folder_option, add_sweep_options
 from cdma.errors import UserError, require
 from cdma.files import make_folder
 
@@ -30,12 +30,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="file of tensors or folder (default: $CDMA_DATA)"
     )
-    parser.add_argument(
-        *("-o", "--output"),
-        default="build/study",
-        metavar="DIR",
-        help="folder of the document, made if missing (default: build/study)",
-    )
+    add_folder_option(parser, "document", "build/study")
     add_sweep_options(parser)
     parser.set_defaults(run=run)
 

@@ -7,7 +7,7 @@ import numpy as np
 from cdma.study.algorithms.mask import Mask, entropy_bound
 from cdma.study.algorithms.registry import ALGORITHMS, BOUND
 from cdma.study.chunks import CHUNK_BYTES, chunks
-from cdma.study.commonest import Commonest
+from cdma.tensors.commonest import Commonest
 
 
 def measure(
@@ -36,7 +36,7 @@ def measure(
     -------
     dict
         ``words``, ``bytes``, ``nonzeros``, ``density``, the shares ``zero_blocks`` and
-        ``full_blocks``, ``commonest`` (see :class:`~cdma.study.commonest.Commonest`), and
+        ``full_blocks``, ``commonest`` (see :class:`~cdma.tensors.commonest.Commonest`), and
         ``sizes``: bytes by algorithm, and the ``bound``. Shares of an empty array are ``None``.
     """
     mask, commonest = Mask(array.itemsize * 8), Commonest(array.itemsize)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from cdma.synth.flow import scaling
 from cdma.synth.flow.columns import ECP5, FLOW_TITLES, Column, asic_columns, every_column
+from cdma.synth.flow.compare import at_clock, comparison
 from cdma.synth.flow.peers import PEERS
 from cdma.tables import format_table
 
@@ -32,12 +33,31 @@ def tables(records: Sequence[Mapping], style: str = "text") -> list[tuple[str, s
     return found
 
 
-def text(records: Sequence[Mapping], notes: Sequence[str]) -> str:
-    """Report for a terminal."""
+def text(
+    records: Sequence[Mapping],
+    notes: Sequence[str],
+    pair: Sequence[str] | None = None,
+    mhz: float | None = None,
+) -> str:
+    """Report for a terminal.
+
+    Parameters
+    ----------
+    records : sequence of mappings
+    notes : sequence of str
+    pair : sequence of str, optional
+        Two configurations to set side by side.
+    mhz : float, optional
+        Clock at which to give bytes per second and latency.
+    """
     found = [*tables(records), *scaling.tables(records)]
     parts = [f"{title}\n{table}" for title, table in found]
-    notes = [*notes, *_advice(records)]
-    return "\n\n".join([*parts, "\n".join([LEGEND, *notes])]) + "\n"
+    parts.append("\n".join([LEGEND, *notes, *_advice(records)]))
+    if pair:
+        parts.append(comparison(records, pair))
+    if mhz:
+        parts.append(f"at {mhz:g} MHz\n{at_clock(records, mhz)}")
+    return "\n\n".join(parts) + "\n"
 
 
 def _advice(records: Sequence[Mapping]) -> list[str]:
@@ -63,14 +83,23 @@ def markdown(records: Sequence[Mapping], notes: Sequence[str], tools: Mapping[st
     return "\n".join(lines) + "\n"
 
 
-def as_json(records: Sequence[Mapping], notes: Sequence[str], tools: Mapping[str, str]) -> str:
-    """Report for programs: records, what each figure means, peers, tools and notes."""
+def as_json(
+    records: Sequence[Mapping],
+    notes: Sequence[str],
+    tools: Mapping[str, str],
+    changes: Mapping | None = None,
+) -> str:
+    """Report for programs: records, what each figure means, peers, tools and notes.
+
+    ``changes`` is what a comparison with a baseline found, fit for JSON.
+    """
     whole = {
         "records": list(records),
         "columns": {c.path: {"title": c.title, "better": c.better} for _, c in every_column()},
         "peers": [{**peer.record(), "source": peer.source, "does": peer.does} for peer in PEERS],
         "tools": dict(tools),
         "notes": list(notes),
+        **({"comparison": changes} if changes else {}),
     }
     return json.dumps(whole, indent=2) + "\n"
 

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -53,6 +53,18 @@ def lint(
                         "findings": [asdict(finding) for finding in findings],
                         "waived": [{**asdict(each), "count": n} for each, n in waived.items()],
                     }
+
+
+def text(record: Mapping) -> str:
+    """A line for a record, and one for each finding."""
+    waived = sum(waiver["count"] for waiver in record["waived"])
+    findings = record["findings"]
+    lines = [
+        f"{record['unit']} {record['config'] or 'as given'}: {record['tool']}: "
+        f"{len(findings)} findings, {waived} waived"
+    ]
+    lines += [f"  line {each['line']}: {each['kind']}: {each['message']}" for each in findings]
+    return "\n".join(lines)
 
 
 def _loud(verilog: str) -> str:

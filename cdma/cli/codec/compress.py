@@ -4,11 +4,10 @@ import argparse
 import json
 import sys
 
-from cdma.cli.codec.shared import add_codec_verb, by, dtype_of, figures, refuse_json_on_stdout
-from cdma.cli.options import add_format_options, format_from
-from cdma.errors import UserError, refusals_as_user_errors
-from cdma.files import STDIO, reading, refuse_same, writing
-from cdma.tensors.load import NAMING, load_tensor, split
+from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout
+from cdma.cli.options import add_format_options
+from cdma.files import STDIO
+from cdma.tensors.load import NAMING
 
 EPILOG = """\
 A container (.zvc) holds type and shape of its array. A raw stream (--raw) is what the hardware
@@ -36,80 +35,33 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the container, or the bare stream."""
-    import numpy as np
-
-    from cdma.golden import compress, write_container
-    from cdma.study.commonest import Commonest, hint
+    from cdma.tensors.codec.compress import compress_tensor
+    from cdma.tensors.codec.figures import by
 
     refuse_json_on_stdout(args)
-    if args.input != STDIO:
-        refuse_same(args.output, split(args.input)[0])
-    with reading(args.input, ".npy") as source:
-        array, notes = _typed(load_tensor(source), args)
-        fmt = format_from(args, array.itemsize * 8)
-        if fmt.word_bytes != array.itemsize:
-            raise UserError(
-                f"{args.input}: elements are {array.dtype}, so words have {array.itemsize * 8} "
-                f"bits, not {fmt.word_bits}; leave --word-bits out"
-            )
-        with writing(args.output) as temporary:
-            if args.raw:
-                temporary.write_bytes(compress(array, fmt))
-            else:
-                with refusals_as_user_errors():
-                    write_container(temporary, array, fmt)
-            file_bytes = temporary.stat().st_size
-        commonest, words = Commonest(array.itemsize), array.view(f"u{array.itemsize}").reshape(-1)
-        commonest.update(words.astype(f"<u{array.itemsize}", copy=False))
-        nonzeros = int(np.count_nonzero(words))
-    sizes = (array.size, nonzeros, fmt.stream_bytes(array.size, nonzeros), file_bytes)
-    advice = hint(commonest.finish(), nonzeros / array.size if array.size else None)
-    facts = {
-        "output": args.output,
-        "container": not args.raw,
-        "dtype": array.dtype.name,
-        "shape": list(array.shape),
-        **figures(fmt, *sizes),
-        "notes": [*notes, *([advice] if advice else [])],
-    }
-    _report(args, facts)
-    return 0
-
-
-def _typed(array, args):
-    """The array as ``--dtype`` says, and what a user should know of its type."""
-    notes = []
-    stored_as = (array.dtype.metadata or {}).get("stored_as")
-    if args.dtype is not None:
-        dtype = dtype_of(args.dtype)
-        if dtype.itemsize != array.itemsize:
-            raise UserError(f"--dtype {args.dtype} does not have the {array.itemsize} bytes of one")
-        array = array.view(dtype.newbyteorder(array.dtype.byteorder))
-    elif stored_as:
-        notes.append(f"the elements, {stored_as}, are stored as {array.dtype.name}; see --dtype")
-    if array.dtype.str.startswith(">"):
-        notes.append("the elements, big-endian, are stored little-endian")
-    return array, notes
-
-
-def _report(args: argparse.Namespace, facts: dict) -> None:
+    facts = compress_tensor(
+        args.input,
+        args.output,
+        is_raw=args.raw,
+        word_bits=args.word_bits,
+        block_words=args.block_words,
+        dtype=args.dtype,
+    )
     if args.json:
         print(json.dumps(facts, indent=2))
-        return
-    where = sys.stderr if args.output == STDIO else sys.stdout
-    print(
+        return 0
+    lines = [
         f"wrote {args.output}: {facts['dtype']} {by(facts['shape'])}, {facts['raw_bytes']:,} bytes "
         f"to {facts['stream_bytes']:,} (ratio {facts['ratio']:.3f}, density "
-        f"{facts['density']:.1%})",
-        file=where,
-    )
-    for note in facts["notes"]:
-        print(f"note: {note}", file=where)
+        f"{facts['density']:.1%})"
+    ]
+    lines += [f"note: {note}" for note in facts["notes"]]
     if args.raw:
         shape = ",".join(map(str, facts["shape"]))
-        print(
+        lines.append(
             f"undo with: cdma decompress {args.output} --raw --count {facts['words']} "
             f"--word-bits {facts['word_bits']} --block-words {facts['block_words']} --dtype "
-            f"{facts['dtype']}{f' --shape {shape}' if len(facts['shape']) > 1 else ''} -o OUT.npy",
-            file=where,
+            f"{facts['dtype']}{f' --shape {shape}' if len(facts['shape']) > 1 else ''} -o OUT.npy"
         )
+    print("\n".join(lines), file=sys.stderr if args.output == STDIO else sys.stdout)
+    return 0

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from cdma.cli.codec.shared import add_codec_verb, by, figures, naming
+from cdma.cli.codec.shared import add_codec_verb
 from cdma.files import reading
 
 EPILOG = """\
@@ -26,6 +26,8 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from cdma.golden import read_container, read_header
+    from cdma.tensors.codec.errors import naming
+    from cdma.tensors.codec.figures import by, figures
 
     with reading(args.input) as source, naming(args.input):
         header = read_header(source)

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from cdma.study.algorithms.registry import ALGORITHMS, BOUND, BOUND_TITLE
-from cdma.study.commonest import hint
 from cdma.study.summary import totals
 from cdma.tables import Marked, format_table
+from cdma.tensors.commonest import hint
 from cdma.tensors.load import split
 
 TITLES = {**{name: it.title for name, it in ALGORITHMS.items()}, BOUND: BOUND_TITLE}

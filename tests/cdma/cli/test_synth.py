@@ -118,13 +118,8 @@ def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, librar
     [
         (["--no-ecp5"], "nothing to measure: --no-ecp5 and no --liberty FILE or CDMA_LIBERTY"),
         (["--liberty", "none.lib"], "none.lib: cannot read this Liberty file"),
-        (
-            ["--config", "8"],
-            "Configuration must be lanes x word bits such as 8x32 or 8x32b64, not '8'",
-        ),
-        (["--config", "7x32"], "Number of lanes must be a power of two in 2..64, not 7"),
         (["--config", "8x32", "--lanes", "8"], "give either --config or --lanes"),
-        (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
+        (["--clock", "0"], "--clock must be a clock in MHz, such as 250, not 0"),
         (["--sweep", "--lanes", "8"], "--sweep has its own sizes: leave --config, --lanes and the"),
         (["--baseline", "none.json"], "none.json: cannot read this baseline"),
         (["--seeds", "0"], "argument --seeds: must be an integer of at least 1, not '0'"),
@@ -156,19 +151,3 @@ def test_two_configurations_and_a_clock(run, capsys, library_file):
     assert "area um2 (-), ABC's own script" in out
     assert "at 200 MHz\n" in out
     assert "wrote build/synth/synth.md and build/synth/synth.json" in err
-
-
-@pytest.mark.parametrize(
-    ("argv", "told"),
-    [
-        (("--compare", "8x32", "8by32"), "Configuration must be lanes x word bits such as 8x32"),
-        (
-            ("--compare", "8x32", "16x16", "--lanes", "4"),
-            "--compare names both sizes: leave --config, --lanes and the like out",
-        ),
-        (("--clock", "0"), "--clock must be a clock in MHz, such as 250, not 0"),
-    ],
-)
-def test_what_a_comparison_refuses(run, capsys, argv, told):
-    assert run(*argv) == 2
-    assert told in capsys.readouterr().err

@@ -11,16 +11,8 @@ FOLDER = Path(cdma.cli.__file__).parent
 MOST = 80
 #: Modules that are still longer, and how long. They may only become shorter.
 LONGER = {
-    "analyze.py": 113,
-    "capture.py": 236,
-    "codec/compress.py": 115,
-    "codec/convert.py": 147,
-    "codec/decompress.py": 103,
-    "cosim.py": 182,
-    "demo.py": 132,
+    "cosim.py": 145,
     "generate.py": 81,
-    "lint.py": 86,
-    "synth.py": 225,
 }
 #: Not verbs: the command itself, and options that verbs share.
 SHARED = {"main.py", "options.py", "codec/shared.py"}

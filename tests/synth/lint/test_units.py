@@ -7,7 +7,7 @@ import pytest
 from cdma.hdl import emit
 from cdma.hdl.zvc.config import NAMED, Config
 from cdma.synth.lint import check, waivers
-from cdma.synth.lint.units import lint
+from cdma.synth.lint.units import lint, text
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,11 @@ def test_pragmas_hide_nothing():
     )
     (record,) = lint(["verilator"], ["compressor"], [], spoiled)
     assert "LATCH" in {finding["kind"] for finding in record["findings"]}
+
+
+def test_text_has_a_line_for_each_finding():
+    finding = {"tool": "yosys", "kind": "warning", "line": 3, "message": "odd"}
+    record = {"unit": "compressor", "config": None, "tool": "yosys", "findings": [finding]}
+    assert text(record | {"waived": [{"count": 2}]}) == (
+        "compressor as given: yosys: 1 findings, 2 waived\n  line 3: warning: odd"
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cdma.golden import Format, compress
-from cdma.study.commonest import Commonest, hint
+from cdma.tensors.commonest import Commonest, hint
 
 
 @pytest.mark.parametrize("itemsize", [1, 2, 4, 8])

@@ -1,0 +1,113 @@
+"""``cdma demo``: the tensors of folders through both units in a simulator, and a row for each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from cdma.errors import UserError, refusals_as_user_errors
+from cdma.golden import compress
+from cdma.golden.zvc.words import to_words
+from cdma.hdl.zvc.config import Config
+from cdma.sim import Scenario, cosim_all
+from cdma.sim.report import record
+from cdma.tensors.load import load_tensor
+
+#: Bytes of a beat where no number of lanes is given: 8 x 32, 16 x 16, 32 x 8 bits.
+BEAT_BYTES = 32
+#: What a table shows of a row.
+COLUMNS = {
+    "tensor": "tensor",
+    "unit": "unit",
+    "config": "config",
+    "words": "words",
+    "density": "density",
+    "bytes_in": "bytes in",
+    "bytes_out": "bytes out",
+    "ratio": "ratio",
+    "cycles": "cycles",
+    "bytes_per_cycle": "bytes/cycle",
+    "verdict": "verdict",
+}
+
+
+def words_in(folders: Sequence[str]) -> dict[str, np.ndarray]:
+    """Words of every ``.npy`` file of the folders, by its path without the suffix.
+
+    The names of a single folder's tensors begin behind the folder.
+
+    Raises
+    ------
+    UserError
+        When a folder is missing or holds no such file, or a file cannot be read.
+    """
+    tensors = {}
+    for folder in map(Path, folders):
+        if not folder.is_dir():
+            raise UserError(f"{folder}: no such folder; `cdma capture -o {folder}` makes one")
+        files = sorted(folder.rglob("*.npy"))
+        if not files:
+            raise UserError(f"{folder}: holds no .npy file; `cdma capture -o {folder}` makes some")
+        for file in files:
+            name = file if len(folders) > 1 else file.relative_to(folder)
+            tensors[str(name.with_suffix(""))] = to_words(load_tensor(str(file)))
+    return tensors
+
+
+def run(
+    tensors: Mapping[str, np.ndarray], lanes: int | None, progress: Callable[[str], None]
+) -> list[dict]:
+    """Simulate compressor and decompressor on each tensor, all tensors of a size in one simulation.
+
+    Parameters
+    ----------
+    tensors : mapping of str to ndarray
+        Words by name, shape (words,).
+    lanes : int or None
+        Words in a beat; ``None`` for beats of ``BEAT_BYTES``.
+    progress : callable
+        Called with a line on what begins, and on each problem.
+
+    Returns
+    -------
+    list of dict
+        By name: :func:`cdma.sim.report.record`, ``tensor``, and ``verdict``, which is ``equal``,
+        ``too slow`` or the first difference from the golden model.
+
+    Raises
+    ------
+    UserError
+        When a size is refused, or a tool is missing.
+    SimulationError
+        When the simulator fails.
+    """
+    by_config = {}
+    for name, words in tensors.items():
+        with refusals_as_user_errors():
+            beat = BEAT_BYTES // words.itemsize if lanes is None else lanes
+            config = Config.of(beat, words.itemsize * 8)
+        by_config.setdefault(config, {})[name] = words
+    rows = []
+    for config, group in by_config.items():
+        for unit in ("compressor", "decompressor"):
+            progress(f"{unit} {config.name}: {len(group)} tensors")
+            rows += _simulate(unit, config, group, progress)
+    return sorted(rows, key=lambda row: row["tensor"])
+
+
+def _simulate(unit, config, tensors, progress):
+    scenarios = []
+    for name, words in tensors.items():
+        is_stream = unit == "decompressor"
+        packet = (compress(words, config.format), words.size) if is_stream else words
+        scenarios.append(Scenario([packet], name=name))
+    results = cosim_all(unit, scenarios, config, progress=progress)
+    rows = []
+    for (name, words), result in zip(tensors.items(), results, strict=True):
+        row = {"tensor": name, **record(result, words)}
+        if result.problem:
+            progress(f"cdma demo: {result.problem}")
+        is_slow = result.is_fast_enough is False and row["comparison"] == "equal"
+        row["verdict"] = "too slow" if is_slow else row["comparison"]
+        rows.append(row)
+    return rows

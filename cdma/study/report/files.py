@@ -1,0 +1,62 @@
+"""An analysis whose figures go to files, which are refused before the work and not after it."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from cdma.errors import UserError, require
+from cdma.files import make_folder, replacing
+from cdma.study import run
+from cdma.study.report import plots, tables
+from cdma.sweep import Task
+
+
+def analyze_into(
+    tasks: Sequence[Task],
+    failures: dict[str, str],
+    *,
+    csv: str | os.PathLike | None = None,
+    figures: str | os.PathLike | None = None,
+    jobs: int = 1,
+    scheduler: str | None = None,
+) -> list[dict]:
+    """Analyze the tensors of all tasks, and write what was found.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        Of :func:`cdma.study.analysis.plan`.
+    failures : dict of str to str
+        Takes the reason, by its name, why a tensor could not be analyzed.
+    csv : path, optional
+        File for all figures.
+    figures : path, optional
+        Folder for plots, made if missing.
+    jobs, scheduler
+        See :func:`cdma.sweep.sweep`.
+
+    Returns
+    -------
+    list of dict
+        Records in the order of the tasks, see :func:`cdma.study.analysis.analyze`.
+
+    Raises
+    ------
+    UserError
+        When a file cannot be written, matplotlib is missing, or no tensor could be analyzed.
+    """
+    with ExitStack() as outputs:
+        if figures:
+            require("matplotlib", extra="study", verb="--figures")
+            folder = make_folder(figures)
+        if csv:
+            file = outputs.enter_context(replacing(csv))
+        records, failed = run.analyze_all(tasks, jobs, scheduler)
+        failures |= failed
+        if not records:
+            raise UserError("; ".join(run.reasons(failures)))
+        if csv:
+            file.write_text(tables.as_csv(records), encoding="utf-8", newline="")
+        if figures:
+            plots.draw(records, folder)
+    return records

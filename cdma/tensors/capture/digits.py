@@ -1,0 +1,140 @@
+"""``cdma capture``: activations of a small network while it learns the digits of scikit-learn."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from cdma.errors import require
+from cdma.files import make_folder, replacing, write_text
+from cdma.tables import format_table
+from cdma.tensors.capture.network import Network
+
+BATCH = 64
+#: Images whose activations are saved, none of them trained on.
+IMAGES = 64
+#: Layers whose outputs are saved, and what they are.
+KINDS = {
+    "relu1": "conv+relu",
+    "pool1": "pool",
+    "relu2": "conv+relu",
+    "pool2": "pool",
+    "relu3": "fc+relu",
+}
+#: Copies of the last stage in other types, so that there are words of every width.
+COPIES = {"relu1": ("float16", "int8"), "pool1": ("float64", "float16", "int8")}
+
+
+def run(folder: str | os.PathLike, steps: Sequence[int], seed: int) -> dict:
+    """Train, and write the tensors and ``capture.json``; the same seed writes the same files.
+
+    Parameters
+    ----------
+    folder : path
+        Where to write, made if missing.
+    steps : sequence of int
+        Steps of training after which to save, rising; 0 is before training.
+    seed : int
+        Of weights, batches, and the split into images for training and for the test.
+
+    Returns
+    -------
+    dict
+        What ``capture.json`` says.
+
+    Raises
+    ------
+    UserError
+        When scikit-learn is missing, or the folder cannot be made.
+    """
+    datasets = require("sklearn.datasets", extra="capture", verb="cdma capture")
+    threads = require("threadpoolctl", extra="capture", verb="cdma capture")
+    target = make_folder(folder)
+    stages = []
+    tensors = []
+    # One thread: products this small lose time to more, and their sums would vary with the number.
+    with threads.threadpool_limits(1):
+        for step, accuracy, outputs in _train(datasets.load_digits(), seed, steps):
+            stages.append({"step": step, "test_accuracy": accuracy})
+            print(f"step {step}: test accuracy {accuracy:.1%}", file=sys.stderr)
+            tensors += [_save(target, step, layer, outputs[layer]) for layer in KINDS]
+    for layer, dtypes in COPIES.items():
+        tensors += [_save_copy(target, step, layer, outputs[layer], dtype) for dtype in dtypes]
+    accuracies = {stage["step"]: stage["test_accuracy"] for stage in stages}
+    report = {
+        "dataset": "scikit-learn digits, 8 x 8 pixels",
+        "network": "conv 3x3x16, ReLU, pool, conv 3x3x32, ReLU, pool, dense 64, ReLU, dense 10",
+        "seed": seed,
+        "batch": BATCH,
+        "stages": stages,
+        "tensors": [{**each, "test_accuracy": accuracies[each["step"]]} for each in tensors],
+    }
+    write_text(target / "capture.json", json.dumps(report, indent=2) + "\n")
+    return report
+
+
+def summary(folder: str | os.PathLike, report: dict) -> str:
+    """What was captured, with the density of each layer at each stage as a table."""
+    rows = {}
+    for tensor in report["tensors"]:
+        key = tensor["layer"], tensor["dtype"]
+        row = rows.setdefault(key, {"layer": tensor["layer"], "type": tensor["dtype"]})
+        row["shape"] = "x".join(map(str, tensor["shape"]))
+        row[tensor["step"]] = f"{tensor['density']:.1%}"
+    columns = {"layer": "layer", "type": "type", "shape": "shape"}
+    accuracies = {"layer": "test accuracy"}
+    for stage in report["stages"]:
+        columns[stage["step"]] = f"step {stage['step']}"
+        accuracies[stage["step"]] = f"{stage['test_accuracy']:.1%}"
+    table = format_table([*rows.values(), accuracies], columns)
+    count = len(report["tensors"])
+    return f"wrote {count} tensors and capture.json to {folder}; density by step:\n{table}"
+
+
+def _train(
+    digits, seed: int, steps: Sequence[int]
+) -> Iterator[tuple[int, float, dict[str, np.ndarray]]]:
+    """Yield (step, accuracy, activations of every layer) at each of ``steps``."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(digits.target))
+    images = (digits.images[order, np.newaxis] / 16).astype(np.float32)  # pixels are 0 to 16
+    labels = digits.target[order]
+    test = len(images) // 5
+    network = Network(rng, classes=10)
+    for step in range(steps[-1] + 1):
+        if step in steps:
+            accuracy = network.accuracy(images[:test], labels[:test])
+            yield step, accuracy, network.activations(images[:IMAGES])
+        batch = rng.integers(test, len(images), BATCH)
+        network.train(images[batch], labels[batch])
+
+
+def _save(
+    folder: Path, step: int, layer: str, array: np.ndarray, suffix: str = "", **more: float
+) -> dict:
+    """Write a tensor; give what ``capture.json`` says about it."""
+    name = f"step{step:04d}.{layer}{suffix}.npy"
+    with replacing(folder / name) as temporary, temporary.open("wb") as file:
+        np.lib.format.write_array(file, array, allow_pickle=False)
+    return {
+        "file": name,
+        "layer": layer,
+        "kind": KINDS[layer],
+        "step": step,
+        "shape": list(array.shape),
+        "layout": "NCHW" if array.ndim == 4 else "NC",
+        "dtype": array.dtype.name,
+        "density": np.count_nonzero(array) / array.size,
+        **more,
+    }
+
+
+def _save_copy(folder: Path, step: int, layer: str, array: np.ndarray, dtype: str) -> dict:
+    """``_save`` in another type; int8 is quantised symmetrically, the largest value being 127."""
+    if dtype != "int8":
+        return _save(folder, step, layer, array.astype(dtype), f".{dtype}")
+    scale = float(array.max()) / 127 or 1.0
+    return _save(folder, step, layer, np.rint(array / scale).astype(dtype), ".int8", scale=scale)

@@ -1,0 +1,54 @@
+"""The element type of a tensor, where a user names it."""
+
+import numpy as np
+
+from cdma.errors import UserError
+from cdma.golden.container.file import numpy_dtype
+
+
+def dtype_of(name: str) -> np.dtype:
+    """NumPy type of a name; raises UserError unless it is a number of 1, 2, 4 or 8 bytes."""
+    try:
+        dtype = numpy_dtype(name)
+    except TypeError:
+        dtype = None
+    is_number = dtype is not None and (dtype.kind in "biufc" or name == "bfloat16")
+    if not is_number or dtype.itemsize not in (1, 2, 4, 8):
+        raise UserError(f"--dtype must be a NumPy type of 1, 2, 4 or 8 bytes, not {name!r}")
+    return dtype
+
+
+def typed(array: np.ndarray, name: str | None) -> tuple[np.ndarray, list[str]]:
+    """See a tensor as elements of the named type.
+
+    Parameters
+    ----------
+    array : ndarray
+        Of :func:`cdma.tensors.load.load_tensor`.
+    name : str or None
+        Type of its elements; ``None`` takes the type of the array.
+
+    Returns
+    -------
+    array : ndarray
+        A view.
+    notes : list of str
+        What a user should know of the type.
+
+    Raises
+    ------
+    UserError
+        When there is no such type, or it has another size.
+    """
+    notes = []
+    stored_as = (array.dtype.metadata or {}).get("stored_as")
+    if name is not None:
+        dtype = dtype_of(name)
+        if dtype.itemsize != array.itemsize:
+            raise UserError(f"--dtype {name} does not have the {array.itemsize} bytes of one")
+        array = array.view(dtype.newbyteorder(array.dtype.byteorder))
+    elif stored_as:
+        notes.append(f"the elements, {stored_as}, are stored as {array.dtype.name}; see --dtype")
+    if array.dtype.str.startswith(">"):
+        notes.append("the elements, big-endian, are stored little-endian")
+    return array, notes

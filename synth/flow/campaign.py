@@ -1,0 +1,168 @@
+"""A campaign: designs of several sizes, and a report in a folder that grows with each of them."""
+
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from cdma.errors import UserError, refusals_as_user_errors
+from cdma.files import make_folder, write_text
+from cdma.format import Format
+from cdma.hdl.zvc.config import Config
+from cdma.synth.alternatives import catalogue
+from cdma.synth.flow import measure, plot, report, scaling
+from cdma.synth.flow.measure import Design
+from cdma.synth.liberty import read
+from cdma.toolchain.opensta import opensta
+from cdma.toolchain.steps import Steps
+from cdma.toolchain.yowasp import nextpnr_ecp5, yosys
+
+
+class Measured(NamedTuple):
+    """What a campaign gives, in the order that the functions of a report take.
+
+    Attributes
+    ----------
+    records : list of dict
+        Of :func:`cdma.synth.flow.measure.measure_each`.
+    notes : list of str
+        What is missing, and why.
+    tools : dict of str to str
+        Version of each tool, by name.
+    """
+
+    records: list[dict]
+    notes: list[str]
+    tools: dict[str, str]
+
+
+def sizes(
+    names: Sequence[str] | None = None,
+    lanes: int | None = None,
+    word_bits: int | None = None,
+    block_words: int | None = None,
+    *,
+    pair: Sequence[str] | None = None,
+    is_sweep: bool = False,
+) -> list[Config]:
+    """Configurations of a campaign, described in one of four ways.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Such as ``8x32``.
+    lanes, word_bits, block_words : int, optional
+        One size in numbers; 8 lanes of 32 bits unless they say otherwise.
+    pair : sequence of str, optional
+        Names of two sizes to compare.
+    is_sweep : bool
+        All of :func:`cdma.synth.flow.scaling.sweep`.
+
+    Raises
+    ------
+    UserError
+        When a size is refused, or described in two ways.
+    """
+    has_numbers = any(number is not None for number in (lanes, word_bits, block_words))
+    if is_sweep or pair:
+        if names or has_numbers:
+            whole = "--sweep has its own sizes" if is_sweep else "--compare names both sizes"
+            raise UserError(f"{whole}: leave --config, --lanes and the like out")
+        if is_sweep:
+            return scaling.sweep()
+    elif names and has_numbers:
+        numbers = "--lanes, --word-bits and --block-words"
+        raise UserError(f"give either --config or {numbers}, not both")
+    with refusals_as_user_errors():
+        if pair or names:
+            return [Config.parse(name) for name in pair or dict.fromkeys(names)]
+        fmt = Format(32 if word_bits is None else word_bits, block_words)
+        return [Config(8 if lanes is None else lanes, fmt)]
+
+
+def run(
+    output: str | os.PathLike,
+    steps: Steps,
+    configs: Sequence[Config],
+    units: Collection[str] | None,
+    *,
+    liberty: str | os.PathLike | None = None,
+    with_ecp5: bool = True,
+    is_sweep: bool = False,
+    **options,
+) -> Measured:
+    """Measure designs, and write ``synth.json`` and ``synth.md`` anew after each.
+
+    Parameters
+    ----------
+    output : path
+        Folder of the report, made if missing; several sizes are also plotted there.
+    steps : Steps
+        Runs the tools.
+    configs : sequence of Config
+    units : collection of str or None
+        ``None`` for what was considered for the units, :mod:`cdma.synth.alternatives.catalogue`.
+    liberty : path, optional
+        Library of cells to map onto; they are timed where OpenSTA is installed.
+    with_ecp5 : bool
+        Whether to map for ECP5.
+    is_sweep : bool
+        Continue where a tool fails, with a note, and map onto cells by ABC's own script only.
+    **options
+        ``seeds``, ``jobs`` and ``scheduler`` of :func:`cdma.synth.flow.measure.measure_each`.
+
+    Raises
+    ------
+    UserError
+        When there is nothing to measure, or a tool is missing, or fails outside a sweep.
+    """
+    library = None if liberty is None else read(liberty)
+    if not with_ecp5 and library is None:
+        raise UserError("nothing to measure: --no-ecp5 and no --liberty FILE or CDMA_LIBERTY")
+    measured = Measured([], *_tools(with_cells=library is not None, with_ecp5=with_ecp5))
+    for note in measured.notes:
+        print(note, file=sys.stderr)
+    folder = make_folder(output)
+    for record in measure.measure_each(
+        _designs(configs, units, steps),
+        steps,
+        with_ecp5=with_ecp5,
+        liberty=library,
+        with_timing="OpenSTA" in measured.tools,
+        flows=["abc"] if is_sweep else None,
+        on_failure=measured.notes.append if is_sweep else None,
+        **options,
+    ):
+        measured.records.append(record)
+        # A campaign may take hours: its report is complete up to here when it is interrupted.
+        write_text(folder / "synth.json", report.as_json(*measured))
+        write_text(folder / "synth.md", report.markdown(*measured))
+    print(f"wrote {folder / 'synth.md'} and {folder / 'synth.json'}", file=sys.stderr)
+    steps.announce(f"done: {steps.ran} steps run, {steps.found} kept from before")
+    if len(configs) > 1:
+        plot.draw(measured.records, folder)
+    return measured
+
+
+def _tools(with_cells: bool, with_ecp5: bool) -> tuple[list[str], dict[str, str]]:
+    """Notes on what has to be left out, and the version of each tool that takes part."""
+    notes, used = [], [yosys(), *([nextpnr_ecp5()] if with_ecp5 else [])]
+    if not with_cells:
+        notes.append("no liberty given (--liberty FILE or CDMA_LIBERTY): ASIC columns left out")
+    else:
+        try:
+            used.append(opensta())
+        except UserError as error:
+            notes.append(f"{error}; critical path left out")
+    return notes, {tool.name: tool.version for tool in used}
+
+
+def _designs(
+    configs: Sequence[Config], units: Collection[str] | None, steps: Steps
+) -> Iterator[Design]:
+    for config in configs:
+        steps.announce(f"{config.name}: Verilog")
+        if units is None:
+            yield from (catalogue.design(name, config) for name in catalogue.COMPONENTS)
+        else:
+            yield from (measure.generated(unit, config) for unit in units)

@@ -1,0 +1,41 @@
+"""Tensors of folders through both units."""
+
+import numpy as np
+import pytest
+
+from cdma.errors import UserError
+from cdma.golden import compress
+from cdma.study import demo
+
+
+def test_every_tensor_through_both_units(tmp_path):
+    for name, words in {"a": np.arange(90, dtype="<u2"), "b": np.zeros(70, "<u2")}.items():
+        np.save(tmp_path / f"{name}.npy", words)
+    told = []
+    rows = demo.run(demo.words_in([tmp_path]), 4, told.append)
+    assert [(row["tensor"], row["unit"]) for row in rows] == [
+        (tensor, unit) for tensor in "ab" for unit in ("compressor", "decompressor")
+    ]
+    assert {row["verdict"] for row in rows} == {"equal"}
+    assert {row["config"] for row in rows} == {"4x16"}
+    stream = compress(np.load(tmp_path / "a.npy")).size
+    assert [(row["bytes_in"], row["bytes_out"]) for row in rows[:2]] == [
+        (180, stream),
+        (stream, 180),
+    ]
+    assert "compressor 4x16: 2 tensors" in told
+
+
+def test_names_of_several_folders_are_whole(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        np.save(tmp_path / folder / "a.npy", np.arange(4, dtype="f4"))
+    folders = [str(tmp_path / folder) for folder in ("one", "two")]
+    assert list(demo.words_in(folders)) == [f"{folder}/a" for folder in folders]
+    assert list(demo.words_in(folders[:1])) == ["a"]
+
+
+def test_refuses_a_number_of_lanes():
+    words = {"a": np.zeros(4, "<u4")}
+    with pytest.raises(UserError, match=r"^Number of lanes must be a power of two in 2\.\.64"):
+        demo.run(words, 3, lambda text: None)

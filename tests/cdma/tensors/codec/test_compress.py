@@ -1,0 +1,39 @@
+"""Notes on a tensor that is compressed."""
+
+import numpy as np
+import pytest
+
+from cdma.tensors.codec.compress import compress_tensor
+
+
+@pytest.fixture
+def noted(tmp_path, monkeypatch):
+    """Save an array, compress it, and give the facts."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(array):
+        np.save("a.npy", array)
+        return compress_tensor("a.npy", "a.zvc")
+
+    return run
+
+
+def test_types_that_files_do_not_name(noted):
+    facts = noted(np.arange(64, dtype="<u2").view("V2"))
+    assert facts["dtype"] == "uint16"
+    assert facts["notes"][0] == "the elements, V2, are stored as uint16; see --dtype"
+    notes = noted(np.arange(64, dtype=">f4"))["notes"]
+    assert notes[0] == "the elements, big-endian, are stored little-endian"
+
+
+def test_a_zero_point_is_named(noted):
+    words = np.full(1000, 128, np.uint8)
+    words[:300] = 1
+    (note,) = noted(words)["notes"]
+    assert note == "the commonest word is 0x80 (70%); ratio 2.35 if it were zero"
+
+
+def test_a_sparse_tensor_needs_no_note(noted):
+    facts = noted(np.arange(200, dtype="f4") % 3 == 1)
+    assert facts["notes"] == []
+    assert facts["nonzeros"] == 67

@@ -1,0 +1,31 @@
+"""Element types that a user names."""
+
+import numpy as np
+import pytest
+
+from cdma.errors import UserError
+from cdma.tensors.codec.elements import dtype_of, typed
+
+
+@pytest.mark.parametrize("name", ["f16", "object", "no such", "U1"])
+def test_refuses_what_is_no_number_of_a_word(name):
+    with pytest.raises(UserError, match=r"^--dtype must be a NumPy type of 1, 2, 4 or 8 bytes"):
+        dtype_of(name)
+
+
+def test_the_byte_order_of_the_file_is_kept():
+    array, notes = typed(np.arange(4, dtype=">u4"), "float32")
+    assert array.dtype == np.dtype(">f4")
+    assert notes == ["the elements, big-endian, are stored little-endian"]
+
+
+def test_a_type_of_another_size_is_refused():
+    with pytest.raises(UserError, match=r"^--dtype int8 does not have the 4 bytes of one$"):
+        typed(np.arange(4, dtype="<u4"), "int8")
+
+
+def test_without_a_name_the_array_is_as_it_was():
+    array = np.arange(4, dtype="<u4")
+    found, notes = typed(array, None)
+    assert found is array
+    assert notes == []
