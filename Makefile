@@ -17,7 +17,7 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 	tests/synth/liberty tests/sim/test_backpressure.py tests/sim/test_compare.py
 
 .DEFAULT_GOAL := demo
-.PHONY: demo check release test test-all formal generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
+.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations
@@ -35,6 +35,10 @@ test-all: $(READY)  ## the regression with its long sweeps
 
 formal: $(READY)  ## every proof about the hardware, into the table of docs/verification.md
 	$(BIN)/python -m pytest tests/verify/proofs -n $(JOBS) --dist worksteal -m proof --save-proofs docs/measurements/formal.json
+	$(BIN)/python docs/draw
+
+formal-sby: $(READY)  ## the proofs once more, before SymbiYosys and Z3, into the same table
+	$(BIN)/cdma formal --quick --engine sby --seconds 300 --save docs/measurements/formal_sby.json
 	$(BIN)/python docs/draw
 
 generate: $(READY)  ## Verilog of both units, 8 lanes x 32 bits, into build/verilog

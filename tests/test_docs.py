@@ -93,7 +93,7 @@ def test_table_of_latencies():
     text = (ROOT / "docs" / "interfaces.md").read_text()
     rows = re.findall(r"^\| (\d+x\d+(?:b\d+)?) \| (\d+) \| (\d+) \| (\d+) \|", text, re.M)
     assert [name for name, *_ in rows][: len(NAMED)] == list(NAMED)
-    assert len(rows) == 11
+    assert len(rows) == 13
     for name, *figures in rows:
         config = Config.parse(name)
         expected = config.beat_bytes, Compressor.latency(config), Decompressor.latency(config)

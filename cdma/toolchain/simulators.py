@@ -1,6 +1,7 @@
 """Builds and runs simulators under a cocotb test bench, each run in a process of its own."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import pickle
@@ -150,7 +151,13 @@ def environment(simulator: str) -> dict[str, str]:
         raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
     require("cocotb", extra="sim", verb="co-simulation")
     if simulator == "verilator":
-        return verilator.environment()
+        env = verilator.environment()
+        # A build in the cache may be from an environment that no longer exists: cocotb's libraries
+        # are those of this one.
+        folder = importlib.util.find_spec("cocotb").submodule_search_locations[0]
+        folders = [str(Path(folder) / "libs"), env.get("LD_LIBRARY_PATH", "")]
+        env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, folders))
+        return env
     icarus.iverilog()
     icarus.vvp()
     return verilator.plain_environment()

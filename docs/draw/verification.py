@@ -6,7 +6,7 @@ from measured import DOCS
 
 from cdma.tables import format_table
 from cdma.verify.coverage.code import KINDS
-from cdma.verify.proofs.table import COLUMNS
+from cdma.verify.proofs.table import COLUMNS, with_engines
 
 PAGE = DOCS / "verification.md"
 
@@ -89,4 +89,5 @@ def _survivors() -> str:
 
 
 def _proofs() -> str:
-    return format_table(tables.read("formal"), COLUMNS, "markdown")
+    rows = with_engines(tables.read("formal"), tables.read("formal_sby"))
+    return format_table(rows, COLUMNS, "markdown")

@@ -14,12 +14,16 @@ def _params(quick, slow):
     ]
 
 
-#: The last looks masks up, where all others of several beats a block count them.
-_SMALL = [Config.of(2, 8, 32), Config.of(4, 16), Config.of(8, 32, 96), Config.of(16, 16, 32)]
-_LARGE = [Config.of(2, 32), Config.of(64, 8), Config.of(4, 64), Config.of(16, 32)]
+#: 4x8b8 and 16x16b32 look masks up, where all others of several beats a block count them.
+_SMALL = [Config.of(2, 8, 32), Config.of(4, 16), Config.of(4, 8, 8), Config.of(8, 32, 96)]
+_LARGE = [
+    *(Config.of(32, 32), Config.of(16, 16, 32)),
+    *(Config.of(2, 32), Config.of(64, 8), Config.of(4, 64), Config.of(16, 32)),
+]
+_QUICK = [config for config in NAMED.values() if config not in _LARGE]
 
 
-@pytest.fixture(params=_params([*NAMED.values(), *_SMALL], _LARGE))
+@pytest.fixture(params=_params([*_QUICK, *_SMALL], _LARGE))
 def config(request):
     """Every configuration that a unit is built in."""
     return request.param
@@ -28,7 +32,7 @@ def config(request):
 @pytest.fixture(
     params=_params(
         [NAMED["8x32"], Config.of(4, 16)],
-        [config for config in NAMED.values() if config.name != "8x32"] + [_SMALL[0], *_LARGE],
+        [config for config in _QUICK if config.name != "8x32"] + [_SMALL[0], *_LARGE],
     )
 )
 def some_config(request):

@@ -48,7 +48,9 @@ def check(verify, entries, config):
         assert hashlib.sha256(stream).hexdigest() == entry["zvc_sha256"], entry["name"]
 
 
-@pytest.mark.parametrize("word_bits", [8, 16, 32])
+@pytest.mark.parametrize(
+    "word_bits", [32, *(pytest.param(bits, marks=pytest.mark.slow) for bits in (8, 16))]
+)
 def test_small_samples(verify, word_bits):
     entries = samples(word_bits // 8, most=QUICK_WORDS)
     if not entries:

@@ -1,6 +1,7 @@
 """The table of proofs: what ``make formal`` writes and docs/verification.md shows."""
 
-from cdma.verify.proofs.proof import Proof
+from cdma.verify.proofs import agreement
+from cdma.verify.proofs.proof import BOUNDED, INDUCTION, PDR, Proof
 from cdma.verify.proofs.registry import name_of
 
 #: Columns of the table.
@@ -11,7 +12,11 @@ COLUMNS = {
     "mode": "mode",
     "depth": "depth",
     "seconds": "seconds",
+    "engine": "engine",
+    "z3": "Z3 agrees",
 }
+#: Engine by the mode of a proof.
+ENGINES = {INDUCTION: "CaDiCaL", BOUNDED: "CaDiCaL", PDR: "ABC"}
 
 
 def row_of(name: str, proof: Proof) -> dict:
@@ -35,4 +40,25 @@ def merged(rows: list[dict], before: list[dict]) -> list[dict]:
         seconds = max(1, round(row["seconds"]))
         old = known.get(row["proof"]) or seconds
         result.append(row | {"seconds": old if old / 2 < seconds < 2 * old else seconds})
+    return result
+
+
+def with_engines(rows: list[dict], checked: list[dict]) -> list[dict]:
+    """Rows with the engine that proves each, and the sizes at which an independent checker agrees.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As :func:`merged` gives them.
+    checked : list of dict
+        What ``cdma formal --engine sby`` saved: ``proof``, ``size`` and ``outcome``.
+    """
+    result = []
+    for row in rows:
+        outcomes = [each["outcome"] for each in checked if each["proof"] == row["proof"]]
+        agrees, bounded = (outcomes.count(each) for each in (agreement.AGREES, agreement.BOUNDED))
+        parts = [f"{agrees} of {len(row['sizes'].split('; '))} sizes"] if agrees else []
+        parts += [f"{bounded} for {row['depth'] + agreement.MORE} cycles"] if bounded else []
+        z3 = "; ".join(parts) or "-"
+        result.append(row | {"engine": ENGINES[row["mode"]], "z3": z3})
     return result

@@ -5,8 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout, shape_of
-from cdma.cli.options import add_format_options, flag
+from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout
+from cdma.cli.options import add_format_options, flag, shape_of
 from cdma.errors import UserError
 from cdma.files import STDIO
 

@@ -17,6 +17,7 @@ def run(*arguments) -> int:
     return args.run(args)
 
 
+@pytest.mark.slow
 def test_json(capsys):
     assert run("--mib", "1", "--density", "0.25", "--json") == 0
     output = capsys.readouterr()

@@ -64,6 +64,7 @@ def test_mistakes(refuse, options, told):
     assert told in refuse("fuzz", *options)
 
 
+@pytest.mark.slow
 def test_waveforms_of_a_batch(capsys, tmp_path):
     file = tmp_path / "batch.vcd"
     batch = ["--unit", "compressor", "--batch", "0", "--waves", str(file)]

@@ -4,7 +4,9 @@ import multiprocessing
 import re
 import shutil
 import time
+from pathlib import Path
 
+import cocotb
 import pytest
 
 from cdma.errors import UserError
@@ -38,6 +40,16 @@ def counting(count=5):
 def test_run_reports_what_came_out(counter):
     (report,) = simulators.run(counter, "counter", [counting()], BENCH)
     assert b"".join(packet.data for packet in report.packets["m_axis"])[:5] == bytes(range(5))
+
+
+def test_a_build_outlives_the_environment_that_made_it(counter, tmp_path):
+    moved = shutil.copytree(counter, tmp_path / "moved")
+    libraries = f"{Path(cocotb.__file__).parent}/libs".encode()
+    program = (moved / "counter").read_bytes()
+    assert libraries in program
+    gone = libraries.replace(b"site-packages", b"no-such-place")
+    (moved / "counter").write_bytes(program.replace(libraries, gone))
+    assert simulators.run(moved, "counter", [counting()], BENCH)
 
 
 def test_same_design_is_built_once(tmp_path, monkeypatch):

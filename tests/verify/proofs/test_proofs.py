@@ -15,10 +15,11 @@ def sizes():
 
 
 def broken():
-    """Name of each proof with each broken design; slow where all of its sizes are."""
+    """Name of each proof with each broken design; all but the first of a proof are slow."""
     for name, proof in registry().items():
-        marks = [pytest.mark.slow] if set(proof.sizes) == set(proof.slow) else []
+        is_slow = set(proof.sizes) == set(proof.slow)
         for index, design in enumerate(proof.broken):
+            marks = [pytest.mark.slow] if is_slow or index else []
             yield pytest.param(name, index, marks=marks, id=f"{name}-{design.name}")
 
 

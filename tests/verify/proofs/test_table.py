@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cdma.tables import format_table
+from cdma.verify.proofs import agreement
 from cdma.verify.proofs.registry import registry
-from cdma.verify.proofs.table import COLUMNS, merged, row_of
+from cdma.verify.proofs.table import COLUMNS, merged, row_of, with_engines
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -27,7 +28,35 @@ def test_every_proof_has_its_row_and_no_row_is_left_over(records):
 def test_the_document_has_the_rows_of_the_records(records):
     text = (DOCS / "verification.md").read_text()
     (table,) = re.findall("<!-- table: proofs -->(.*?)<!-- end -->", text, re.DOTALL)
-    assert table.strip() == format_table(records, COLUMNS, "markdown"), "run python docs/draw"
+    checked = json.loads((DOCS / "measurements" / "formal_sby.json").read_text())
+    rows = with_engines(records, checked)
+    assert table.strip() == format_table(rows, COLUMNS, "markdown"), "run python docs/draw"
+
+
+def test_no_other_checker_differs():
+    checked = json.loads((DOCS / "measurements" / "formal_sby.json").read_text())
+    assert {(row["proof"], row["size"]) for row in checked} <= {
+        (name, size) for name, proof in registry().items() for size in proof.sizes
+    }
+    outcomes = [row["outcome"] for row in checked]
+    assert outcomes.count(agreement.AGREES) > 20
+    assert agreement.DIFFERS not in outcomes
+
+
+def test_engines_of_a_proof():
+    row = {"proof": "a/b", "sizes": "1; 2; 3", "mode": "pdr", "depth": 2}
+    checked = [
+        {"proof": name, "size": size, "outcome": outcome}
+        for name, size, outcome in (
+            ("a/b", "1", "agrees"),
+            ("a/b", "2", "bounded"),
+            ("a/b", "3", "open"),
+            ("a/c", "1", "agrees"),
+        )
+    ]
+    (found,) = with_engines([row], checked)
+    assert (found["engine"], found["z3"]) == ("ABC", "1 of 3 sizes; 1 for 5 cycles")
+    assert with_engines([row], [])[0]["z3"] == "-"
 
 
 def test_seconds_change_only_by_much():
