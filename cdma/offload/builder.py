@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from cdma.engine_config import EngineConfig
+from cdma.errors import UserError
 from cdma.offload import constants
 from cdma.offload.compute import BOARDS, times_of
 from cdma.offload.moves import Codec, Link, measured_codec
@@ -32,6 +33,10 @@ class Wishes:
     densities : tuple of str
     everything : bool
         Whether the ratio holds for dense tensors too.
+    lossy_ratio, cpu_codec : float or None
+        See ``Setup.lossy`` and ``Setup.cpu``.
+    other_traffic : float
+        What else uses the link, each way.
     """
 
     network: str
@@ -49,6 +54,9 @@ class Wishes:
     ratio: float | None = None
     densities: tuple[str, ...] = ()
     everything: bool = False
+    lossy_ratio: float | None = None
+    cpu_codec: float | None = None
+    other_traffic: float = 0.0
 
 
 def config_of(wishes: Wishes) -> EngineConfig:
@@ -78,10 +86,14 @@ def build(wishes: Wishes) -> Setup:
     if wishes.times:
         times = read_times(wishes.times, net.features, times)
     link = constants.LINK.value if wishes.link is None else wishes.link * 1e9
+    link -= wishes.other_traffic * 1e9
+    if link <= 0:
+        raise UserError("other traffic takes the whole link: expected less than its bandwidth")
     return Setup(
         net, batch, profiles_of(wishes, config, codec.window), board,
         Link(link, wishes.share, wishes.host * 1e9), codec, constants.ZLIB.value,
         None if wishes.dram is None else wishes.dram * 1e9, times.scaled(1 / wishes.compute),
+        wishes.lossy_ratio, None if wishes.cpu_codec is None else wishes.cpu_codec * 1e9,
     )  # fmt: skip
 
 

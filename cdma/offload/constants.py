@@ -63,10 +63,26 @@ POOL_BACKWARD = _bandwidth(70)
 ALEXNET_SPEEDUP = Constant(1.59, "", "AlexNet's rows of the logs beside vDNN's base time", "D")
 
 #: Device memory of the boards, and the ratio of their peak rates to the Titan X.
-TITAN_X_DRAM = _bandwidth(336.5, "data sheet of the GeForce GTX Titan X", "A")
-TITAN_XP_DRAM = _bandwidth(547.7, "data sheet of the Titan Xp", "A")
+TITAN_X_DRAM = _bandwidth(336.5, "data sheet of the GeForce GTX Titan X", "M")
+TITAN_XP_DRAM = _bandwidth(547.7, "data sheet of the Titan Xp", "M")
 TITAN_XP_COMPUTE = Constant(12.15 / 6.69, "", "peak rates at boost clock, data sheets", "M")
-#: PCIe 3 x16 as vDNN measured its copies.
-LINK = _bandwidth(12.8, "vDNN, MICRO 2016, section V; cDMA, HPCA 2018", "A")
+#: PCIe 3 x16.
+LINK = _bandwidth(12.8, "PCIe 3 x16, effective, as vDNN and cDMA assume", "M")
 #: zlib in hardware.
-ZLIB = _bandwidth(2.5, "cDMA, HPCA 2018: throughput of a hardware zlib", "A")
+ZLIB = _bandwidth(2.5, "cDMA, HPCA 2018: throughput of a hardware zlib", "M")
+#: (De)compression on a V100 by size, a line through the twelve tensors of CSWAP's VGG.
+CSWAP_CODEC_BASE = Constant(7.03e-3, "s", "CSWAP, CLUSTER 2021, Fig. 3, least squares", "D")
+CSWAP_CODEC_PER_BYTE = Constant(18.7e-12, "s/B", "CSWAP, CLUSTER 2021, Fig. 3", "D")
+#: What the cDMA paper says of its speed over vDNN, in percent: average and maximum.
+CDMA_GAIN = (
+    Constant(32, "%", "cDMA, HPCA 2018, abstract: average", "A"),
+    Constant(61, "%", "cDMA, HPCA 2018, abstract: maximum", "A"),
+)
+CDMA_TALK = (
+    Constant(53, "%", "talk on cDMA, HPCA 2018: average on Titan Xp", "M"),
+    Constant(79, "%", "talk on cDMA, HPCA 2018: maximum on Titan Xp", "M"),
+)
+#: Its average ratio.
+CDMA_RATIO = Constant(2.6, "", "cDMA, HPCA 2018, abstract", "A")
+V100_COMPUTE = Constant(15.7 / 6.69, "", "peak fp32 rates, data sheets", "M")
+V100_DRAM = _bandwidth(900, "data sheet of the Tesla V100", "M")

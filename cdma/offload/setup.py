@@ -33,6 +33,12 @@ class Setup:
         Bandwidth of the device memory; ``None`` is the board's, ``inf`` leaves it out.
     times : Times or None
         Times of the feature layers; ``None`` is the calibrated model.
+    lossy : float or None
+        Ratio of an error-bounded codec on the inputs of convolutions; the row needs it.
+    cpu : float or None
+        Raw bytes per second of vDNN++'s codec on the CPU; the row needs it.
+    pool : int or None
+        Bytes of vDNN++'s pool for saved tensors; ``None`` is what vDNN takes.
     """
 
     network: Network
@@ -44,12 +50,21 @@ class Setup:
     zlib: float = float("inf")
     dram: float | None = None
     times: Times | None = None
+    lossy: float | None = None
+    cpu: float | None = None
+    pool: int | None = None
 
     def __post_init__(self):
         if self.times is None:
             self.times = times_of(self.features, self.batch, self.board)
         if self.dram is None:
             self.dram = self.board.dram
+
+    @property
+    def available(self) -> set[str | None]:
+        """What schemes may need, as far as it is given."""
+        given = {"lossy": self.lossy, "cpu": self.cpu}
+        return {None, *self.profiles, *(key for key, value in given.items() if value)}
 
     @cached_property
     def features(self) -> Network:

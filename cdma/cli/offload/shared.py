@@ -3,6 +3,7 @@
 import argparse
 import math
 import os
+from dataclasses import fields
 
 from cdma.cli import options
 from cdma.errors import UserError, refusals_as_user_errors
@@ -40,6 +41,11 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--lanes", type=int, default=8, metavar="N", help="words in a beat (default: 8)")
     codec = "raw bytes per second of the engine in GB/s (default: as measured for its size)"
     add("--codec", type=above_zero, metavar="GB/S", help=codec)
+    add("--other-traffic", type=above_zero, default=0.0, metavar="GB/S", help="on the link besides")
+    lossy = "ratio of an error-bounded codec, which adds the row COMET"
+    add("--lossy-ratio", type=above_zero, metavar="R", help=lossy)
+    cpu = "rate of a codec on the CPU in GB/s, which adds the row vDNN++"
+    add("--cpu-codec", type=above_zero, metavar="GB/S", help=cpu)
     ratio = "one compression ratio for all sparse tensors"
     add("--ratio", type=above_zero, metavar="R", help=ratio)
     tensors = "file or folder of tensors that gives the ratios; repeatable (default: $CDMA_DATA)"
@@ -51,12 +57,9 @@ def setup_from(args: argparse.Namespace):
     from cdma.offload.builder import Wishes, build
 
     with refusals_as_user_errors():
-        wishes = Wishes(
-            network=args.network, batch=args.batch, board=args.board, times=args.times,
-            compute=args.compute, link=args.link, share=args.share, host=args.host,
-            dram=args.dram, channels=args.channels, lanes=args.lanes, codec=args.codec,
-            ratio=args.ratio, densities=tuple(_densities(args)),
-        )  # fmt: skip
+        names = {field.name for field in fields(Wishes)} - {"densities", "everything"}
+        given = {name: getattr(args, name) for name in names}
+        wishes = Wishes(**given, densities=tuple(_densities(args)))
         return build(wishes)
 
 

@@ -4,14 +4,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from cdma.errors import UserError
-from cdma.offload.moves import Codec, Move
-from cdma.offload.schemes import asynchronous, recompute, synchronised
+from cdma.offload.moves import Codec, Move, coded_move
+from cdma.offload.profiles import Profile
+from cdma.offload.schemes import asynchronous, narrow, recompute, software, synchronised
 from cdma.offload.schemes.step import Event, Step, peak_bytes
 from cdma.offload.setup import Setup
 
 #: Tensors in flight of the asynchronous baseline, beside the present one.
 IN_FLIGHT = 2
 _MIB = 1 << 20
+_TENSORS = "tensors to compress: give --densities"
+_NEEDS = dict.fromkeys(("zv", "rl", "zl"), _TENSORS) | {
+    "lossy": "the ratio of the lossy codec: give --lossy-ratio",
+    "cpu": "the rate of the codec on the CPU: give --cpu-codec",
+}
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,22 @@ def _zlib(setup: Setup) -> list[Move]:
     return setup.coded("zl", replace(setup.codec, down=setup.zlib, up=setup.zlib))
 
 
+def _comet(setup: Setup) -> list[Move]:
+    """The given ratio on inputs of convolutions, zero-value compression elsewhere."""
+    profile = Profile.uniform(setup.lossy or 1, "given")
+    found = []
+    for tensor in setup.tensors():
+        if tensor.for_conv:
+            found.append(coded_move(tensor, profile, setup.link, setup.codec))
+        else:
+            found.append(setup.move(tensor, "zv", setup.codec))
+    return found
+
+
+def _narrow(bits: int):
+    return asynchronous_with(lambda setup: narrow.moves_of(setup, bits))
+
+
 def _ideal(setup: Setup) -> list[Move]:
     return setup.coded("zl", Codec(window=setup.codec.window))
 
@@ -136,10 +158,17 @@ SCHEMES = {
     "cdma-zv": Scheme("cDMA ZV", _synchronised(lambda s: s.coded("zv")), "published", "zv"),
     "cdma-zl": Scheme("cDMA ZL, ideal", _synchronised(_ideal), "published", "zl"),
     "cdma-zl-real": Scheme("cDMA ZL, real", _synchronised(_zlib), "published", "zl"),
+    "vdnn++": Scheme("vDNN++", software.vdnn_plus_plus, "published", "cpu"),
+    "static": Scheme("static", _synchronised(software.static_moves), "published", "zv"),
+    "cswap": Scheme("CSWAP", _synchronised(software.cswap_moves), "published", "zv"),
+    "comet": Scheme("COMET", _synchronised(_comet), "published", "lossy", False),
     "async": Scheme("async", asynchronous_with(lambda s: s.raw()), "today"),
     "async-zv": Scheme("async + ZV", asynchronous_with(lambda s: s.coded()), "today", "zv"),
     "recompute": Scheme("recompute", _recompute, "today"),
     "recompute-async": Scheme("recompute + async", _recompute_async, "today"),
+    "bf16-async": Scheme("bf16 + async", _narrow(16), "today", None, False),
+    "fp8-async": Scheme("fp8 + async", _narrow(8), "today", None, False),
+    "bits4": Scheme("4 bits, kept", lambda s: narrow.kept(s, 4, _chain), "today", None, False),
 }
 
 
@@ -154,9 +183,9 @@ def select(setup: Setup, names: list[str] | None = None) -> list[str]:
     for name in names or ():
         if name not in SCHEMES:
             raise UserError(f"scheme must be one of {', '.join(SCHEMES)}, not {name!r}")
-        if SCHEMES[name].needs not in (None, *setup.profiles):
-            raise UserError(f"{name} needs tensors to compress: give --densities")
-    runnable = (name for name, each in SCHEMES.items() if each.needs in (None, *setup.profiles))
+        if SCHEMES[name].needs not in setup.available:
+            raise UserError(f"{name} needs {_NEEDS[SCHEMES[name].needs]}")
+    runnable = (name for name, each in SCHEMES.items() if each.needs in setup.available)
     return list(names or runnable)
 
 

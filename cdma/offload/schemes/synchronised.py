@@ -14,7 +14,16 @@ _WEIGHTED = ("conv", "linear", "fc")
 def run(job: Job) -> Step:
     """Schedule a step; moves' ``before`` and ``after`` run alone, before their layer."""
     events: list[Event] = []
-    clock = _forward(job, events)
+    return backward_from(job, _forward(job, events), events)
+
+
+def fetched_beside(job: Job) -> dict[int, int]:
+    """By move, the layer beside whose backward pass it comes back; sizes have no influence."""
+    return _backward(job, [], 0.0)
+
+
+def backward_from(job: Job, clock: float, events: list[Event]) -> Step:
+    """The step whose forward pass, of these events, has ended at ``clock``."""
     fetched = _backward(job, events, clock)
     count = len(job.network.layers)
     resident = []

@@ -60,7 +60,20 @@ def test_ratios_must_come_from_somewhere(refuse, monkeypatch):
     assert "compression ratios are missing: give --densities FOLDER or --ratio R" in line
 
 
-@pytest.mark.parametrize("command", ["run", "layers"])
+@pytest.mark.parametrize("command", ["run", "layers", "validate"])
 def test_help_has_an_example(command, capsys):
     assert main(["offload", command, "--help"]) == 0
     assert f"\n  cdma offload {command} " in capsys.readouterr().out
+
+
+def test_validate_without_figures(report, capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("CDMA_PUBLISHED", raising=False)
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    found = report("offload", "validate")
+    assert "7 not given" in found["summary"]
+    file = tmp_path / "rows.csv"
+    assert main(["offload", "validate", "--csv", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "ratio 1: 0 %" in text
+    assert text.endswith("not comparable\n")
+    assert file.read_text().startswith("claim,published,model,null,rule,verdict,reason\n")

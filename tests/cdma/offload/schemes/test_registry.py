@@ -16,6 +16,8 @@ from cdma.offload.schemes.registry import SCHEMES, results, rows
 from cdma.offload.setup import Setup
 
 _FEW = settings(max_examples=15, deadline=None)
+#: The rate of software is another than those that a setup gives.
+_SOFTWARE = {"static", "cswap", "bf16-async", "fp8-async", "bits4"}
 _NAMES = [name for name, scheme in SCHEMES.items() if scheme.needs in (None, "zv")]
 
 
@@ -74,7 +76,7 @@ def test_bytes_and_bandwidths_scale_together(setup, factor):
     codec = Codec(setup.codec.down * factor, setup.codec.up * factor)
     link = Link(setup.link.bandwidth * factor)
     other = replace(setup, batch=size, link=link, codec=codec, dram=setup.dram * factor)
-    for name in _NAMES:
+    for name in set(_NAMES) - _SOFTWARE:
         assert _seconds(other, name) == pytest.approx(_seconds(setup, name), rel=1e-9), name
 
 
