@@ -134,5 +134,3 @@ def test_simpy_agrees_on_the_asynchronous_schedule(setup, k):
     if max(needs.count(need) for need in needs) > k + 1:
         return
     assert asynchronous.run(job, k).seconds == _simulated_async(job, k)
-
-
