@@ -12,7 +12,6 @@ MOST = 80
 #: Modules that are still longer, and how long. They may only become shorter.
 LONGER = {
     "cosim.py": 182,
-    "engine/runs.py": 132,
     "fuzz.py": 90,
     "generate.py": 115,
 }
