@@ -16,11 +16,21 @@ from cdma.cli.options.sizes import (
     config_named,
     format_from,
 )
-from cdma.cli.options.types import flag, natural, positive, refuse_below, rising, shape_of, size
+from cdma.cli.options.types import (
+    above_zero,
+    flag,
+    natural,
+    positive,
+    refuse_below,
+    rising,
+    shape_of,
+    size,
+)
 from cdma.cli.options.units import UNITS, add_design_options, add_units_option, units_from
 
 __all__ = [
     "UNITS",
+    "above_zero",
     "add_cache_option",
     "add_config_options",
     "add_design_options",
