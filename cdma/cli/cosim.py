@@ -5,12 +5,15 @@ import json
 import sys
 
 from cdma.cli import options
+from cdma.cli.engine.options import add_engine_options
+from cdma.cli.engine.runs import add_run_options, refuse_engine_options, round_trip
 from cdma.cli.options import add_config_options, config_from
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 from cdma.tensors.load import NAMING, load_tensor
 
 UNITS = (*options.UNITS, "roundtrip")
+ENGINE = "engine"
 SIMULATORS = ("verilator", "icarus", "fast")
 
 EPILOG = """\
@@ -25,6 +28,10 @@ holds tready low.
 A profile alone is for all ports; PORT=PROFILE for one of source (input packets), sink (output
 packets), status, and command (decompressor and roundtrip). Cycles count from the end of reset.
 
+The engine takes the tensor out to host memory and back, through registers and rings; host memory,
+index and completion are compared with the golden engine. Its memories have latency, jitter,
+bandwidth and stalls: --memory far:latency=100,jitter=50,r=bernoulli:0.3 for example.
+
 verilator and icarus run under cocotb; fast is Verilator with a loop in C++, for large tensors: the
 same cycles forty times as fast.
 
@@ -34,6 +41,7 @@ example:
   cdma cosim activations/step0000.pool1.npy --unit roundtrip
   cdma cosim activations/step0000.relu1.npy --sim fast
   cdma cosim activations/step0000.relu1.npy --verilog my_unit.v --waves fail.fst
+  cdma cosim activations/step0000.relu1.npy --unit engine --channels 4 --memory dram
   cdma cosim data.npz:conv1 --lanes 4 --stall bernoulli:0.3 --stall source=never --seed 7 --json
 """
 
@@ -51,11 +59,18 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("tensor", metavar="FILE", help=NAMING)
     parser.add_argument(
-        "--unit", choices=UNITS, default="compressor", help="which unit (default: compressor)"
+        "--unit",
+        choices=(*UNITS, ENGINE),
+        default="compressor",
+        help="which unit, or the engine: out to host memory and back (default: compressor)",
     )
     add_config_options(parser, default="that of the tensor")
+    add_engine_options(parser)
+    add_run_options(parser)
     parser.add_argument(
-        "--sim", choices=SIMULATORS, default="verilator", help="simulator (default: verilator)"
+        "--sim",
+        choices=SIMULATORS,
+        help="simulator (default: verilator; of the engine: fast, and no other)",
     )
     parser.add_argument(
         "--stall",
@@ -75,9 +90,13 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, report, and give 1 when the outcome is not what was promised."""
     tensor = load_tensor(args.tensor)
-    config = config_from(args, tensor.itemsize * 8)
     if args.seed < 0:
         raise UserError(f"--seed must be zero or more, not {args.seed}")
+    if args.unit == ENGINE:
+        return _tell(args, *_engine(args, tensor))
+    refuse_engine_options(args)
+    args.sim = args.sim or "verilator"
+    config = config_from(args, tensor.itemsize * 8)
     from cdma.golden.zvc.words import format_for, to_words
     from cdma.sim import SimulationError
     from cdma.sim.report import record
@@ -102,14 +121,31 @@ def run(args: argparse.Namespace) -> int:
         "stall": args.stall or ["never"],
         "seed": args.seed,
     }
-    if args.json:
-        print(json.dumps(report, indent=2))
-    else:
-        _print(report)
-    if result.problem:
+    return _tell(args, report, result.problem)
+
+
+def _engine(args, tensor):
+    """Report and problem of a round trip through the engine."""
+    from cdma.sim import SimulationError
+
+    try:
+        report, problem = round_trip(args, tensor, show_progress)
+    except SimulationError as error:
+        return None, str(error)
+    return {"tensor": args.tensor, **report}, problem
+
+
+def _tell(args, report, problem):
+    """Print a report where there is one, and the problem; gives the exit status."""
+    if report is not None:
+        if args.json:
+            print(json.dumps(report, indent=2))
+        else:
+            _print(report)
+    if problem:
         more = "" if args.waves else "; the same with --waves fail.fst shows all signals"
-        print(f"cdma cosim: {result.problem}{more}", file=sys.stderr)
-    return 1 if result.problem else 0
+        print(f"cdma cosim: {problem}{more}", file=sys.stderr)
+    return 1 if problem else 0
 
 
 def _simulate(args, config, words):
@@ -133,6 +169,7 @@ def show_progress(text: str) -> None:
 
 
 def _print(report):
+    width = max(16, *(len(key) + 1 for key in report))
     for key, value in report.items():
         if isinstance(value, dict):
             value = ", ".join(f"{name} {count:,}" for name, count in value.items())
@@ -142,4 +179,4 @@ def _print(report):
             value = f"{value:.4g}"
         elif isinstance(value, int) and key != "seed":
             value = f"{value:,}"
-        print(f"{key.replace('_', ' '):<16}{'-' if value is None else value}")
+        print(f"{key.replace('_', ' '):<{width}}{'-' if value is None else value}")

@@ -3,7 +3,8 @@
 import argparse
 import json
 
-from cdma.cli.options import UNITS, add_config_options, config_from
+from cdma.cli.engine.options import SIZES, add_engine_options, engine_config_from
+from cdma.cli.options import UNITS, add_config_options, config_from, flag
 from cdma.errors import UserError, refusals_as_user_errors
 
 EPILOG = """\
@@ -15,6 +16,9 @@ examples:
 writes rtl/compressor.v (module cdma_compressor), rtl/compressor.json, and for the decompressor
   cdma generate both --config 16x16 --prefix act16 --template -o rtl
 writes rtl/act16_compressor.v and so on, and rtl/act16_roundtrip_tb.sv, a test bench to begin with
+  cdma generate engine --channels 4 -o rtl
+writes rtl/engine.v (module cdma_engine), rtl/engine.json, and the registers: rtl/cdma_regs.h for C,
+rtl/registers.md to read, rtl/cdma.rdl in SystemRDL
 """
 
 
@@ -22,14 +26,16 @@ def add_parser(subparsers) -> None:
     """Add the verb ``generate``."""
     parser = subparsers.add_parser(
         "generate",
-        help="write the Verilog of a unit",
-        description="Write the Verilog of a unit (an AXI4-Stream top level) and its manifest: "
-        "parameters, ports, streams, latency, error codes, checksum and tool versions.",
+        help="write the Verilog of a unit or of the engine",
+        description="Write the Verilog of a unit (an AXI4-Stream top level) or of the engine (AXI4 "
+        "and AXI4-Lite) and its manifest: parameters, ports, latency, error codes, checksum and "
+        "tool versions.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("unit", choices=(*UNITS, "both"), help="which unit")
+    parser.add_argument("unit", choices=(*UNITS, "both", "engine"), help="what to generate")
     add_config_options(parser)
+    add_engine_options(parser)
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="folder to write to, made if missing"
     )
@@ -45,28 +51,56 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write all files, or none."""
-    config = config_from(args)
     from amaranth._toolchain.yosys import YosysError
 
-    from cdma.generate.files import write
-
-    units = UNITS if args.unit == "both" else (args.unit,)
     try:
         with refusals_as_user_errors():
-            written = write(
-                args.output,
-                config,
-                units,
-                name=args.name,
-                prefix=args.prefix,
-                with_sources=args.sources,
-                with_template=args.template,
-                force=args.force,
-            )
+            return _run_engine(args) if args.unit == "engine" else _run_units(args)
     except YosysError as error:
         raise UserError(
             f"Yosys, which writes the Verilog, is missing or failed: {error}"
         ) from error
+
+
+def _run_engine(args):
+    for option in ("prefix", "template"):
+        if getattr(args, option):
+            raise UserError(f"{flag(option)} is for units, not for the engine")
+    config = engine_config_from(args)
+    from cdma.generate.engine import write_engine
+
+    written = write_engine(
+        args.output, config, args.name, with_sources=args.sources, force=args.force
+    )
+    if args.json:
+        print(json.dumps(written.manifests["engine"], indent=2))
+        return 0
+    print("wrote", ", ".join(str(path) for path in written.paths))
+    print(
+        f"engine {config.name}: {config.channels} channels of {config.beat_bytes} bytes a cycle, "
+        f"link of {config.link_bytes} bytes a cycle, stripes of {config.stripe_bytes} bytes"
+    )
+    return 0
+
+
+def _run_units(args):
+    for option in SIZES:
+        if getattr(args, option) is not None:
+            raise UserError(f"{flag(option)} is for the engine, not for units")
+    config = config_from(args)
+    from cdma.generate.files import write
+
+    units = UNITS if args.unit == "both" else (args.unit,)
+    written = write(
+        args.output,
+        config,
+        units,
+        name=args.name,
+        prefix=args.prefix,
+        with_sources=args.sources,
+        with_template=args.template,
+        force=args.force,
+    )
     if args.json:
         manifests = written.manifests
         print(json.dumps(manifests if args.unit == "both" else manifests[args.unit], indent=2))

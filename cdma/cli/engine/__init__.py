@@ -1,0 +1,1 @@
+"""Options and runs of the engine."""
