@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.golden import compress
 from cdma.golden.zvc.words import to_words
 from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, cosim_all
 from cdma.sim.report import record
+from cdma.sim.tensor import packet_for
 from cdma.tensors.load import load_tensor
 
 #: Bytes of a beat where no number of lanes is given: 8 x 32, 16 x 16, 32 x 8 bits.
@@ -96,11 +96,10 @@ def run(
 
 
 def _simulate(unit, config, tensors, progress):
-    scenarios = []
-    for name, words in tensors.items():
-        is_stream = unit == "decompressor"
-        packet = (compress(words, config.format), words.size) if is_stream else words
-        scenarios.append(Scenario([packet], name=name))
+    scenarios = [
+        Scenario([packet_for(unit, words, config.format)], name=name)
+        for name, words in tensors.items()
+    ]
     results = cosim_all(unit, scenarios, config, progress=progress)
     rows = []
     for (name, words), result in zip(tensors.items(), results, strict=True):
