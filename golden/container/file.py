@@ -15,8 +15,9 @@ from typing import BinaryIO
 import numpy as np
 
 from cdma.format import Format
+from cdma.golden.container.elements import DTYPES, numpy_dtype
 from cdma.golden.container.header import (
-    DTYPES,
+    CHUNK_BLOCKS,
     MAX_DIMENSIONS,
     Header,
     pack_header,
@@ -26,9 +27,6 @@ from cdma.golden.container.header import (
 from cdma.golden.zvc.codec import compress, decode, expand_blocks
 from cdma.golden.zvc.walk import lockstep_starts
 from cdma.golden.zvc.words import format_for, to_words, whole_words
-
-#: Blocks in a chunk by default: 32 KiB of fp32, for 12 bytes of index.
-CHUNK_BLOCKS = 256
 
 _MAX_U32 = 2**32 - 1
 # Words decoded at a time: enough chunks in parallel to make a step of the walk efficient.
@@ -253,17 +251,6 @@ def crcs_of(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """CRC-32 of the parts of ``data`` between consecutive offsets."""
     parts = (data[start:end] for start, end in pairwise(offsets.tolist()))
     return np.array([zlib.crc32(part) for part in parts], "<u4")
-
-
-def numpy_dtype(name: str) -> np.dtype:
-    """Type to give elements back as."""
-    if name != "bfloat16":
-        return np.dtype(name).newbyteorder("<")
-    try:
-        from ml_dtypes import bfloat16  # optional: NumPy has no bfloat16 of its own
-    except ImportError:
-        return np.dtype("<u2")
-    return np.dtype(bfloat16)
 
 
 def _read_chunks(source: BinaryIO, header: Header, first: int, last: int) -> np.ndarray:

@@ -10,21 +10,18 @@ from typing import BinaryIO
 import numpy as np
 
 from cdma.format import ErrorCode, Format
+from cdma.golden.container.elements import DTYPES, item_bytes
 from cdma.golden.errors import StreamError
 
 MAGIC = b"\x89ZVC\r\n\x1a\n"
 #: Versions that are read: 2 adds chunks that are stored as they are.
 VERSIONS = (1, 2)
+#: Blocks in a chunk by default: 32 KiB of fp32, for 12 bytes of index.
+CHUNK_BLOCKS = 256
 #: Id of the zero-value codec.
 CODEC = 0
 #: NumPy 1.26 has arrays of at most 32 dimensions.
 MAX_DIMENSIONS = 32
-_BUILT_IN = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64"),
-)
-#: Element types that a container can name.
-DTYPES = (*_BUILT_IN, "bfloat16")
 
 # The fields in front of shape and index, in order.
 _FIELDS = {
@@ -265,7 +262,7 @@ def _check_parameters(fields: dict) -> Format:
         except ValueError as error:
             raise refusal(_field_offset(field), str(error)) from None
     name = _dtype_name(fields)
-    known = name in DTYPES and _item_bytes(name) == fmt.word_bytes
+    known = name in DTYPES and item_bytes(name) == fmt.word_bytes
     _require(fields, known, "dtype", f"element type must be known and of {fmt.word_bytes} bytes")
     few = fields["ndim"] <= MAX_DIMENSIONS
     _require(fields, few, "ndim", f"array must have at most {MAX_DIMENSIONS} dimensions")
@@ -287,10 +284,6 @@ def _field_offset(name: str) -> int:
 
 def _dtype_name(fields: dict) -> str:
     return fields["dtype"].rstrip(b"\0").decode("ascii", "replace")
-
-
-def _item_bytes(name: str) -> int:
-    return 2 if name == "bfloat16" else np.dtype(name).itemsize
 
 
 def _is_stream_size(size, words, fmt: Format, raw: bool = False):

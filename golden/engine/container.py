@@ -9,6 +9,7 @@ import numpy as np
 
 from cdma.engine_codes import Raw, Status
 from cdma.engine_config import EngineConfig
+from cdma.golden.container.elements import DTYPES, item_bytes
 from cdma.golden.container.file import (
     crcs_of,
     read_container,
@@ -16,7 +17,7 @@ from cdma.golden.container.file import (
     read_stream,
     write_chunks,
 )
-from cdma.golden.container.header import DTYPES, MAX_DIMENSIONS
+from cdma.golden.container.header import MAX_DIMENSIONS
 from cdma.golden.engine import stripes
 from cdma.golden.engine.index import pack_index, possible, unpack_index
 from cdma.golden.engine.offload import offload
@@ -83,7 +84,7 @@ def write_zvc(
     stripes.check_config(config)
     if dtype not in DTYPES:
         raise ValueError(f"Element type must be one of {', '.join(DTYPES)}, not {dtype!r}")
-    width = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+    width = item_bytes(dtype)
     if width != config.word_bytes:
         raise ValueError(f"Element type must have {config.word_bytes} bytes, not {dtype!r}")
     if len(shape) > MAX_DIMENSIONS or any(size < 0 for size in shape):

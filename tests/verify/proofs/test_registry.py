@@ -1,4 +1,4 @@
-"""The registry has a proof of every component, each of which can fail."""
+"""The registry has a proof of every component, and every proof can fail."""
 
 import importlib
 import pkgutil
@@ -15,7 +15,7 @@ from cdma.verify.proofs.registry import chosen, registry
 
 
 def components() -> set[type]:
-    """Every class of the hardware that elaborates."""
+    """Every class of ``cdma.hdl`` with an ``elaborate`` method."""
     modules = [
         importlib.import_module(module.name)
         for module in pkgutil.walk_packages(hdl.__path__, f"{hdl.__name__}.")
@@ -66,7 +66,7 @@ def test_all_are_chosen_where_none_is_named():
 
 def test_an_unknown_component_is_named():
     with pytest.raises(
-        ValueError, match=r"^Component must be one that proofs are about, not 'Bus'"
+        ValueError, match=r"^Component must be the name of a component, proof or kit, not 'Bus'"
     ):
         chosen(["Bus"])
 
