@@ -60,15 +60,14 @@ def run(args: argparse.Namespace) -> int:
     from cdma.sim.report import text
     from cdma.sim.tensor import simulate
 
-    how = {name: getattr(args, name) for name in ("sim", "stall", "seed", "verilog", "waves")}
+    how = {key: vars(args)[key] for key in ("sim", "stall", "seed", "output", "verilog", "waves")}
     try:
         if args.unit == engine.ENGINE:
             report, problem = engine.round_trip(args, tensor, tell)
         else:
             engine.refuse_engine_options(args)
             config = options.config_from(args, tensor.itemsize * 8)
-            how |= {"output": args.output, "progress": tell}
-            report, problem = simulate(tensor, args.unit, config, **how)
+            report, problem = simulate(tensor, args.unit, config, **how, progress=tell)
     except SimulationError as error:
         print(f"cdma cosim: {error}", file=sys.stderr)
         return 1

@@ -1,12 +1,16 @@
 """Options and runs of the engine."""
 
-from cdma.cli.engine.options import (
-    ENGINE,
-    add_engine_options,
-    engine_config_from,
+from cdma.cli.engine.options import add_engine_options, engine_config_from
+from cdma.cli.engine.runs import (
+    ABOUT,
+    add_run_options,
+    fuzz,
     refuse_engine_options,
+    round_trip,
 )
-from cdma.cli.engine.runs import ABOUT, add_run_options, fuzz, round_trip
+
+#: Name of the engine among the units.
+ENGINE = "engine"
 
 __all__ = [
     "ABOUT",

@@ -2,14 +2,9 @@
 
 import argparse
 
-from cdma.cli.options import config_from, flag
 from cdma.engine_config import EngineConfig
-from cdma.errors import UserError, refusals_as_user_errors
+from cdma.errors import refusals_as_user_errors
 
-#: Name of the engine among the units.
-ENGINE = "engine"
-#: Options of a round trip that are of the engine alone.
-TRIP = ("memory", "host_memory", "raw")
 #: Options of an ``EngineConfig`` and their help; lanes and words are those of the units.
 SIZES = {
     "channels": "memory channels: 1, 2, 4 or 8 (default: 4)",
@@ -30,27 +25,20 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=text)
 
 
-def refuse_engine_options(args: argparse.Namespace) -> None:
-    """Refuse options of the engine for a unit."""
-    for option in (*SIZES, *TRIP):
-        if getattr(args, option, None) is not None:
-            raise UserError(f"{flag(option)} is for the engine, not for units")
-
-
-def given_sizes(args: argparse.Namespace) -> dict[str, int]:
-    """Sizes of the engine that were given."""
-    return {name: value for name in SIZES if (value := getattr(args, name)) is not None}
-
-
-def engine_config_from(args: argparse.Namespace, word_bits: int = 32) -> EngineConfig:
-    """``EngineConfig`` that the options describe; ``word_bits`` replaces an option not given.
+def engine_config_from(args: argparse.Namespace) -> EngineConfig:
+    """``EngineConfig`` that the options describe.
 
     Raises
     ------
     UserError
         When the size is refused.
     """
-    unit = config_from(args, word_bits)
-    words = {"word_bits": unit.format.word_bits, "block_words": unit.format.block_words}
+    from cdma.cli.options import config_from
+
+    unit = config_from(args)
+    sizes = {name: getattr(args, name) for name in SIZES if getattr(args, name) is not None}
+    fmt = unit.format
     with refusals_as_user_errors():
-        return EngineConfig(lanes=unit.lanes, **words, **given_sizes(args))
+        return EngineConfig(
+            lanes=unit.lanes, word_bits=fmt.word_bits, block_words=fmt.block_words, **sizes
+        )
