@@ -166,9 +166,7 @@ def environment(simulator: str) -> dict[str, str]:
 def _versions(simulator: str, env: dict[str, str]) -> str:
     """Versions of what a build depends on, beside its sources."""
     program = verilator.versions(env) if simulator == "verilator" else icarus.iverilog().version
-    # A build is linked with cocotb's libraries where they are, and fails when these are gone.
-    cocotb = metadata.distribution("cocotb")
-    return f"{program} cocotb {cocotb.version} in {cocotb.locate_file('')} {sys.version}"
+    return f"{program} cocotb {metadata.version('cocotb')} {sys.version}"
 
 
 def _build(work, verilog, top, simulator, env, runtime, has_waves):
