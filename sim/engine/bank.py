@@ -1,4 +1,4 @@
-"""The C++ memory model behind pins that Python drives: for cocotb and for its own tests."""
+"""The C++ memory and register models behind pins that Python drives: for cocotb and for tests."""
 
 import ctypes
 import os
@@ -98,24 +98,33 @@ class Bank:
         self._memory, self._seed, self._kept = memory, seed, []
         self._answers: list[Answer] = []
 
-    def add_port(self, name: str, limits: pins.Limits) -> int:
-        """A port, with its name for messages; gives its number."""
-        timing, kept_alive = self._memory.timing(self._seed, len(self._answers))
+    def add_port(
+        self,
+        name: str,
+        limits: pins.Limits,
+        memory: Memory | None = None,
+        draw: int | None = None,
+    ) -> int:
+        """A port, with its name for messages; gives its number.
+
+        ``memory`` is its own timing; ``draw`` decides on what is random of it, with the seed.
+        """
+        draw = len(self._answers) if draw is None else draw
+        timing, kept_alive = (memory or self._memory).timing(self._seed, draw)
         self._kept.append(kept_alive)
         self._answers.append(Answer())
-        return self._library.bank_add_port(
-            self._bank,
-            name.encode(),
-            ctypes.byref(limits),
-            ctypes.byref(timing),
-            1000 * self._seed + len(self._answers),
-        )
+        arguments = (ctypes.byref(limits), ctypes.byref(timing), 1000 * self._seed + draw)
+        return self._library.bank_add_port(self._bank, name.encode(), *arguments)
 
     def add_buffer(self, address: int, data: np.ndarray, *, readable=True, writable=True) -> None:
         """Let bytes be touched, in place."""
         self._kept.append(data)
         access = readable | writable << 1
         self._library.bank_add_buffer(self._bank, address, data.size, data.ctypes.data, access)
+
+    def remove_buffer(self, address: int) -> None:
+        """Forbid bytes again."""
+        self._library.bank_remove_buffer(self._bank, address)
 
     def add_fault(self, **fields) -> None:
         """See :meth:`cdma.sim.engine.engine.Engine.fault`; fields of ``pins.Fault``."""
@@ -151,6 +160,38 @@ class Bank:
             self._library.bank_delete(self._bank)
 
 
+class Lite:
+    """Manager of an AXI4-Lite port, one access at a time; its bench moves ``pins``."""
+
+    def __init__(self):
+        self._library = _load(library())
+        self._registers = self._library.registers_new()
+        self.pins = self._library.registers_pins(self._registers).contents
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an access is not answered yet."""
+        return bool(self._library.registers_busy(self._registers))
+
+    def begin(self, access: pins.Access) -> None:
+        """Begin an access, which is kept alive until it is done."""
+        self._access = access
+        self._library.registers_begin(self._registers, ctypes.byref(access))
+
+    def drop(self) -> None:
+        """Forget an access."""
+        self._library.registers_drop(self._registers)
+
+    def tick(self, cycle: int) -> None:
+        """Pass one clock edge; Violation when the engine breaks a rule."""
+        if not self._library.registers_tick(self._registers, cycle):
+            raise Violation(self._library.registers_failure(self._registers).decode())
+
+    def __del__(self):
+        if getattr(self, "_registers", None):
+            self._library.registers_delete(self._registers)
+
+
 def _load(path):
     found = ctypes.CDLL(str(path))
     pointer, number = ctypes.c_void_p, ctypes.c_int
@@ -162,9 +203,18 @@ def _load(path):
             None,
             [pointer, ctypes.c_uint64, ctypes.c_uint64, pointer, number],
         ),
+        "bank_remove_buffer": (None, [pointer, ctypes.c_uint64]),
         "bank_add_fault": (None, [pointer, pointer]),
         "bank_counts": (ctypes.POINTER(pins.Counts), [pointer, number]),
         "bank_failure": (ctypes.c_char_p, [pointer]),
+        "registers_new": (pointer, []),
+        "registers_delete": (None, [pointer]),
+        "registers_pins": (ctypes.POINTER(pins.LitePins), [pointer]),
+        "registers_begin": (None, [pointer, pointer]),
+        "registers_drop": (None, [pointer]),
+        "registers_busy": (number, [pointer]),
+        "registers_failure": (ctypes.c_char_p, [pointer]),
+        "registers_tick": (number, [pointer, ctypes.c_int64]),
         "bank_tick": (number, [pointer, number, pointer, pointer, ctypes.c_int64, number]),
     }
     for name, (result, arguments) in signatures.items():

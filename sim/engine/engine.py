@@ -16,7 +16,7 @@ from cdma.sim.engine.memory import Memory
 DEVICE, HOST = 0, 1
 _CYCLES, _BYTE, _IRQ, _ACCESS, _FAILED = range(5)
 #: Most cycles that a register access may take.
-_ACCESS_CYCLES = 200
+ACCESS_CYCLES = 200
 #: Cycles in a row that a writer may lack data after its address was taken.
 _BUBBLE = 16
 _MOST_OUTSTANDING = 256
@@ -44,6 +44,31 @@ class Buffer:
     def end(self) -> int:
         """Address of the first byte past the buffer."""
         return self.address + self.data.size
+
+
+def port_limits(config: EngineConfig, number: int) -> pins.Limits:
+    """What a port may do: the channels' ports have their numbers, the link's comes last."""
+    is_link = number == config.channels
+    return pins.Limits(
+        beat_bytes=config.link_bytes if is_link else config.beat_bytes,
+        burst_bytes=config.burst_bytes,
+        reads=_MOST_OUTSTANDING,
+        writes=_MOST_OUTSTANDING,
+        ids=3 if is_link else 1,
+        bubble=_BUBBLE,
+        channels=1 if is_link else config.channels,
+        channel=0 if is_link else number,
+        stripe_bytes=0 if is_link or config.channels == 1 else config.stripe_bytes,
+    )
+
+
+def memory_of(
+    config: EngineConfig, number: int, device: Memory | Sequence[Memory], host: Memory
+) -> Memory:
+    """The memory behind a port."""
+    if number == config.channels:
+        return host
+    return device if isinstance(device, Memory) else device[min(number, len(device) - 1)]
 
 
 class Engine:
@@ -98,22 +123,11 @@ class Engine:
         self.reset()
 
     def _set_port(self, number, name, device, host, seed):
-        config, is_link = self.config, number == self.config.channels
-        limits = pins.Limits(
-            beat_bytes=config.link_bytes if is_link else config.beat_bytes,
-            burst_bytes=config.burst_bytes,
-            reads=_MOST_OUTSTANDING,
-            writes=_MOST_OUTSTANDING,
-            ids=3 if is_link else 1,
-            bubble=_BUBBLE,
-            channels=1 if is_link else config.channels,
-            channel=0 if is_link else number,
-            stripe_bytes=0 if is_link or config.channels == 1 else config.stripe_bytes,
-        )
-        each = device if isinstance(device, Memory) else device[min(number, len(device) - 1)]
-        timing, kept = (host if is_link else each).timing(seed, number)
+        config = self.config
+        limits = port_limits(config, number)
+        timing, kept = memory_of(config, number, device, host).timing(seed, number)
         self._kept.append(kept)
-        space = HOST if is_link else DEVICE
+        space = HOST if number == config.channels else DEVICE
         arguments = (ctypes.byref(limits), ctypes.byref(timing), 1000 * seed + number)
         self._library.engine_set_port(self._engine, number, name.encode(), space, *arguments)
 
@@ -257,10 +271,10 @@ class Engine:
         access = pins.Access(address=address, data=data or 0, write=data is not None)
         access.strobe, access.order = strobe, order
         self._library.engine_access(self._engine, ctypes.byref(access))
-        self._run(pins.Stop(cycles=_ACCESS_CYCLES, access=1))
+        self._run(pins.Stop(cycles=ACCESS_CYCLES, access=1))
         if access.done < 0:
             self._library.engine_drop_access(self._engine)
-            raise Violation(f"s_axil: no answer from {address:#x} in {_ACCESS_CYCLES} cycles")
+            raise Violation(f"s_axil: no answer from {address:#x} in {ACCESS_CYCLES} cycles")
         return access
 
     def counts(self, port: int) -> dict[str, int]:

@@ -1,5 +1,6 @@
 // The memory model as a library of its own, for benches that have the pins: cocotb, and tests.
 
+#include "lite.h"
 #include "memory.h"
 
 #define EXPORT extern "C" [[gnu::visibility("default")]]
@@ -25,6 +26,11 @@ EXPORT void bank_add_buffer(Bank* bank, uint64_t base, uint64_t size, uint8_t* d
     bank->space.changed();
 }
 
+EXPORT void bank_remove_buffer(Bank* bank, uint64_t base) {
+    bank->space.remove(base);
+    bank->space.changed();
+}
+
 EXPORT void bank_add_fault(Bank* bank, const Fault* fault) {
     bank->space.faults.push_back(*fault);
 }
@@ -41,6 +47,32 @@ EXPORT int bank_tick(Bank* bank, int port, const Ask* ask, Answer* answer, int64
         return 1;
     } catch (const std::exception& error) {
         snprintf(bank->failure, sizeof(bank->failure), "%s", error.what());
+        return 0;
+    }
+}
+
+struct Registers {  // manager of an AXI4-Lite port
+    Lite lite;
+    char failure[FAILURE_BYTES] = "";
+};
+
+EXPORT Registers* registers_new() { return new Registers; }
+EXPORT void registers_delete(Registers* registers) { delete registers; }
+EXPORT LitePins* registers_pins(Registers* registers) { return &registers->lite.pins; }
+EXPORT void registers_begin(Registers* registers, Access* access) {
+    registers->lite.begin(access);
+}
+EXPORT void registers_drop(Registers* registers) { registers->lite.drop(); }
+EXPORT int registers_busy(const Registers* registers) { return registers->lite.is_busy(); }
+EXPORT const char* registers_failure(const Registers* registers) { return registers->failure; }
+
+// Pass an edge of the clock: gives whether no rule was broken.
+EXPORT int registers_tick(Registers* registers, int64_t cycle) {
+    try {
+        registers->lite.tick(cycle);
+        return 1;
+    } catch (const std::exception& error) {
+        snprintf(registers->failure, sizeof(registers->failure), "%s", error.what());
         return 0;
     }
 }

@@ -113,6 +113,10 @@ class EngineModel:
         As for :func:`cdma.sim.engine.build.build`.
     waves : path or None
         File that gets the waveforms, VCD.
+    engine : Engine or None
+        An engine with the functions of :class:`cdma.sim.engine.engine.Engine`, of this size and
+        with memories, in place of a compiled one; the other arguments but ``seed`` and ``log2``
+        are not used then.
 
     Raises
     ------
@@ -132,11 +136,14 @@ class EngineModel:
         cache: str | os.PathLike | None = None,
         progress: Callable[[str], None] | None = None,
         waves: str | os.PathLike | None = None,
+        engine: Engine | None = None,
     ):
         self.config, self.map = config, register_map(config)
-        text = build.design(config, cache) if verilog is None else verilog
-        device, host = device or Memory(latency=350), host or Memory(latency=500)
-        self.engine = Engine(config, text, device, host, seed, cache, progress, waves=waves)
+        if engine is None:
+            text = build.design(config, cache) if verilog is None else verilog
+            device, host = device or Memory(latency=350), host or Memory(latency=500)
+            engine = Engine(config, text, device, host, seed, cache, progress, waves=waves)
+        self.engine = engine
         self.rng = np.random.default_rng([seed, 17])
         self.rings: list[RingMemory] = []
         self._next = dict(BASES)

@@ -85,6 +85,26 @@ class Access(ctypes.Structure):
     )
 
 
+class LitePins(ctypes.Structure):
+    """``lite.h``."""
+
+    _fields_ = (
+        ("awaddr", ctypes.c_uint64),
+        ("araddr", ctypes.c_uint64),
+        ("wdata", ctypes.c_uint32),
+        *[
+            (name, ctypes.c_uint8)
+            for name in ("awvalid", "wvalid", "wstrb", "bready", "arvalid", "rready", "awprot")
+        ],
+        ("arprot", ctypes.c_uint8),
+        ("rdata", ctypes.c_uint32),
+        *[
+            (name, ctypes.c_uint8)
+            for name in ("awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rresp")
+        ],
+    )
+
+
 class Stop(ctypes.Structure):
     """``model.cpp``."""
 
@@ -125,10 +145,11 @@ EVENT = np.dtype(
     ]
 )
 
-_ADDRESS = ("addr", "id", "user", "valid", "len", "size", "burst", "lock", "cache", "prot", "qos")
-_LITE_OUT = ("rdata", "awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rresp")
-_LITE_IN = ("awaddr", "araddr", "wdata", "awvalid", "wvalid", "wstrb", "bready", "arvalid")
-_LITE_IN += ("rready", "awprot", "arprot")
+#: Fields of an address channel, and pins of the AXI4-Lite port by who drives them.
+ADDRESS = ("addr", "id", "user", "valid", "len", "size", "burst", "lock", "cache", "prot", "qos")
+LITE_OUT = ("rdata", "awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rresp")
+LITE_IN = ("awaddr", "araddr", "wdata", "awvalid", "wvalid", "wstrb", "bready", "arvalid")
+LITE_IN += ("rready", "awprot", "arprot")
 
 
 def declared(verilog: str, top: str) -> dict[str, int]:
@@ -166,21 +187,21 @@ def bind(ports: dict[str, int]) -> str:
     for number, prefix in enumerate(prefixes):
         ask, answer = f"asks[{number}]", f"answers[{number}]"
         for channel in ("ar", "aw"):
-            for field in _ADDRESS:
+            for field in ADDRESS:
                 if f"{prefix}_{channel}{field}" in ports:
                     load.append(f"{ask}.{channel}.{field} = top.{prefix}_{channel}{field};")
         size = ports[f"{prefix}_wdata"] // 8
         load.append(f"memcpy({ask}.wdata, &top.{prefix}_wdata, {size});")
         load.append(f"memcpy({ask}.wstrb, &top.{prefix}_wstrb, {-(-size // 8)});")
-        load += [f"{ask}.{pin} = top.{prefix}_{pin};" for pin in _PLAIN_ASK]
+        load += [f"{ask}.{pin} = top.{prefix}_{pin};" for pin in PLAIN_ASK]
         drive.append(f"memcpy(&top.{prefix}_rdata, {answer}.rdata, {size});")
         drive += [
             f"top.{prefix}_{pin} = {answer}.{pin};"
-            for pin in _PLAIN_ANSWER
+            for pin in PLAIN_ANSWER
             if f"{prefix}_{pin}" in ports
         ]
-    load += [f"lite.{pin} = top.{lite}_{pin};" for pin in _LITE_OUT]
-    drive += [f"top.{lite}_{pin} = lite.{pin};" for pin in _LITE_IN if f"{lite}_{pin}" in ports]
+    load += [f"lite.{pin} = top.{lite}_{pin};" for pin in LITE_OUT]
+    drive += [f"top.{lite}_{pin} = lite.{pin};" for pin in LITE_IN if f"{lite}_{pin}" in ports]
     lines = "\n    ".join
     return (
         "// The pins of one design.\n"
@@ -193,9 +214,9 @@ def bind(ports: dict[str, int]) -> str:
     )
 
 
-_PLAIN_ASK = ("wvalid", "wlast", "rready", "bready")
-_PLAIN_ANSWER = ("arready", "awready", "wready", "rvalid", "rlast", "rresp", "rid", "bvalid")
-_PLAIN_ANSWER += ("bresp", "bid")
+PLAIN_ASK = ("wvalid", "wlast", "rready", "bready")
+PLAIN_ANSWER = ("arready", "awready", "wready", "rvalid", "rlast", "rresp", "rid", "bvalid")
+PLAIN_ANSWER += ("bresp", "bid")
 
 
 def _is_lite(name, prefixes):

@@ -126,6 +126,32 @@ def fuzz(
     return outcome
 
 
+def row(config: EngineConfig, seed: int, outcome: Outcome, sizes: dict[str, int]) -> dict:
+    """A run as plain numbers and texts, fit for JSON; ``sizes`` are the options that were given."""
+    replay = None
+    if outcome.failed_batch is not None:
+        unit = f"--lanes {config.lanes} --word-bits {config.word_bits}"
+        given = "".join(f" {name} {value}" for name, value in sizes.items())
+        replay = (
+            f"cdma fuzz --unit engine {unit} --block-words {config.block_words}{given} "
+            f"--seed {seed} --batch {outcome.failed_batch}"
+        )
+    return {
+        "unit": "engine",
+        "config": config.name,
+        "seed": seed,
+        "packets": outcome.jobs,
+        "malformed": outcome.faulty,
+        "batches": outcome.batches,
+        "cycles": outcome.cycles,
+        "seconds": outcome.seconds,
+        "errors": dict(sorted(outcome.statuses.items())),
+        "verdict": "failed" if outcome.problem else "as it should be",
+        "problem": outcome.problem,
+        "replay": replay,
+    }
+
+
 class Batch:
     """One engine with memories of its own, and the jobs that it is given."""
 

@@ -2,9 +2,12 @@
 
 import argparse
 
+from cdma.cli.options import config_from
 from cdma.engine_config import EngineConfig
 from cdma.errors import refusals_as_user_errors
 
+#: Name of the engine among the units.
+ENGINE = "engine"
 #: Options of an ``EngineConfig`` and their help; lanes and words are those of the units.
 SIZES = {
     "channels": "memory channels: 1, 2, 4 or 8 (default: 4)",
@@ -25,17 +28,25 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=text)
 
 
-def engine_config_from(args: argparse.Namespace) -> EngineConfig:
-    """``EngineConfig`` that the options describe.
+def engine_config_from(args: argparse.Namespace, word_bits: int = 32) -> EngineConfig:
+    """``EngineConfig`` that the options describe; ``word_bits`` replaces an option not given.
 
     Raises
     ------
     UserError
         When the size is refused.
     """
-    from cdma.cli.options import config_from
+    return engine_config_of(args, config_from(args, word_bits))
 
-    unit = config_from(args)
+
+def engine_config_of(args: argparse.Namespace, unit) -> EngineConfig:
+    """``EngineConfig`` with the units' ``Config`` and the options of the engine.
+
+    Raises
+    ------
+    UserError
+        When the size is refused.
+    """
     sizes = {name: getattr(args, name) for name in SIZES if getattr(args, name) is not None}
     fmt = unit.format
     with refusals_as_user_errors():

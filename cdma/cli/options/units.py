@@ -9,11 +9,10 @@ UNITS = ("compressor", "decompressor")
 SIMULATED = (*UNITS, "roundtrip")
 
 
-def add_units_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--unit``, for verbs that do both where none is named."""
-    parser.add_argument(
-        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
-    )
+def add_units_option(parser: argparse.ArgumentParser, *more: str) -> None:
+    """Add ``--unit``, for verbs that do both where none is named; ``more`` can be named, too."""
+    which = "which unit, may be repeated (default: compressor and decompressor)"
+    parser.add_argument("--unit", choices=(*UNITS, *more), action="append", help=which)
 
 
 def units_from(args: argparse.Namespace) -> list[str]:

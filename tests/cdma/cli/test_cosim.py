@@ -184,12 +184,36 @@ def test_engine(report, tmp_path):
     assert told["prefetch_cycles"] > told["least_prefetch_cycles"] > 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_engine_in_a_simulator(report, tmp_path, simulator):
+    """The simulators under cocotb pass the same cycles as the compiled model."""
+    words = np.arange(2100, dtype="<i4") * (np.arange(2100) % 3 == 0)
+    np.save(tmp_path / "tensor.npy", words)
+    memories = ("--memory", "near:r=bernoulli:0.3", "--host-memory", "near", "--seed", 3)
+    command = ("cosim", tmp_path / "tensor.npy", *ENGINE, *memories)
+    fast, waves = report(*command), tmp_path / "all.fst"
+    told = report(*command, "--sim", simulator, "--waves", waves)
+    assert told == {**fast, "simulator": simulator}
+    assert (fast["comparison"], fast["simulator"]) == ("equal", "fast")
+    assert waves.stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_waveforms_of_the_engine(report, tmp_path, tensor):
+    waves = tmp_path / "all.fst"
+    options = ("--word-bits", 16, "--memory", "near", "--host-memory", "near")
+    told = report("cosim", tensor, *ENGINE, *options, "--waves", waves)
+    assert told["comparison"] == "equal"
+    assert waves.read_bytes()[:1] == b"\x00", "the header block of an FST file"
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         (["--channels", "3"], "Number of channels must be 1, 2, 4 or 8, not 3"),
         (["--memory", "fast"], "Memory must be one of ideal, near, dram, far, host, rough"),
-        (["--sim", "icarus"], "--sim of the engine must be fast"),
+        (["--waves", "x.txt"], "x.txt: waveforms are written as .fst or .vcd"),
         (["--stall", "never"], "--stall is for units"),
     ],
 )
