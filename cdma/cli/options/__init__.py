@@ -17,7 +17,16 @@ from cdma.cli.options.sizes import (
     format_from,
 )
 from cdma.cli.options.stalls import PROFILES, add_stall_option
-from cdma.cli.options.types import flag, natural, positive, refuse_below, rising, shape_of, size
+from cdma.cli.options.types import (
+    above_zero,
+    flag,
+    natural,
+    positive,
+    refuse_below,
+    rising,
+    shape_of,
+    size,
+)
 from cdma.cli.options.units import (
     SIMULATED,
     UNITS,
@@ -30,6 +39,7 @@ __all__ = [
     "PROFILES",
     "SIMULATED",
     "UNITS",
+    "above_zero",
     "add_cache_option",
     "add_config_options",
     "add_design_options",
