@@ -20,7 +20,7 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 .PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
-	$(BIN)/cdma demo $(OUT)/activations
+	$(BIN)/cdma demo $(OUT)/activations --engine 4
 
 check: $(READY)  ## before each commit: style, layers, and a sample of every layer in two minutes
 	$(BIN)/ruff check .

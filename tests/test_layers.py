@@ -26,8 +26,9 @@ LAYERS = {
     "synth": BASE | {"toolchain", "sweep", "golden", "hdl"},
     "driver": BASE | {"golden", "hdl"},
     "study": BASE | {"toolchain", "sweep", "golden", "hdl", "sim", "tensors"},
+    "offload": BASE | {"sweep", "golden", "tensors", "study"},
     "cli": {*BASE, "toolchain", "sweep", "golden", "hdl", "tensors", "sim", "verify", "synth"}
-    | {"driver", "generate", "study"},
+    | {"driver", "generate", "study", "offload"},
 }
 #: What a layer may import from outside the standard library; all others what an extra installs.
 OUTSIDE = {

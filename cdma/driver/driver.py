@@ -369,6 +369,15 @@ class Driver:
             self._give_back(ticket.buffers)
         self._setup_interrupts()
 
+    def close(self) -> None:
+        """Reset the engine and give the memory of the rings back."""
+        lost = [ticket for ring in self.rings for ticket in ring.waiting]
+        self._reset_engine()
+        for ticket in lost:
+            self._give_back(ticket.buffers)
+        for ring in self.rings:
+            ring.close()
+
     # -- inside --
 
     def _setup_interrupts(self) -> None:

@@ -217,6 +217,11 @@ class Ring:
         self._write("CTRL", RUN)
         return withdrawn[lost:]
 
+    def close(self) -> None:
+        """Give the memory of the rings back; the engine must have been reset."""
+        for buffer in (self._sq, self._cq):
+            buffer.memory.release(buffer)
+
     def _write(self, name: str, value: int) -> None:
         self._registers.write("RING", name, value, self.number)
 

@@ -80,6 +80,8 @@ def placement(
     device, row_bytes, rows, pitch : int
         As in the descriptor.
     """
+    if not row_bytes:  # however many rows there are
+        return np.zeros(0, np.int64)
     row = device + np.arange(max(rows, 1), dtype=np.int64) * pitch
     stripe = np.arange(config.stripes(row_bytes), dtype=np.int64) * config.stripe_bytes
     return (row[:, np.newaxis] + stripe).reshape(-1)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 #: What is generated. Named here too, so that ``--help`` loads no Amaranth.
 UNITS = ("compressor", "decompressor")
+#: What is simulated: also both, one behind the other.
+SIMULATED = (*UNITS, "roundtrip")
 
 
-def add_units_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--unit``, for verbs that do both where none is named."""
-    parser.add_argument(
-        "--unit", choices=UNITS, action="append", help="which unit, may be repeated (default: both)"
-    )
+def add_units_option(parser: argparse.ArgumentParser, *more: str) -> None:
+    """Add ``--unit``, for verbs that do both where none is named; ``more`` can be named, too."""
+    which = "which unit, may be repeated (default: compressor and decompressor)"
+    parser.add_argument("--unit", choices=(*UNITS, *more), action="append", help=which)
 
 
 def units_from(args: argparse.Namespace) -> list[str]:

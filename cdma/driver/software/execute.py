@@ -38,11 +38,12 @@ class Execution:
     ):
         self._config, self._host, self._device = config, host, device
         self._descriptor, self._address, self._limit = descriptor, address, limit
+        row_bytes = 0 if descriptor.op == Op.NOP else descriptor.row_bytes
+        rows = descriptor.row_count if row_bytes else 1  # any number of rows without bytes
         self._addresses = stripes.placement(
-            config, descriptor.device, descriptor.row_bytes, descriptor.row_count, descriptor.pitch
+            config, descriptor.device, row_bytes, rows, descriptor.pitch
         )
-        row = stripes.memory_sizes(descriptor.row_bytes, config)
-        self._sizes = np.tile(row, descriptor.row_count)
+        self._sizes = np.tile(stripes.memory_sizes(row_bytes, config), rows)
         #: Channels that did not answer; of their buffers the engine is not done.
         self.lost: set[int] = set()
         #: Bytes of words and of the stream that were moved, for counters.

@@ -252,7 +252,7 @@ class SoftwareRing:
     def _touched(self, descriptor: Descriptor) -> set[int]:
         """Channels of a descriptor's stripes."""
         if descriptor.op == Op.NOP:
-            return set()
+            return set()  # whatever its other fields say
         addresses = stripes.placement(
             self._config,
             descriptor.device,
