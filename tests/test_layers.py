@@ -20,6 +20,7 @@ LAYERS = {
     "golden": BASE,
     "hdl": {"engine_codes", "engine_config", "format"},
     "tensors": BASE | {"golden"},
+    "torch": BASE | {"golden"},
     "generate": BASE | {"hdl"},
     "sim": BASE | {"toolchain", "golden", "hdl"},
     "verify": BASE | {"toolchain", "sweep", "golden", "hdl", "sim"},
