@@ -16,6 +16,7 @@ from cdma.cli.options.sizes import (
     config_named,
     format_from,
 )
+from cdma.cli.options.stalls import PROFILES, add_stall_option
 from cdma.cli.options.types import (
     above_zero,
     flag,
@@ -26,9 +27,17 @@ from cdma.cli.options.types import (
     shape_of,
     size,
 )
-from cdma.cli.options.units import UNITS, add_design_options, add_units_option, units_from
+from cdma.cli.options.units import (
+    SIMULATED,
+    UNITS,
+    add_design_options,
+    add_units_option,
+    units_from,
+)
 
 __all__ = [
+    "PROFILES",
+    "SIMULATED",
     "UNITS",
     "above_zero",
     "add_cache_option",
@@ -37,6 +46,7 @@ __all__ = [
     "add_folder_option",
     "add_format_options",
     "add_liberty_option",
+    "add_stall_option",
     "add_sweep_options",
     "add_units_option",
     "add_verb",
