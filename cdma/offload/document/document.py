@@ -49,7 +49,7 @@ def _answer(paper: list[results.Paper]) -> str:
             f"On the {title}, with PCIe 3 at 12.8 GB/s and the ratios of real tensors:\n",
             f"- cDMA is faster than synchronised vDNN by {_spread(vdnn)}.",
             f"- It is faster than asynchronous offload by {_spread(waits)}. So",
-            f"  {100 * (1 - sum(waits) / sum(vdnn)):.0f} % of its gain over vDNN is a gain over "
+            f"  {_share(vdnn, waits):.0f} % of its gain over vDNN is a gain over "
             "synchronisation, which software removes,",
             f"  with at most {memory:.0f} % more peak memory.",
             f"- Against the best lossless baseline of no more peak memory: {_spread(best)}.",
@@ -58,6 +58,11 @@ def _answer(paper: list[results.Paper]) -> str:
             "  over the best lossless baseline of no more peak memory than its own.\n",
         ]
     return "\n".join(lines)
+
+
+def _share(whole: list[float], rest: list[float]) -> float:
+    """Percent of the gains ``whole`` that the gains ``rest`` do not have."""
+    return 100 * (1 - sum(rest) / sum(whole)) if sum(whole) else 0.0
 
 
 def _spread(values: list[float]) -> str:
