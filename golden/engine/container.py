@@ -135,12 +135,14 @@ def read_zvc(
     StreamError
         When the container is damaged.
     ValueError
-        When its word width or block length differs from the engine's.
+        When its codec, word width or block length differs from the engine's.
     OSError
         When the file cannot be read.
     """
     stripes.check_config(config)
     header = read_header(file)
+    if header.lossy:
+        raise ValueError("Container is of the lossy codec, which the engine does not have")
     if header.format != config.format:
         raise ValueError(
             f"Container has words of {header.format.word_bits} bits in blocks of "
