@@ -62,7 +62,8 @@ def test_ratios_must_come_from_somewhere(refuse, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "layers", "validate", "explain", "trace", "sweep", "advise", "tune"]
+    "command",
+    ["run", "layers", "validate", "explain", "trace", "sweep", "advise", "tune", "document"],
 )
 def test_help_has_an_example(command, capsys):
     assert main(["offload", command, "--help"]) == 0
@@ -127,3 +128,8 @@ def test_tune(report, refuse, tmp_path):
     assert found["best"]["ms"] == min(row["ms"] for row in found["rows"])
     np.save(tmp_path / "none.npy", np.zeros(0, np.float32))
     assert "is empty" in refuse("offload", "tune", tmp_path / "none.npy")
+
+
+def test_document_needs_tensors(refuse, monkeypatch):
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    assert "no tensors given" in refuse("offload", "document")
