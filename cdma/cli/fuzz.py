@@ -4,10 +4,8 @@ import argparse
 import json
 import sys
 
-from cdma.cli import options
-from cdma.cli.cosim import ENGINE, UNITS
-from cdma.cli.engine import runs
-from cdma.cli.engine.options import add_engine_options
+from cdma.cli import engine, options
+from cdma.errors import SimulationError
 from cdma.progress import telling
 from cdma.tables import format_table
 
@@ -35,16 +33,14 @@ golden model."""
 
 def add_parser(subparsers) -> None:
     """Add the verb ``fuzz``."""
-    parser = options.add_verb(
-        *(subparsers, "fuzz", run, "random and malformed packets through the compiled Verilog"),
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    texts = {"description": DESCRIPTION, "epilog": EPILOG}
+    help_ = "random and malformed packets through the compiled Verilog"
+    parser = options.add_verb(subparsers, "fuzz", run, help_, **texts)
     add = parser.add_argument
     which = "which unit, may be repeated (default: all but the engine)"
-    add("--unit", choices=(*UNITS, ENGINE), action="append", help=which)
+    add("--unit", choices=(*options.SIMULATED, engine.ENGINE), action="append", help=which)
     options.add_config_options(parser)
-    add_engine_options(parser)
+    engine.add_engine_options(parser)
     count = "packets for each unit, in whole batches (default: 10000)"
     add("--packets", type=int, default=10_000, metavar="N", help=count)
     add("--seed", type=int, default=0, metavar="N", help="of all that is random")
@@ -57,27 +53,21 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fuzz each unit, report, and give 1 when one failed."""
     options.refuse_below(args, packets=1, seed=0, batch=0)
-    units = list(dict.fromkeys(args.unit or UNITS))
-    if ENGINE not in units:
-        runs.refuse_engine_options(args)
+    units = list(dict.fromkeys(args.unit or options.SIMULATED))
+    if engine.ENGINE not in units:
+        engine.refuse_engine_options(args)
     config = options.config_from(args)
-    from cdma.sim import SimulationError
     from cdma.verify.fuzz import play, report
 
+    how = {name: getattr(args, name) for name in ("verilog", "waves", "jobs", "scheduler")}
     rows = []
     try:
         for unit in units:
-            if unit == ENGINE:
-                rows.append(runs.fuzz(args, telling(ENGINE)))
+            if unit == engine.ENGINE:
+                rows.append(engine.fuzz(args, telling(unit)))
                 continue
-            outcome = play.fuzz(
-                *(unit, config, args.packets, args.seed, args.batch),
-                verilog=args.verilog,
-                waves=args.waves,
-                jobs=args.jobs,
-                scheduler=args.scheduler,
-                progress=telling(f"{unit} {config.name}"),
-            )
+            what = (unit, config, args.packets, args.seed, args.batch)
+            outcome = play.fuzz(*what, **how, progress=telling(f"{unit} {config.name}"))
             rows.append(report.row(unit, config, args.seed, outcome, args.verilog))
     except SimulationError as error:
         print(f"cdma fuzz: {error}", file=sys.stderr)

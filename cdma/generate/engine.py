@@ -67,7 +67,11 @@ def write_engine(
         for file, text in texts.items():
             temporary = files.enter_context(replacing(folder / file))
             temporary.write_text(text, encoding="utf-8", newline="\n")
-    return Written({"engine": entry}, [folder / file for file in texts])
+    line = (
+        f"engine {config.name}: {config.channels} channels of {config.beat_bytes} bytes a cycle, "
+        f"link of {config.link_bytes} bytes a cycle, stripes of {config.stripe_bytes} bytes"
+    )
+    return Written({"engine": entry}, [folder / file for file in texts], [line])
 
 
 def _refuse_edited(path: Path, described: Path) -> None:

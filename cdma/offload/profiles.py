@@ -106,9 +106,9 @@ class Library:
     @staticmethod
     def read(
         arguments: Sequence[str], config: EngineConfig, window: int, codec: str = "zv",
-        network: str | None = None,
+        network: str | None = None, step: float | None = None,
     ) -> "Library":  # fmt: skip
-        """Measure the fp32 tensors of files and folders, of the last stage of training of each.
+        """Measure the fp32 tensors of files and folders, of one stage of training.
 
         Parameters
         ----------
@@ -120,6 +120,8 @@ class Library:
             ``"zv"``, ``"rl"`` or ``"zl"``.
         network : str or None
             Only tensors of networks of this family, where there are some.
+        step : float or None
+            Stage of training; ``None`` is the last of each network.
 
         Raises
         ------
@@ -128,7 +130,7 @@ class Library:
         """
         listed = [item for argument in arguments for item in _listed(argument)]
         mine = [item for item in listed if network and _family(item[1].network, network)]
-        chosen = _last_stage(mine or listed)
+        chosen = _of_stage(mine or listed, step)
         samples: dict[str, list[_Sample]] = {}
         for name, data in chosen:
             array = load_tensor(name)
@@ -208,11 +210,22 @@ def _listed(argument: str) -> list[tuple[str, Metadata]]:
     return found
 
 
-def _last_stage(items: list[tuple[str, Metadata]]) -> list[tuple[str, Metadata]]:
+def _of_stage(items: list[tuple[str, Metadata]], step: float | None) -> list[tuple[str, Metadata]]:
+    """Tensors of a stage; of the last of each network when it is ``None``."""
     last: dict[str, float] = {}
     for _, data in items:
         last[data.network] = max(last.get(data.network, -1.0), data.step or 0.0)
-    return [item for item in items if (item[1].step or 0.0) == last[item[1].network]]
+    return [
+        item
+        for item in items
+        if (item[1].step or 0.0) == (last[item[1].network] if step is None else step)
+    ]
+
+
+def stages_of(arguments: Sequence[str], network: str) -> list[float]:
+    """Stages of training that files hold of a network's family, in their order."""
+    listed = [item for argument in arguments for item in _listed(argument)]
+    return sorted({data.step or 0.0 for _, data in listed if _family(data.network, network)})
 
 
 def _family(measured: str, network: str) -> bool:

@@ -7,13 +7,13 @@ import numpy as np
 
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.golden import compress
 from cdma.golden.zvc.words import to_words
 from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, cosim_all
 from cdma.sim.engine.cosim import Trip, round_trip
 from cdma.sim.engine.memory import PROFILES
 from cdma.sim.report import record
+from cdma.sim.tensor import packet_for
 from cdma.tensors.load import load_tensor
 
 #: Bytes of a beat where no number of lanes is given: 8 x 32, 16 x 16, 32 x 8 bits.
@@ -144,11 +144,10 @@ def _engine_row(name, words, config: EngineConfig, trip: Trip, direction: str) -
 
 
 def _simulate(unit, config, tensors, progress):
-    scenarios = []
-    for name, words in tensors.items():
-        is_stream = unit == "decompressor"
-        packet = (compress(words, config.format), words.size) if is_stream else words
-        scenarios.append(Scenario([packet], name=name))
+    scenarios = [
+        Scenario([packet_for(unit, words, config.format)], name=name)
+        for name, words in tensors.items()
+    ]
     results = cosim_all(unit, scenarios, config, progress=progress)
     rows = []
     for (name, words), result in zip(tensors.items(), results, strict=True):

@@ -61,7 +61,7 @@ def _bfloat16_words(values: np.ndarray) -> np.ndarray:
     bits = nearest.view("<u4")
     is_even = (back != values) & (bits & np.uint32(1) == 0)
     # The other neighbour lies towards the value: magnitudes are in the order of their bits.
-    bits[is_even & (np.abs(back) < np.abs(values))] += np.uint32(1)
-    bits[is_even & (np.abs(back) > np.abs(values))] -= np.uint32(1)
+    bits = bits + (is_even & (np.abs(back) < np.abs(values))).astype("<u4")
+    bits = bits - (is_even & (np.abs(back) > np.abs(values))).astype("<u4")
     to_even = np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
     return ((bits + to_even) >> np.uint32(16)).astype("<u2")

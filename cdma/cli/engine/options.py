@@ -6,6 +6,7 @@ from cdma.cli.options import config_from
 from cdma.engine_config import EngineConfig
 from cdma.errors import refusals_as_user_errors
 
+#: Name of the engine among the units.
 ENGINE = "engine"
 #: Options of an ``EngineConfig`` and their help; lanes and words are those of the units.
 SIZES = {

@@ -9,6 +9,11 @@ from cdma.files import replacing
 
 #: Options of a round trip that are of the engine alone.
 _OWN = ("memory", "host_memory", "raw")
+#: For the end of the help of ``cdma cosim``.
+ABOUT = """\
+The engine takes the tensor out to host memory and back, through registers and rings; host memory,
+index and completion are compared with the golden engine. Its memories have latency, jitter,
+bandwidth and stalls: --memory far:latency=100,jitter=50,r=bernoulli:0.3 for example."""
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -1,14 +1,14 @@
 """``cdma offload``: a verb with commands of its own, one module each."""
 
 from cdma.cli import options
-from cdma.cli.offload import layers, run, validate
+from cdma.cli.offload import advise, document, explain, layers, run, sweep, trace, tune, validate
 
 EPILOG = """\
 example:
   cdma offload run vgg-d --batch 64 --densities activations
   cdma offload run alexnet --ratio 2.6 --link 12.8
 """
-COMMANDS = (run, layers, validate)
+COMMANDS = (run, layers, explain, advise, sweep, trace, tune, validate, document)
 
 
 def add_parser(subparsers) -> None:

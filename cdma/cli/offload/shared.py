@@ -9,58 +9,58 @@ from cdma.cli import options
 from cdma.errors import UserError, refusals_as_user_errors
 
 
-def above_zero(text: str) -> float:
-    """Type of an option: a finite number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
-    return value
-
-
 def add_setup_options(parser: argparse.ArgumentParser) -> None:
     """Add what describes the network, the machine, the engine and the tensors."""
     add = parser.add_argument
     add("network", metavar="NETWORK", help="such as alexnet or vgg-d; a wrong name lists all")
     add("--batch", type=options.positive, metavar="N", help="images (default: the network's)")
-    board = "GPU whose times are modelled: titan-x or titan-xp (default: titan-x)"
-    add("--board", choices=("titan-x", "titan-xp"), default="titan-x", help=board)
+    boards = ("titan-x", "titan-xp")
+    add("--board", choices=boards, default=boards[0], help="GPU that is modelled")
     times = "CSV of layer, fwd_ms, bwd_ms in place of the model (see cdma offload layers --csv)"
     add("--times", metavar="FILE", help=times)
-    add("--compute", type=above_zero, default=1.0, metavar="X", help="divide all times by X")
+    add(
+        "--compute", type=options.above_zero, default=1.0, metavar="X", help="divide all times by X"
+    )
     link = "effective bandwidth of the link in GB/s, each way (default: 12.8)"
-    add("--link", type=above_zero, metavar="GB/S", help=link)
+    add("--link", type=options.above_zero, metavar="GB/S", help=link)
     add("--share", type=options.positive, default=1, metavar="N", help="GPUs that share the link")
     host = "this GPU's share of the host memory's bandwidth in GB/s (default: no limit)"
-    add("--host", type=above_zero, default=math.inf, metavar="GB/S", help=host)
-    dram = "bandwidth of the device memory in GB/s (default: the board's)"
-    add("--dram", type=above_zero, metavar="GB/S", help=dram)
+    add("--host", type=options.above_zero, default=math.inf, metavar="GB/S", help=host)
+    add("--dram", type=options.above_zero, metavar="GB/S", help="of the device memory")
     add("--channels", type=int, default=4, metavar="N", help="of the engine (default: 4)")
     add("--lanes", type=int, default=8, metavar="N", help="words in a beat (default: 8)")
     codec = "raw bytes per second of the engine in GB/s (default: as measured for its size)"
-    add("--codec", type=above_zero, metavar="GB/S", help=codec)
-    add("--other-traffic", type=above_zero, default=0.0, metavar="GB/S", help="on the link besides")
-    lossy = "ratio of an error-bounded codec, which adds the row COMET"
-    add("--lossy-ratio", type=above_zero, metavar="R", help=lossy)
+    add("--codec", type=options.above_zero, metavar="GB/S", help=codec)
+    add(
+        "--other-traffic",
+        type=options.above_zero,
+        default=0.0,
+        metavar="GB/S",
+        help="on the link besides",
+    )
+    add("--lossy-ratio", type=options.above_zero, metavar="R", help="adds the row COMET")
     cpu = "rate of a codec on the CPU in GB/s, which adds the row vDNN++"
-    add("--cpu-codec", type=above_zero, metavar="GB/S", help=cpu)
-    ratio = "one compression ratio for all sparse tensors"
-    add("--ratio", type=above_zero, metavar="R", help=ratio)
+    add("--cpu-codec", type=options.above_zero, metavar="GB/S", help=cpu)
+    add("--ratio", type=options.above_zero, metavar="R", help="one ratio for all sparse tensors")
     tensors = "file or folder of tensors that gives the ratios; repeatable (default: $CDMA_DATA)"
     add("--densities", action="append", metavar="FILE", help=tensors)
 
 
+def wishes_from(args: argparse.Namespace):
+    """``Wishes`` that the options describe."""
+    from cdma.offload.builder import Wishes
+
+    names = {field.name for field in fields(Wishes)} - {"densities", "everything"}
+    given = {name: getattr(args, name) for name in names}
+    return Wishes(**given, densities=tuple(_densities(args)))
+
+
 def setup_from(args: argparse.Namespace):
     """``Setup`` that the options describe."""
-    from cdma.offload.builder import Wishes, build
+    from cdma.offload.builder import build
 
     with refusals_as_user_errors():
-        names = {field.name for field in fields(Wishes)} - {"densities", "everything"}
-        given = {name: getattr(args, name) for name in names}
-        wishes = Wishes(**given, densities=tuple(_densities(args)))
-        return build(wishes)
+        return build(wishes_from(args))
 
 
 def _densities(args: argparse.Namespace) -> list[str]:

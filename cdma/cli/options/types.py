@@ -1,8 +1,20 @@
 """Types of options, and what else a value is checked for."""
 
 import argparse
+import math
 
 from cdma.errors import UserError
+
+
+def above_zero(text: str) -> float:
+    """Type of an option: a finite number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
+    return value
 
 
 def natural(text: str) -> int:

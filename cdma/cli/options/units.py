@@ -5,6 +5,8 @@ from pathlib import Path
 
 #: What is generated. Named here too, so that ``--help`` loads no Amaranth.
 UNITS = ("compressor", "decompressor")
+#: What is simulated: also both, one behind the other.
+SIMULATED = (*UNITS, "roundtrip")
 
 
 def add_units_option(parser: argparse.ArgumentParser, *more: str) -> None:

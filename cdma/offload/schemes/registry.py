@@ -7,7 +7,7 @@ from cdma.errors import UserError
 from cdma.offload.moves import Codec, Move, coded_move
 from cdma.offload.profiles import Profile
 from cdma.offload.schemes import asynchronous, narrow, recompute, software, synchronised
-from cdma.offload.schemes.step import Event, Step, peak_bytes
+from cdma.offload.schemes.step import Event, Step, peak_bytes, with_dram
 from cdma.offload.setup import Setup
 
 #: Tensors in flight of the asynchronous baseline, beside the present one.
@@ -74,10 +74,19 @@ class Result:
 def _chain(setup: Setup, times=None) -> tuple[Event, ...]:
     """The layers one after the other."""
     times, clock, events = times or setup.times, 0.0, []
+    ways = (
+        (times.forward, times.forward_bytes),
+        (times.backward[::-1], times.backward_bytes[::-1]),
+    )
+    bound = [
+        with_dram(seconds, own, 0, setup.dram)
+        for way in ways
+        for seconds, own in zip(*way, strict=True)
+    ]
     layers = setup.features.layers
     names = [layer.name for layer in layers]
     names += [f"{layer.name} backward" for layer in reversed(layers)]
-    for name, seconds in zip(names, (*times.forward, *reversed(times.backward)), strict=True):
+    for name, seconds in zip(names, bound, strict=True):
         events.append(Event("compute", name, clock, clock + seconds))
         clock += seconds
     return tuple(events)

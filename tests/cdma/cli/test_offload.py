@@ -1,6 +1,7 @@
 """``cdma offload``: what its commands print."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -60,7 +61,10 @@ def test_ratios_must_come_from_somewhere(refuse, monkeypatch):
     assert "compression ratios are missing: give --densities FOLDER or --ratio R" in line
 
 
-@pytest.mark.parametrize("command", ["run", "layers", "validate"])
+@pytest.mark.parametrize(
+    "command",
+    ["run", "layers", "validate", "explain", "trace", "sweep", "advise", "tune", "document"],
+)
 def test_help_has_an_example(command, capsys):
     assert main(["offload", command, "--help"]) == 0
     assert f"\n  cdma offload {command} " in capsys.readouterr().out
@@ -77,3 +81,55 @@ def test_validate_without_figures(report, capsys, monkeypatch, tmp_path):
     assert "ratio 1: 0 %" in text
     assert text.endswith("not comparable\n")
     assert file.read_text().startswith("claim,published,model,null,rule,verdict,reason\n")
+
+
+def test_explain(capsys, report):
+    assert main(["offload", "explain", "alexnet", *GIVEN]) == 0
+    assert "conv2 backward" in capsys.readouterr().out
+    found = report("offload", "explain", "alexnet", *GIVEN, "--scheme", "vdnn-all")
+    assert found["scheme"] == "vdnn-all"
+    assert found["rows"][0]["tensor"] == "image"
+
+
+def test_trace(capsys, tmp_path):
+    file = tmp_path / "step.json"
+    assert main(["offload", "trace", "alexnet", *GIVEN, "-o", str(file)]) == 0
+    events = json.loads(file.read_text())["traceEvents"]
+    assert capsys.readouterr().out == f"wrote {file}: {len(events)} events\n"
+
+
+def test_sweep(report, refuse):
+    found = report(
+        "offload", "sweep", "alexnet", "--links", "8,16", "--ratios", "2", "--scheme", "cdma-zv"
+    )
+    assert [row["link"] for row in found["rows"]] == [8, 16]
+    assert "nothing to sweep" in refuse("offload", "sweep", "alexnet", *GIVEN)
+    assert "must be a number above 0" in refuse("offload", "sweep", "alexnet", "--links", "8,x")
+
+
+def test_advise(capsys, report):
+    options = ("vgg-d", *GIVEN, "--link", "55", "--dram", "2000")
+    found = report("offload", "advise", *options, "--tflops", "60")
+    assert len(found["rows"]) == 1
+    assert found["rows"][0]["tflops"] == pytest.approx(60)
+    assert 0 < found["break_even_density"] <= 1
+    assert found["link_use"] >= 0.95
+    assert main(["offload", "advise", *options]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("engine  ")
+    assert text.count("\n") > 10
+
+
+def test_tune(report, refuse, tmp_path):
+    pytest.importorskip("sklearn")
+    np.save(tmp_path / "a.npy", np.eye(64, dtype=np.float32))
+    found = report("offload", "tune", tmp_path / "a.npy", "--trials", "3")
+    assert len(found["rows"]) == 3
+    assert found["best"]["ms"] == min(row["ms"] for row in found["rows"])
+    np.save(tmp_path / "none.npy", np.zeros(0, np.float32))
+    assert "is empty" in refuse("offload", "tune", tmp_path / "none.npy")
+
+
+def test_document_needs_tensors(refuse, monkeypatch):
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    assert "no tensors given" in refuse("offload", "document")

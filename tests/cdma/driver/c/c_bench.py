@@ -60,7 +60,7 @@ class Setup(Structure):
 
 
 class Ring(Structure):
-    _fields_ = [("setup", Setup), ("tail", c_uint16), ("head", c_uint16), ("told", c_uint16)]
+    _fields_ = [("setup", Setup), ("tail", c_uint16), ("head", c_uint16), ("reported", c_uint16)]
 
 
 class Engine(Structure):
