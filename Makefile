@@ -88,6 +88,7 @@ lint: $(READY)  ## style of the sources; the generated Verilog in Verilator, sla
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/cdma lint
+	$(BIN)/cdma lint --unit engine --channels 2
 
 docs: $(READY)  ## the web site of the documents and of the Python API, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site

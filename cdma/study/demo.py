@@ -18,6 +18,8 @@ from cdma.tensors.load import load_tensor
 
 #: Bytes of a beat where no number of lanes is given: 8 x 32, 16 x 16, 32 x 8 bits.
 BEAT_BYTES = 32
+#: The engine's, so that its model is built in half the time.
+ENGINE_BEAT_BYTES = 16
 #: What a table shows of a row.
 COLUMNS = {
     "tensor": "tensor",
@@ -112,7 +114,7 @@ def run_engine(
     """
     name = max(tensors, key=lambda each: tensors[each].nbytes)
     words = tensors[name]
-    beat = BEAT_BYTES // words.itemsize if lanes is None else lanes
+    beat = ENGINE_BEAT_BYTES // words.itemsize if lanes is None else lanes
     with refusals_as_user_errors():
         config = EngineConfig(channels=channels, lanes=beat, word_bits=8 * words.itemsize)
     progress(f"engine {config.name}: {name}, out to host memory and back")

@@ -77,14 +77,20 @@ def build(
     return kept(cache, digest(verilog, bound, texts, versions, options), make) / "model.so"
 
 
-def design(config: EngineConfig, cache: str | os.PathLike | None = None) -> str:
+def design(
+    config: EngineConfig,
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> str:
     """Verilog of an engine, kept for as long as no source of the hardware changes.
 
-    Generating takes longer than compiling.
+    Generating takes as long as compiling, some twenty seconds for the smallest engine.
     """
     name = digest("engine", _sources(), repr(config), __version__, metadata.version("amaranth"))
 
     def make(work):
+        if progress:
+            progress(f"generating the engine {config.name}")
         (work / "out").mkdir()
         (work / "out" / "engine.v").write_text(verilog_of(config))
 

@@ -120,7 +120,7 @@ def round_trip(
     if waves is not None:
         wave_format(waves, simulator)
     device, host = device or Memory(latency=350), host or Memory(latency=500)
-    text = build.design(config, cache) if verilog is None else verilog
+    text = build.design(config, cache, progress) if verilog is None else verilog
     options = {"raw": raw, "crc": crc}
     if simulator == "fast":
         made = {"verilog": text, "cache": cache, "progress": progress}

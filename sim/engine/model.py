@@ -140,7 +140,7 @@ class EngineModel:
     ):
         self.config, self.map = config, register_map(config)
         if engine is None:
-            text = build.design(config, cache) if verilog is None else verilog
+            text = build.design(config, cache, progress) if verilog is None else verilog
             device, host = device or Memory(latency=350), host or Memory(latency=500)
             engine = Engine(config, text, device, host, seed, cache, progress, waves=waves)
         self.engine = engine

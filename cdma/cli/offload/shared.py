@@ -12,7 +12,7 @@ from cdma.errors import UserError, refusals_as_user_errors
 def add_setup_options(parser: argparse.ArgumentParser) -> None:
     """Add what describes the network, the machine, the engine and the tensors."""
     add = parser.add_argument
-    add("network", metavar="NETWORK", help="such as alexnet or vgg-d; a wrong name lists all")
+    add("network", metavar="NETWORK", help="such as vgg-d, or model.onnx; a wrong name lists all")
     add("--batch", type=options.positive, metavar="N", help="images (default: the network's)")
     boards = ("titan-x", "titan-xp")
     add("--board", choices=boards, default=boards[0], help="GPU that is modelled")

@@ -8,6 +8,7 @@ from cdma.errors import UserError
 from cdma.offload.constants import ALEXNET_SPEEDUP
 from cdma.offload.networks import branches, chains
 from cdma.offload.networks.graph import Builder, Network
+from cdma.offload.networks.onnx_model import read_onnx
 
 _BENCHMARKS = "soumith/convnet-benchmarks"
 _VGG = "Simonyan, Zisserman, arXiv 1409.1556, table 1"
@@ -36,15 +37,18 @@ PAPER = ("alexnet", "overfeat", "nin", "vgg-d", "squeezenet1.0", "googlenet")
 
 @cache
 def network(name: str) -> Network:
-    """Network of a name.
+    """Network of a name, or of an ONNX model when the name ends in ``.onnx``.
 
     Raises
     ------
     UserError
         When there is none.
     """
+    if name.endswith(".onnx"):
+        return read_onnx(name)
     if name not in _ZOO:
-        raise UserError(f"network must be one of {', '.join(NAMES)}, not {name!r}")
+        known = ", ".join(NAMES)
+        raise UserError(f"network must be one of {known}, or an .onnx file, not {name!r}")
     title, build, source, batch = _ZOO[name]
     builder = build()
     made = Network(name, title, builder.image, tuple(builder.layers), source, batch)

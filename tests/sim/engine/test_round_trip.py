@@ -16,6 +16,7 @@ CONFIGS = [
     EngineConfig(channels=1, lanes=4, stripe_bytes=1024, link_bytes=64, latency=60),
     EngineConfig(channels=4),
     EngineConfig(channels=8, word_bits=16, stripe_bytes=2048, link_bytes=32, latency=60),
+    EngineConfig(channels=8, lanes=2, stripe_bytes=1024, link_bytes=8, latency=60),
     EngineConfig(channels=2, lanes=8, word_bits=8, stripe_bytes=65536, stage_bytes=4096),
 ]
 

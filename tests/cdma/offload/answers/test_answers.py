@@ -49,6 +49,7 @@ def test_trace(setup_of):
     assert {event["cat"] for event in complete} == {"compute", "down", "up"}
 
 
+@pytest.mark.slow
 def test_sweep():
     wishes = Wishes("alexnet", ratio=2.0, codec=200.0)
     rows = points.over(wishes, {"link": (8.0, 16.0), "ratio": (2.0, 4.0)}, ["cdma-zv"])
@@ -56,6 +57,7 @@ def test_sweep():
     assert rows[0]["step_ms"] > rows[1]["step_ms"] > rows[3]["step_ms"]
 
 
+@pytest.mark.slow
 def test_sweep_of_a_wrong_value():
     with pytest.raises(UserError, match="network must be one of"):
         points.over(Wishes("x", ratio=2.0), {"link": (8.0,)}, None)
@@ -97,6 +99,7 @@ def test_an_engine_pays_where_the_link_limits(setup_of):
     assert advise.break_even(advise.at_speed(fast, 0.01), EngineConfig()) is None
 
 
+@pytest.mark.slow
 def test_break_even_is_where_it_stops_to_pay(setup_of):
     setup = advise.at_speed(setup_of("googlenet", dram=1e5), 8.0)
     config = EngineConfig()

@@ -15,7 +15,7 @@ from cdma.offload.schemes import asynchronous, synchronised
 from cdma.offload.schemes.registry import SCHEMES, results, rows
 from cdma.offload.setup import Setup
 
-_FEW = settings(max_examples=15, deadline=None)
+_FEW = settings(max_examples=10, deadline=None)
 #: The rate of software is another than those that a setup gives.
 _SOFTWARE = {"static", "cswap", "bf16-async", "fp8-async", "bits4"}
 _NAMES = [name for name, scheme in SCHEMES.items() if scheme.needs in (None, "zv")]

@@ -12,7 +12,7 @@ from cdma.offload.schemes import asynchronous, synchronised
 from cdma.offload.setup import Setup
 
 simpy = pytest.importorskip("simpy")
-_FEW = settings(max_examples=15, deadline=None)
+_FEW = settings(max_examples=10, deadline=None)
 PICO = 10**12
 
 

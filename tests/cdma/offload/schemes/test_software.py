@@ -15,7 +15,7 @@ from cdma.offload.schemes.registry import SCHEMES, rows
 from cdma.offload.schemes.software import CodecTime
 from cdma.offload.setup import Setup
 
-_FEW = settings(max_examples=15, deadline=None)
+_FEW = settings(max_examples=10, deadline=None)
 
 
 def _seconds(setup: Setup, moves) -> float:

@@ -21,10 +21,10 @@ def _objective(point) -> float:
 
 
 def test_trials_are_different_points():
-    trials = tune(SPACE, _objective, trials=12, seed=1)
+    trials = tune(SPACE, _objective, trials=12, initial=9, seed=1)
     assert len({trial.point for trial in trials}) == 12
     assert all(trial.value == _objective(trial.point) for trial in trials)
-    assert tune(SPACE, _objective, trials=12, seed=1) == trials
+    assert tune(SPACE, _objective, trials=12, initial=9, seed=1) == trials
 
 
 def test_a_space_smaller_than_the_trials():
