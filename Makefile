@@ -20,7 +20,7 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 .PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
-	$(BIN)/cdma demo $(OUT)/activations
+	$(BIN)/cdma demo $(OUT)/activations --engine 4
 
 check: $(READY)  ## before each commit: style, layers, and a sample of every layer in two minutes
 	$(BIN)/ruff check .
@@ -88,6 +88,7 @@ lint: $(READY)  ## style of the sources; the generated Verilog in Verilator, sla
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/cdma lint
+	$(BIN)/cdma lint --unit engine --channels 2
 
 docs: $(READY)  ## the web site of the documents and of the Python API, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site

@@ -1,5 +1,7 @@
 """A simulation of one packet as plain numbers and texts, for tables and for JSON."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from cdma.sim.result import PacketResult, Result
@@ -48,6 +50,23 @@ def record(result: Result, words: np.ndarray) -> dict:
         "throughput": _THROUGHPUT[result.is_fast_enough],
         "comparison": result.failure or result.difference or "equal",
     }
+
+
+def text(report: Mapping) -> str:
+    """A line for each figure of a report: its name, and its value or ``-``."""
+    width = max(16, *(len(key) + 1 for key in report))
+    lines = []
+    for key, value in report.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{name} {count:,}" for name, count in value.items())
+        elif isinstance(value, list):
+            value = " ".join(value)
+        elif isinstance(value, float):
+            value = f"{value:.4g}"
+        elif isinstance(value, int) and key != "seed":
+            value = f"{value:,}"
+        lines.append(f"{key.replace('_', ' '):<{width}}{'-' if value is None else value}")
+    return "\n".join(lines)
 
 
 def _stream_bytes(result: Result, packet: PacketResult | None) -> int | None:

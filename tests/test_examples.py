@@ -31,8 +31,10 @@ SLOW = {"docs/when-it-fails.md", "docs/getting-started.md", "docs/choosing-param
 #: or another project.
 NOT_COVERED = {
     "docs/driver.md",  # tests/cdma/driver/test_document.py
+    "docs/integrating-the-engine.md",  # the same
     "docs/performance.md",
     "docs/synthesis.md",
+    "docs/torch.md",  # tests/cdma/torch/test_document.py
     "docs/upstream/yowasp-cache.md",
 }
 

@@ -20,14 +20,16 @@ LAYERS = {
     "golden": BASE,
     "hdl": {"engine_codes", "engine_config", "format"},
     "tensors": BASE | {"golden"},
+    "torch": BASE | {"golden"},
     "generate": BASE | {"hdl"},
     "sim": BASE | {"toolchain", "golden", "hdl"},
     "verify": BASE | {"toolchain", "sweep", "golden", "hdl", "sim"},
     "synth": BASE | {"toolchain", "sweep", "golden", "hdl"},
     "driver": BASE | {"golden", "hdl"},
     "study": BASE | {"toolchain", "sweep", "golden", "hdl", "sim", "tensors"},
+    "offload": BASE | {"sweep", "golden", "tensors", "study"},
     "cli": {*BASE, "toolchain", "sweep", "golden", "hdl", "tensors", "sim", "verify", "synth"}
-    | {"driver", "generate", "study"},
+    | {"driver", "generate", "study", "offload"},
 }
 #: What a layer may import from outside the standard library; all others what an extra installs.
 OUTSIDE = {

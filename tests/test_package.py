@@ -79,7 +79,7 @@ def test_wheel_generates(python, tmp_path):
     )
     manifest = json.loads((tmp_path / "decompressor.json").read_text())
     assert manifest["parameters"] == {"lanes": 4, "word_bits": 32, "block_words": 32}
-    assert "module cdma_decompressor(" in (tmp_path / "decompressor.v").read_text()
+    assert "module cdma_decompressor (" in (tmp_path / "decompressor.v").read_text()
 
 
 def test_wheel_co_simulates(python, tmp_path):

@@ -1,8 +1,8 @@
 """Recorded cycle counts of the units, so that a change that costs cycles is detected.
 
-``docs/measurements/cycles.json`` has, for each timed scenario, the sum of the cycles in which
-packets were finished, over all packets and ports. ``python -m cdma.verify.cycles FILE`` writes it
-again after an intended change.
+For each timed scenario, ``docs/measurements/cycles.json`` has the sum of the completion cycles of
+all packets at all ports. After an intended change, ``python -m cdma.verify.cycles FILE`` updates
+the file.
 """
 
 import argparse
@@ -19,24 +19,24 @@ from cdma.sim.simulate import design_text
 from cdma.sim.units import BENCHES
 from cdma.verify.mutation.trials import first_trials, trials
 
-#: The size that mutants are made of, and the documents' size.
+#: The size used for mutants, and the size used in the documents.
 CONFIGS = (Config.of(4, 8, 16), Config.of(8, 32))
 
 
 def cycles_of(played: Played) -> int:
-    """Sum of the cycles in which each packet's last beat crossed each port."""
+    """Sum of the cycles of the last beat of each packet, over all ports."""
     return sum(int(port.packets["last_cycle"].sum()) for port in played.ports.values())
 
 
 def measure(unit: str, config: Config) -> dict[str, int]:
-    """Cycles of each timed scenario, by its name.
+    """Cycles of each timed scenario, by name.
 
     Raises
     ------
     UserError
         As :class:`cdma.sim.compiled.unit.ModelUnit`.
     SimulationError
-        When the unit does something wrong in one of them.
+        When the unit fails a scenario.
     """
     model = ModelUnit(unit, config, design_text(unit, config, None))
     bench = BENCHES[unit](config)

@@ -4,6 +4,7 @@ import argparse
 import json
 
 from cdma.cli import options
+from cdma.cli.engine import bench as engine_bench
 from cdma.errors import UserError
 
 EPILOG = """\
@@ -14,8 +15,12 @@ multiple of the size of the array; smaller is better.
 The RTL is the compressor of 8 lanes of 32 bits, compiled and under cocotb, on 16 MiB at most, the
 start of the simulator included. It is left out where a tool is missing.
 
+With --engine, tensors go out and back through engines of 1, 2, 4 and 8 channels instead. Cycles are
+those of a job without the latencies of its memories, beside a lower bound; smaller is better.
+
 example:
   cdma bench --mib 16
+  cdma bench --engine activations/step0500.relu2.npy --channels 1 4
 """
 HELP = "measure the speed of the golden model and of the compiled RTL"
 DESCRIPTION = """\
@@ -32,10 +37,20 @@ def add_parser(subparsers) -> None:
     add("--mib", type=int, default=64, metavar="N", help="size of the array in MiB (default: 64)")
     density = "share of words that are not zero, 0 to 1 (default: 0.5)"
     add("--density", type=float, default=0.5, metavar="D", help=density)
+    names = "tensors to take through engines, in place of the speeds"
+    add("--engine", nargs="+", metavar="TENSOR", help=names)
+    sizes = "channels of the engines (default: 1 2 4 8)"
+    add("--channels", nargs="+", type=int, metavar="N", help=sizes)
+    add("--save", metavar="FILE", help="file for the cycles of --engine, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table or the JSON."""
+    if args.engine:
+        return engine_bench.run(args)
+    for name in ("channels", "save"):
+        if getattr(args, name) is not None:
+            raise UserError(f"--{name} is for --engine")
     options.refuse_below(args, mib=1)
     if not 0 <= args.density <= 1:
         raise UserError(f"--density must lie in 0..1, not {args.density}")

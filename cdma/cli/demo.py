@@ -29,6 +29,8 @@ def add_parser(subparsers) -> None:
     add = parser.add_argument
     add("folders", nargs="+", metavar="DIR", help="folder of .npy files")
     add("--lanes", type=int, metavar="N", help="words in a beat (default: 32 bytes of them)")
+    engine = "also take the largest tensor through an engine with so many channels"
+    add("--engine", type=int, metavar="CHANNELS", help=engine)
     add("--json", action="store_true", help="print the rows as JSON")
 
 
@@ -38,7 +40,10 @@ def run(args: argparse.Namespace) -> int:
 
     start = time.monotonic()
     try:
-        rows = demo.run(demo.words_in(args.folders), args.lanes, tell)
+        tensors = demo.words_in(args.folders)
+        rows = demo.run(tensors, args.lanes, tell)
+        if args.engine is not None:
+            rows += demo.run_engine(tensors, args.engine, args.lanes, tell)
     except SimulationError as error:
         print(f"cdma demo: {error}", file=sys.stderr)
         return 1

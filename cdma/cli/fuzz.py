@@ -4,8 +4,8 @@ import argparse
 import json
 import sys
 
-from cdma.cli import options
-from cdma.cli.cosim import UNITS
+from cdma.cli import engine, options
+from cdma.errors import SimulationError
 from cdma.progress import telling
 from cdma.tables import format_table
 
@@ -16,10 +16,14 @@ extended, flipped, lack a beat, have a wrong word count or are noise, and good o
 model, under random back-pressure, with resets in between. The first failure ends the run and prints
 the command that replays it. The packets are the same on one processor, on many and on a cluster.
 
+The engine is fed jobs: offloads and prefetches of all kinds, damaged streams and indices, bus
+errors, bad descriptors, aborts, with other memories in each batch; --packets counts jobs.
+
 exit status: 0 equal to the golden model, 1 a difference, 2 wrong input or a missing tool
 
 example:
   cdma fuzz --unit decompressor --packets 100000 --seed 3
+  cdma fuzz --unit engine --channels 2 --packets 1000
   cdma fuzz --unit compressor --config 8x32 --seed 3 --batch 17 --waves batch17.fst
 """
 DESCRIPTION = """\
@@ -29,15 +33,14 @@ golden model."""
 
 def add_parser(subparsers) -> None:
     """Add the verb ``fuzz``."""
-    parser = options.add_verb(
-        *(subparsers, "fuzz", run, "random and malformed packets through the compiled Verilog"),
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    texts = {"description": DESCRIPTION, "epilog": EPILOG}
+    help_ = "random and malformed packets through the compiled Verilog"
+    parser = options.add_verb(subparsers, "fuzz", run, help_, **texts)
     add = parser.add_argument
-    which = "which unit, may be repeated (default: all)"
-    add("--unit", choices=UNITS, action="append", help=which)
+    which = "which unit, may be repeated (default: all but the engine)"
+    add("--unit", choices=(*options.SIMULATED, engine.ENGINE), action="append", help=which)
     options.add_config_options(parser)
+    engine.add_engine_options(parser)
     count = "packets for each unit, in whole batches (default: 10000)"
     add("--packets", type=int, default=10_000, metavar="N", help=count)
     add("--seed", type=int, default=0, metavar="N", help="of all that is random")
@@ -50,21 +53,21 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fuzz each unit, report, and give 1 when one failed."""
     options.refuse_below(args, packets=1, seed=0, batch=0)
+    units = list(dict.fromkeys(args.unit or options.SIMULATED))
+    if engine.ENGINE not in units:
+        engine.refuse_engine_options(args)
     config = options.config_from(args)
-    from cdma.sim import SimulationError
     from cdma.verify.fuzz import play, report
 
+    how = {name: getattr(args, name) for name in ("verilog", "waves", "jobs", "scheduler")}
     rows = []
     try:
-        for unit in dict.fromkeys(args.unit or UNITS):
-            outcome = play.fuzz(
-                *(unit, config, args.packets, args.seed, args.batch),
-                verilog=args.verilog,
-                waves=args.waves,
-                jobs=args.jobs,
-                scheduler=args.scheduler,
-                progress=telling(f"{unit} {config.name}"),
-            )
+        for unit in units:
+            if unit == engine.ENGINE:
+                rows.append(engine.fuzz(args, telling(unit)))
+                continue
+            what = (unit, config, args.packets, args.seed, args.batch)
+            outcome = play.fuzz(*what, **how, progress=telling(f"{unit} {config.name}"))
             rows.append(report.row(unit, config, args.seed, outcome, args.verilog))
     except SimulationError as error:
         print(f"cdma fuzz: {error}", file=sys.stderr)

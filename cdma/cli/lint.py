@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 from cdma.cli import options
+from cdma.cli.engine.options import ENGINE, add_engine_options
+from cdma.cli.engine.sizes import engine_configs_from
 from cdma.errors import UserError
 from cdma.files import read_verilog
 
@@ -18,6 +20,7 @@ synth/lint/waivers.py, each with its reason.
 examples:
   cdma lint --config 8x32
   cdma lint --unit compressor --verilog rtl/compressor.v
+  cdma lint --unit engine --channels 2
 ends with status 1 when a tool finds anything that is not waived
 """
 HELP = "check the generated Verilog with Verilator, slang, Icarus and Yosys"
@@ -29,9 +32,10 @@ def add_parser(subparsers) -> None:
     texts = {"description": DESCRIPTION, "epilog": EPILOG}
     parser = options.add_verb(subparsers, "lint", run, HELP, **texts)
     add = parser.add_argument
-    options.add_units_option(parser)
-    name = "lanes x word bits, such as 8x32; may be repeated (default: the named four)"
+    options.add_units_option(parser, ENGINE)
+    name = "lanes x word bits, may be repeated (default: the named four; of the engine 8x32)"
     add("--config", action="append", metavar="NAME", help=name)
+    add_engine_options(parser)
     file = "check this file, which has the module cdma_UNIT, in place of what is generated"
     add("--verilog", type=Path, metavar="FILE", help=file)
     add("--json", action="store_true", help="print findings and waivers as JSON")
@@ -44,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     from cdma.hdl.zvc.config import NAMED
     from cdma.synth.lint import check, units
 
+    engines = engine_configs_from(args, args.config or ["8x32"])
+
     programs, missing = check.installed()
     for line in missing:
         print(f"{line}; left out", file=sys.stderr)
@@ -52,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     configs = [options.config_named(name) for name in dict.fromkeys(args.config or NAMED)]
     verilog = None if args.verilog is None else read_verilog(args.verilog, [f"cdma_{args.unit[0]}"])
     records = []
-    for record in units.lint(programs, options.units_from(args), configs, verilog):
+    sizes = [*configs, *engines]
+    for record in units.lint(programs, options.units_from(args), sizes, verilog):
         records.append(record)
         if not args.json:
             print(units.text(record))

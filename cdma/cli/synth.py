@@ -3,6 +3,7 @@
 import argparse
 
 from cdma.cli import options
+from cdma.cli.engine.sizes import ENGINE, add_channels_option, engines_from
 from cdma.errors import UserError
 
 EPILOG = """\
@@ -16,6 +17,7 @@ writes build/synth/synth.md, build/synth/synth.json and a plot
 says what got better and worse, and ends with status 1 when anything got worse
   cdma synth --compare 8x32 16x16 --clock 200
 sets two configurations side by side, and says what both do at 200 MHz
+  cdma synth --unit engine --channels 1 4 --no-ecp5
   cdma synth --sweep --seeds 3 --liberty nangate45_typ.lib.gz
 takes hours; started again, it continues where it was interrupted
 """
@@ -27,27 +29,24 @@ def add_parser(subparsers) -> None:
     texts = {"description": DESCRIPTION, "epilog": EPILOG}
     parser = options.add_verb(subparsers, "synth", run, "report area and timing", **texts)
     add = parser.add_argument
-    options.add_units_option(parser)
+    options.add_units_option(parser, ENGINE)
+    add_channels_option(parser)
     name = "lanes x word bits, such as 8x32 (8x32b64: blocks of 64 words); may be repeated"
     add("--config", action="append", metavar="NAME", help=name)
     sweep = "2 to 64 lanes of 8, 16 and 32 bits; what a tool fails on is noted and left out"
     add("--sweep", action="store_true", help=sweep)
-    considered = "measure what was considered for the units instead of the units"
-    add("--alternatives", action="store_true", help=considered)
+    add("--alternatives", action="store_true", help="measure what was considered for the units")
     add("--lanes", type=int, metavar="N", help="words in a beat, in place of --config (default: 8)")
     options.add_format_options(parser)
     options.add_liberty_option(parser)
-    seeds = "runs of nextpnr (default: 8)"
-    add("--seeds", type=options.positive, default=8, metavar="N", help=seeds)
+    add("--seeds", type=options.positive, default=8, metavar="N", help="of nextpnr (default: 8)")
     add("--no-ecp5", action="store_true", help="leave ECP5 out")
     options.add_sweep_options(parser, what="tools at a time")
     options.add_folder_option(parser, "report", "build/synth")
     options.add_cache_option(parser)
-    baseline = "compare with this baseline, or with an earlier synth.json: exit status 1 if worse"
-    add("--baseline", metavar="FILE", help=baseline)
+    add("--baseline", metavar="FILE", help="baseline or earlier synth.json: status 1 if worse")
     add("--save-baseline", metavar="FILE", help="write what was measured as a new baseline")
-    pair = "measure two configurations, such as 8x32 16x16, and set them side by side"
-    add("--compare", nargs=2, metavar=("A", "B"), help=pair)
+    add("--compare", nargs=2, metavar=("A", "B"), help="measure two sizes, set side by side")
     clock = "also say bytes per second and latency at this clock, and what reaches it"
     add("--clock", type=float, metavar="MHZ", help=clock)
     add("--json", action="store_true", help="print the report as JSON")
@@ -62,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     numbers = (args.lanes, args.word_bits, args.block_words)
     configs = campaign.sizes(args.config, *numbers, pair=args.compare, is_sweep=args.sweep)
+    configs = [*configs, *engines_from(args, configs)]
     if args.alternatives and args.unit:
         raise UserError("give either --unit or --alternatives, not both")
     units = None if args.alternatives else options.units_from(args)

@@ -1,4 +1,4 @@
-"""Driver of the DMA engine, in Python and in C, and an engine in software behind the same API."""
+"""Driver of the DMA engine in Python and C, and a software engine with the same registers."""
 
 from cdma.driver.driver import Driver, Offloaded
 from cdma.driver.errors import DriverError, EngineError, EngineTimeoutError, RegisterError

@@ -1,4 +1,4 @@
-"""The driver: tensors out of device memory and back, over any register accessor."""
+"""The driver: offload and prefetch tensors, over any register accessor."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,17 +23,17 @@ _IRQ_ALL = 0x3F
 
 @dataclass(eq=False)
 class Offloaded:
-    """A tensor in host memory, compressed.
+    """A compressed tensor in host memory.
 
     Attributes
     ----------
     stream_buffer, index_buffer : Buffer
-        Host buffers; ``Driver.release`` gives them back.
+        Host buffers. ``Driver.release`` frees them.
     completion : Completion
     row_bytes, rows : int
         Size of the tensor.
     array : (dtype, shape) or None
-        Of the array that was offloaded.
+        Type and shape of the offloaded array; ``None`` if the tensor was offloaded by address.
     """
 
     stream_buffer: Buffer
@@ -60,15 +60,15 @@ class Driver:
     Parameters
     ----------
     accessor : Accessor
-        The engine's registers.
+        Access to the engine's registers.
     host : Memory
-        Memory that the engine reaches by its link, for rings, streams and indexes.
+        Memory at the engine's link, for rings, streams and indexes.
     device : Memory or None
-        Device memory as far as this processor reaches it: for arrays in place of addresses, and for
-        the fallback. ``None``: there is none.
+        Device memory that this processor can access. Arrays in place of addresses, and the
+        fallback, need it.
     wait : callable or None
-        ``wait(seconds)`` sleeps until the engine's interrupt, or so long. ``None``: the driver
-        polls the completion rings.
+        ``wait(seconds)`` sleeps until the engine's interrupt, at most this long. With ``None``, the
+        driver polls the completion rings.
     log2_ring : int
         log2 of the entries of each ring.
     timeout : float
@@ -76,15 +76,16 @@ class Driver:
     coalesce : (int, int)
         Completions and cycles until an interrupt.
     device_window : (int, int) or None
-        First byte and first byte past the device memory that the engine may touch; ``None`` opens
-        ``device``, or all addresses without one. The host window is ``host``.
+        First byte, and first byte past the end, of the device memory that the engine may access.
+        ``None`` is the range of ``device``, or all addresses without ``device``. The host window is
+        the range of ``host``.
     fallback : bool
-        Do jobs in software whose channel is in quarantine; needs ``device``.
+        Process jobs in software if one of their channels is in quarantine. Needs ``device``.
 
     Raises
     ------
     DriverError
-        When the device is no engine, or the host memory is too small for the rings.
+        When the device is not an engine, or the host memory is too small for the rings.
     """
 
     def __init__(
@@ -132,18 +133,18 @@ class Driver:
         limit: int | None = None,
         crc: bool = False,
     ) -> Offloaded:
-        """Compress a tensor of device memory into new host buffers.
+        """Compress a tensor in device memory into new host buffers.
 
         Parameters
         ----------
         tensor : int or array_like
-            Device address; or an array, which is first copied into device memory.
+            Device address; or an array, which is first copied to device memory.
         row_bytes, rows, pitch : int
             Size of the tensor at an address.
         raw : str
             ``"never"``, ``"auto"`` or ``"always"``.
         limit : int or None
-            Capacity of the stream's buffer; ``None`` takes the most that can be needed.
+            Capacity of the stream's buffer; ``None`` is the maximum size of the stream.
         crc : bool
             Whether the index has CRCs, which prefetch then checks.
 
@@ -154,7 +155,7 @@ class Driver:
         Raises
         ------
         EngineError
-            When the descriptor ends with another status than OK; the buffers are given back.
+            When the descriptor ends with a status other than OK. The buffers are freed.
         EngineTimeoutError, DriverError
         """
         if not isinstance(tensor, (int, np.integer)):
@@ -206,10 +207,10 @@ class Driver:
         return self._in(Op.PREFETCH, source, address, pitch)
 
     def verify(self, source: Offloaded, address: int | None = None) -> Completion:
-        """Decompress a tensor and write nothing.
+        """Decompress a tensor without writing to memory.
 
-        ``address`` decides on the channels that decompress; the engine checks it as that of a
-        prefetch. ``None`` takes the start of the device window. Errors as of :meth:`prefetch`.
+        ``address`` selects the channels that decompress. The engine checks it as for a prefetch.
+        ``None`` is the start of the device window. Errors as for :meth:`prefetch`.
         """
         if address is None:
             address = -(-self._device_window[0] // self.config.stripe_bytes)
@@ -219,13 +220,13 @@ class Driver:
     def measure(
         self, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0, raw: str = "auto"
     ) -> Completion:
-        """Bytes that an offload would need, in ``stream_bytes``; nothing is written."""
+        """Measure the bytes of an offload, in ``stream_bytes``, without writing to memory."""
         policy = raw_policy(raw)
         descriptor = self._descriptor(Op.MEASURE, address, row_bytes, rows, pitch, raw=policy)
         return self._run(OFFLOAD_RING, descriptor, [])
 
     def copy_out(self, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0) -> Buffer:
-        """Copy a tensor to a new host buffer as it is."""
+        """Copy a tensor unchanged to a new host buffer."""
         buffer = self.host.allocate(row_bytes * rows)
         descriptor = self._descriptor(
             Op.COPY_OUT,
@@ -242,7 +243,7 @@ class Driver:
     def copy_in(
         self, buffer: Buffer, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0
     ) -> Completion:
-        """Copy a host buffer to device memory as it is."""
+        """Copy a host buffer unchanged to device memory."""
         descriptor = self._descriptor(
             Op.COPY_IN,
             address,
@@ -255,7 +256,7 @@ class Driver:
         return self._run(PREFETCH_RING, descriptor, [])
 
     def release(self, *items: Offloaded | Buffer) -> None:
-        """Give host buffers back."""
+        """Free host buffers."""
         for item in items:
             is_pair = isinstance(item, Offloaded)
             for buffer in (item.stream_buffer, item.index_buffer) if is_pair else (item,):
@@ -266,12 +267,12 @@ class Driver:
     def submit(
         self, ring: int, *descriptors: Descriptor, buffers: list[Buffer] | None = None
     ) -> list[Ticket]:
-        """Submit descriptors without waiting; their cookies are replaced.
+        """Submit descriptors without waiting. The driver sets their cookies.
 
         Returns
         -------
         list of Ticket
-            One for each; :meth:`wait` waits for one of them.
+            One per descriptor, for :meth:`wait`.
         """
         tickets = []
         for descriptor in descriptors:
@@ -282,13 +283,13 @@ class Driver:
         return tickets
 
     def wait(self, ticket: Ticket, timeout: float | None = None) -> Completion:
-        """Wait for the end of a descriptor, whatever its status.
+        """Wait for the completion of a descriptor, with any status.
 
         Raises
         ------
         EngineTimeoutError
-            When it has not ended in ``timeout`` seconds (``None``: those of the driver). The
-            descriptor and its buffers are still the engine's: :meth:`recover` takes them back.
+            When no completion comes within ``timeout`` seconds (``None``: the driver's timeout).
+            The engine still owns the descriptor and its buffers. :meth:`recover` takes them back.
         """
         seconds = self.timeout if timeout is None else timeout
         deadline = time.monotonic() + seconds
@@ -308,7 +309,7 @@ class Driver:
         return ticket.completion
 
     def poll(self) -> list[Ticket]:
-        """Take all completions that have come, of both rings."""
+        """Read all new completions of both rings."""
         done = [ticket for ring in self.rings for ticket in ring.poll()]
         if self._held and not any(self._owed(channel) for channel in self.quarantined):
             self._give_back(self._held)
@@ -316,7 +317,7 @@ class Driver:
         return done
 
     def acknowledge(self) -> int:
-        """Clear the interrupts that wait, and give their bits."""
+        """Clear the pending interrupts. Returns their bits."""
         pending = self.registers.read("ENGINE", "IRQ_STATUS")
         if pending:
             self.registers.write("ENGINE", "IRQ_STATUS", pending)
@@ -331,12 +332,12 @@ class Driver:
         return [channel for channel in range(self.config.channels) if bits >> channel & 1]
 
     def recover(self, ring: int) -> list[Ticket]:
-        """Abort a ring and run it again, from any state but a failed link.
+        """Abort a ring and restart it, from any state except after a failure of the link.
 
         Returns
         -------
         list of Ticket
-            Descriptors that were never started; their buffers are given back.
+            Descriptors that were not started. Their buffers are freed.
         """
         if self.registers.field("ENGINE", "STATUS", "FATAL"):
             raise DriverError("the link has failed: only a reset of the hardware recovers")
@@ -352,7 +353,7 @@ class Driver:
         return withdrawn
 
     def clear_quarantine(self, channel: int) -> bool:
-        """Use a channel again; False while it still owes answers."""
+        """Take a channel out of quarantine. False while it has outstanding responses."""
         if self._owed(channel):
             return False
         self.registers.write("CHANNEL", "QUARANTINE", 1, channel)
@@ -360,7 +361,7 @@ class Driver:
         return channel not in self.quarantined
 
     def reset(self) -> None:
-        """Reset the engine and set it up again; all that was submitted is lost."""
+        """Reset the engine and set it up again. All submitted descriptors are lost."""
         lost = [ticket for ring in self.rings for ticket in ring.waiting]
         self._reset_engine()
         for ring in self.rings:
@@ -368,6 +369,15 @@ class Driver:
         for ticket in lost:
             self._give_back(ticket.buffers)
         self._setup_interrupts()
+
+    def close(self) -> None:
+        """Reset the engine and give the memory of the rings back."""
+        lost = [ticket for ring in self.rings for ticket in ring.waiting]
+        self._reset_engine()
+        for ticket in lost:
+            self._give_back(ticket.buffers)
+        for ring in self.rings:
+            ring.close()
 
     # -- inside --
 
@@ -399,7 +409,7 @@ class Driver:
         )
 
     def _run(self, ring: int, descriptor: Descriptor, buffers: list[Buffer]) -> Completion:
-        """Submit one descriptor and wait; on an error, give its buffers back."""
+        """Submit one descriptor and wait. On an error, free its buffers."""
         try:
             (ticket,) = self.submit(ring, descriptor, buffers=buffers)
         except DriverError:
@@ -408,7 +418,7 @@ class Driver:
         try:
             completion = self.wait(ticket)
         except EngineTimeoutError:
-            ticket.is_abandoned = True  # `recover` gives the buffers back
+            ticket.is_abandoned = True  # `recover` frees the buffers
             raise
         if completion.status == Status.TIMEOUT and self._fallback:
             completion = self._in_software(descriptor)
@@ -427,14 +437,14 @@ class Driver:
 
     @contextmanager
     def _device_buffer(self, nbytes: int) -> Iterator[Buffer]:
-        """Some device memory, given back unless the engine may still use it."""
+        """Temporary device memory, freed at the end unless the engine may still use it."""
         if self.device is None:
             raise DriverError("arrays need device memory that this processor reaches")
         place = self.device.allocate(nbytes, self.config.stripe_bytes)
         try:
             yield place
         except EngineTimeoutError:
-            # It is given back with the descriptor, by `recover` or `reset`.
+            # `recover` or `reset` frees it with the descriptor.
             for ring in self.rings:
                 for ticket in ring.waiting:
                     if ticket.is_abandoned and ticket.descriptor.device == place.address:
@@ -449,7 +459,7 @@ class Driver:
         self.device.release(place)
 
     def _in_software(self, descriptor: Descriptor) -> Completion:
-        """Do a job that touches a channel in quarantine with the golden engine."""
+        """Process a descriptor with the golden engine, if it uses a channel in quarantine."""
         addresses = placement(
             self.config,
             descriptor.device,

@@ -1,4 +1,4 @@
-"""What can go wrong between a driver and an engine."""
+"""Errors of the driver."""
 
 from cdma.golden.engine.descriptor import Completion, describe
 
@@ -8,11 +8,11 @@ class RegisterError(Exception):
 
 
 class DriverError(Exception):
-    """The driver cannot go on: wrong device, no memory left, a ring in ERROR."""
+    """The driver cannot continue: wrong device, out of memory, or a ring in ERROR."""
 
 
 class EngineTimeoutError(DriverError):
-    """No completion came in the given time; the descriptor is still the engine's."""
+    """No completion within the timeout. The engine still owns the descriptor and its buffers."""
 
 
 class EngineError(DriverError):
@@ -21,7 +21,7 @@ class EngineError(DriverError):
     Attributes
     ----------
     completion : Completion
-        What the engine reported.
+        Completion of the descriptor.
     """
 
     def __init__(self, completion: Completion):

@@ -1,4 +1,4 @@
-"""Memory that driver and engine share, and its allocation."""
+"""Memory shared by driver and engine, with an allocator."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ from cdma.engine_codes import Status
 
 
 class BusError(Exception):
-    """An access that the memory does not answer with OKAY.
+    """A memory access with a response other than OKAY.
 
     Attributes
     ----------
     address : int
-        First byte at fault.
+        First byte with the error.
     kind : str
-        ``"SLVERR"``, ``"DECERR"`` or ``"HANG"`` (no answer at all).
+        ``"SLVERR"``, ``"DECERR"`` or ``"HANG"`` (no response).
     """
 
     def __init__(self, address: int, kind: str):
@@ -24,7 +24,7 @@ class BusError(Exception):
         self.address, self.kind = address, kind
 
     def status(self, is_host: bool) -> Status:
-        """Status of a completion."""
+        """Status of a completion with this error."""
         if self.kind == "HANG":
             return Status.TIMEOUT
         side = "HOST" if is_host else "DEVICE"
@@ -32,14 +32,14 @@ class BusError(Exception):
 
 
 class Memory:
-    """Bytes at bus addresses, with a pool to allocate from.
+    """Bytes at bus addresses, with an allocator.
 
     Parameters
     ----------
     data : ndarray of uint8, shape (bytes,), or int
-        The memory, such as a mapped buffer; a number makes one of zeros.
+        The memory, such as a mapped buffer. A number allocates this many zero bytes.
     base : int
-        Bus address of its first byte.
+        Bus address of the first byte.
     """
 
     def __init__(self, data: np.ndarray | int, base: int = 0):
@@ -54,26 +54,26 @@ class Memory:
         return self.base + len(self.data)
 
     def view(self, address: int, size: int) -> np.ndarray:
-        """The bytes themselves, uint8 of shape (size,), without any check of faults."""
+        """View of the bytes, uint8 of shape (size,). Ignores injected faults."""
         if not self.base <= address <= address + size <= self.limit:
             raise DriverError(f"no memory at {address:#x}..{address + size:#x}")
         return self.data[address - self.base : address - self.base + size]
 
     def fail(self, address: int, size: int, kind: str = "SLVERR") -> None:
-        """Answer accesses to these bytes with an error from now on, for tests."""
+        """Inject a fault: accesses to these bytes get an error response, for tests."""
         self._faults.append((address, address + size, kind))
 
     def heal(self) -> None:
-        """Answer all accesses again."""
+        """Remove all injected faults."""
         self._faults.clear()
 
     @property
     def hangs(self) -> bool:
-        """Whether some bytes do not answer at all."""
+        """Whether accesses to some bytes get no response."""
         return any(kind == "HANG" for _, _, kind in self._faults)
 
     def fault(self, address: int, size: int) -> BusError | None:
-        """The first error that an access to these bytes meets; outside the memory DECERR."""
+        """First error of an access to these bytes; DECERR outside the memory."""
         if size <= 0:
             return None
         end = address + size
@@ -89,12 +89,12 @@ class Memory:
         return BusError(*min(found)) if found else None
 
     def read(self, address: int, size: int) -> np.ndarray:
-        """Copy of some bytes. BusError where the memory does not answer."""
+        """Copy of the bytes. Raises BusError on a fault."""
         self._check(address, size)
         return self.view(address, size).copy() if size else np.zeros(0, np.uint8)
 
     def write(self, address: int, data: np.ndarray) -> None:
-        """Write bytes. BusError, and nothing is written, where the memory does not answer."""
+        """Write bytes. On a fault, raises BusError and writes nothing."""
         self._check(address, len(data))
         if len(data):
             self.view(address, len(data))[:] = data
@@ -105,12 +105,12 @@ class Memory:
             raise fault
 
     def allocate(self, size: int, alignment: int = 64) -> "Buffer":
-        """Some free bytes, the first that fit.
+        """Allocate bytes, at the first free place that fits.
 
         Raises
         ------
         DriverError
-            When no free part is long enough.
+            When no free place is large enough.
         """
         size = max(size, 1)
         for number, (start, end) in enumerate(self._free):
@@ -122,7 +122,7 @@ class Memory:
         raise DriverError(f"no {size} bytes left of {len(self.data)} bytes of memory")
 
     def release(self, buffer: "Buffer") -> None:
-        """Take a buffer back."""
+        """Free a buffer."""
         parts = sorted([*self._free, (buffer.address, buffer.address + buffer.size)])
         merged = [parts[0]]
         for start, end in parts[1:]:
@@ -136,13 +136,13 @@ class Memory:
 
     @property
     def free_bytes(self) -> int:
-        """Bytes that are not allocated."""
+        """Number of free bytes."""
         return sum(end - start for start, end in self._free)
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Allocated bytes: ``size`` bytes of ``memory`` from bus address ``address`` on."""
+    """Allocated memory: ``size`` bytes of ``memory`` at bus address ``address``."""
 
     memory: Memory
     address: int
@@ -150,5 +150,5 @@ class Buffer:
 
     @property
     def data(self) -> np.ndarray:
-        """The bytes, uint8 of shape (size,); writing changes the memory."""
+        """View of the bytes, uint8 of shape (size,). Writes change the memory."""
         return self.memory.view(self.address, self.size)

@@ -1,4 +1,4 @@
-"""Registers by their names, over any accessor of 32-bit words."""
+"""Registers by name, over any accessor of 32-bit words."""
 
 from typing import Protocol
 
@@ -10,8 +10,9 @@ from cdma.hdl.engine.registers import ID, MAJOR, Map, register_map
 class Accessor(Protocol):
     """Reads and writes 32-bit registers at byte addresses.
 
-    A simulation, a mapped UIO device or a :class:`~cdma.driver.software.device.SoftwareDevice`.
-    Both methods may raise :class:`~cdma.driver.errors.RegisterError`.
+    Examples are a simulation, a mapped UIO device and
+    :class:`~cdma.driver.software.device.SoftwareDevice`. Both methods may raise
+    :class:`~cdma.driver.errors.RegisterError`.
     """
 
     def read(self, address: int) -> int:
@@ -27,12 +28,12 @@ class Registers:
     Parameters
     ----------
     accessor : Accessor
-        Where they are.
+        Access to the registers.
 
     Raises
     ------
     DriverError
-        When the device is not an engine, or its register map is of another major version.
+        When the device is not an engine, or its register map has another major version.
     """
 
     def __init__(self, accessor: Accessor):
@@ -76,7 +77,7 @@ class Registers:
         self.write(block, f"{name}_HI", value >> 32, instance)
 
     def counters(self) -> dict[str, int]:
-        """All counters, by name such as ``CYCLES`` or ``RAW_BEATS_0``, as of one moment."""
+        """Snapshot of all counters, by name such as ``CYCLES`` or ``RAW_BEATS_0``."""
         self.write("ENGINE", "SNAPSHOT", 1)
         while self.read("ENGINE", "SNAPSHOT") & 1:
             pass
@@ -90,7 +91,7 @@ class Registers:
         return found
 
     def _read_config(self) -> EngineConfig:
-        """Size of the engine, out of its capability registers."""
+        """Size of the engine, from its capability registers."""
 
         def power(register, field):
             return 1 << self.field("ENGINE", register, field)

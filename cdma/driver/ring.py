@@ -1,4 +1,4 @@
-"""One ring as the driver sees it: descriptors in, completions out."""
+"""One ring of the driver: submits descriptors and reads completions."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -13,24 +13,24 @@ from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES
 from cdma.golden.engine.descriptor import Completion, Descriptor, phase
 
 _COUNT = 0xFFFF
-_PATIENCE = 1_000_000  # reads of a register that is to change soon
+_PATIENCE = 1_000_000  # limit of polls of a register that changes soon
 RUN, ABORT, HALT, LOCK = 1, 2, 4, 8
 
 
 @dataclass(eq=False)
 class Ticket:
-    """A descriptor that was submitted.
+    """A submitted descriptor.
 
     Attributes
     ----------
     descriptor : Descriptor
     ring : int
     buffers : list of Buffer
-        Buffers that belong to the engine until the descriptor has ended.
+        Buffers that the engine owns until the completion.
     completion : Completion or None
-        How the descriptor ended; ``None`` until then, and for one that was withdrawn.
+        ``None`` before the completion, and for withdrawn descriptors.
     is_abandoned : bool
-        Nobody waits for it any more: its buffers are given back with it.
+        No caller waits for the descriptor: its buffers are freed with its completion.
     """
 
     descriptor: Descriptor
@@ -47,13 +47,13 @@ class Ring:
     ----------
     registers : Registers
     host : Memory
-        Where the rings are allocated.
+        Memory for the rings.
     number : int
         0 offload, 1 prefetch.
     log2_size : int
         log2 of the entries of both rings.
     windows : (int, int, int, int)
-        First byte and first byte past the end: device memory, then host memory.
+        First byte and first byte past the end, of device memory and then of host memory.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class Ring:
         self.setup()
 
     def setup(self) -> None:
-        """Program the ring from scratch and run it; after a reset of the engine too."""
+        """Program the ring and run it. Also used after a reset of the engine."""
         self._waiting.clear()
         self.tail = self.head = self._told = 0
-        # Old entries would have a phase that looks new.
+        # Old entries could have the phase of new entries.
         self._sq.data[:] = 0
         self._cq.data[:] = 0
         names = ("DEV_BASE", "DEV_LIMIT", "HOST_BASE", "HOST_LIMIT")
@@ -90,7 +90,7 @@ class Ring:
         self._write("CTRL", RUN)
 
     def set_arena(self, base: int, limit: int) -> None:
-        """Where streams of descriptors with APPEND go; the ring must be idle."""
+        """Set the memory for streams of descriptors with APPEND. The ring must be idle."""
         self._write("CTRL", 0)
         self._pair("ARENA_BASE", base)
         self._pair("ARENA_LIMIT", limit)
@@ -103,7 +103,7 @@ class Ring:
 
     @property
     def room(self) -> int:
-        """Descriptors that can be submitted now."""
+        """Number of descriptors that can be submitted now."""
         return self._size - len(self._waiting)
 
     @property
@@ -122,7 +122,7 @@ class Ring:
         Raises
         ------
         DriverError
-            When the ring has no room for all of them; nothing is submitted then.
+            When the ring has no room for all of them. Then no descriptor is submitted.
         """
         if len(tickets) > self.room:
             raise DriverError(
@@ -139,7 +139,7 @@ class Ring:
         self._write("SQ_TAIL", self.tail)
 
     def poll(self) -> list[Ticket]:
-        """Take all completions that have come, mostly without a register access.
+        """Read all new completions, usually without a register access.
 
         Raises
         ------
@@ -169,8 +169,8 @@ class Ring:
     def _tell(self) -> None:
         """Write CQ HEAD.
 
-        A completion is seen in memory before the engine counts it: its counts are awaited first, or
-        the new ones would look impossible to it.
+        A completion is visible in memory before the engine updates its counts. So wait for these
+        counts first: the engine treats a CQ HEAD past its CQ TAIL as an error.
         """
         for _ in range(_PATIENCE):
             counted = self._registers.read("RING", "SQ_HEAD", self.number)
@@ -182,12 +182,12 @@ class Ring:
         self._told = self.head
 
     def restart(self) -> list[Ticket]:
-        """Leave any state and run again: abort, withdraw what was not started.
+        """Abort from any state, withdraw descriptors that were not started, and run again.
 
         Returns
         -------
         list of Ticket
-            Those that were withdrawn; they have no completion.
+            Withdrawn descriptors, without completions.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class Ring:
         entries = self._cq.data.reshape(-1, COMPLETION_BYTES)
         for ticket in withdrawn[:lost]:
             ticket.completion = Completion(Status.ABORTED, cookie=ticket.descriptor.cookie)
-            # Else the entry of the turn before would look new in the next turn.
+            # Write the current phase, or the old entry would look new in the next round.
             entries[self.head % len(entries), -1] = phase(self.head, self.log2_size) << 7
             self.head = self.head + 1 & _COUNT
         self.tail = self._told = head
@@ -216,6 +216,11 @@ class Ring:
         self._write("CQ_HEAD", head)
         self._write("CTRL", RUN)
         return withdrawn[lost:]
+
+    def close(self) -> None:
+        """Give the memory of the rings back; the engine must have been reset."""
+        for buffer in (self._sq, self._cq):
+            buffer.memory.release(buffer)
 
     def _write(self, name: str, value: int) -> None:
         self._registers.write("RING", name, value, self.number)

@@ -1,4 +1,4 @@
-"""The registers and the interrupt of an engine that Linux shows as a UIO device."""
+"""Registers and interrupt of an engine through a Linux UIO device."""
 
 import ctypes
 import mmap
@@ -12,18 +12,18 @@ from cdma.hdl.engine.registers import ADDRESS_BITS
 class UioDevice:
     """Accessor of a mapped device, for :class:`~cdma.driver.driver.Driver`.
 
-    Every access is one aligned load or store of 32 bits. A register access that the engine refuses
-    ends the process with a bus error or is ignored, as the processor's interconnect does it.
+    Every access is one aligned 32-bit load or store. If the engine refuses an access, the process
+    gets a bus error or the access is ignored, depending on the processor's interconnect.
 
     Parameters
     ----------
     path : str
-        Device such as ``/dev/uio0``, whose first map is the register port.
+        Device such as ``/dev/uio0``. Its first map is the register port.
 
     Raises
     ------
     DriverError
-        When there is no such device, or it cannot be mapped.
+        When the device does not exist or cannot be mapped.
     """
 
     def __init__(self, path: str):
@@ -46,7 +46,7 @@ class UioDevice:
         self._at(address).value = value
 
     def wait(self, timeout: float) -> bool:
-        """Unmask the interrupt and wait for it; False when none came in so many seconds."""
+        """Unmask the interrupt and wait for it. False after ``timeout`` seconds without one."""
         os.write(self._file, (1).to_bytes(4, "little"))
         ready, _, _ = select.select([self._file], [], [], timeout)
         if ready:
@@ -54,7 +54,7 @@ class UioDevice:
         return bool(ready)
 
     def close(self) -> None:
-        """Give map and file back."""
+        """Unmap the registers and close the device."""
         self._map.close()
         os.close(self._file)
 

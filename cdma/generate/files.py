@@ -24,10 +24,13 @@ class Written:
         By unit.
     paths : list of Path
         All files.
+    lines : list of str
+        A line on each unit, for the user.
     """
 
     manifests: dict[str, dict]
     paths: list[Path]
+    lines: list[str]
 
 
 def write(
@@ -98,7 +101,13 @@ def write(
         for file, text in texts.items():
             temporary = files.enter_context(replacing(folder / file))
             temporary.write_text(text, encoding="utf-8", newline="\n")
-    return Written(manifests, [folder / file for file in texts])
+    lines = [
+        f"{unit} {config.name}: {config.lanes} lanes of {config.format.word_bits} bits, "
+        f"blocks of {config.format.block_words} words, {config.beat_bytes} bytes a cycle, "
+        f"latency {entry['latency_cycles']} cycles"
+        for unit, entry in manifests.items()
+    ]
+    return Written(manifests, [folder / file for file in texts], lines)
 
 
 def _refuse_others(folder, manifests, texts):

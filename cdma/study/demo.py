@@ -1,20 +1,25 @@
-"""``cdma demo``: the tensors of folders through both units in a simulator, and a row for each."""
+"""``cdma demo``: the tensors of folders through units and engine, and a row for each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.golden import compress
 from cdma.golden.zvc.words import to_words
 from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, cosim_all
+from cdma.sim.engine.cosim import Trip, round_trip
+from cdma.sim.engine.memory import PROFILES
 from cdma.sim.report import record
+from cdma.sim.tensor import packet_for
 from cdma.tensors.load import load_tensor
 
 #: Bytes of a beat where no number of lanes is given: 8 x 32, 16 x 16, 32 x 8 bits.
 BEAT_BYTES = 32
+#: The engine's, so that its model is built in half the time.
+ENGINE_BEAT_BYTES = 16
 #: What a table shows of a row.
 COLUMNS = {
     "tensor": "tensor",
@@ -95,12 +100,54 @@ def run(
     return sorted(rows, key=lambda row: row["tensor"])
 
 
+def run_engine(
+    tensors: Mapping[str, np.ndarray],
+    channels: int,
+    lanes: int | None,
+    progress: Callable[[str], None],
+) -> list[dict]:
+    """Take the largest tensor out and back through an engine: a row for each direction.
+
+    The memories answer after 20 cycles, and the cycles are those of whole jobs: doorbell,
+    descriptor, data, index, completion. Arguments and errors as for :func:`run`; ``channels`` are
+    those of the engine.
+    """
+    name = max(tensors, key=lambda each: tensors[each].nbytes)
+    words = tensors[name]
+    beat = ENGINE_BEAT_BYTES // words.itemsize if lanes is None else lanes
+    with refusals_as_user_errors():
+        config = EngineConfig(channels=channels, lanes=beat, word_bits=8 * words.itemsize)
+    progress(f"engine {config.name}: {name}, out to host memory and back")
+    near = PROFILES["near"]
+    trip = round_trip(words, config, near, near, progress=progress)
+    if trip.problem:
+        progress(f"cdma demo: {trip.problem}")
+    return [_engine_row(name, words, config, trip, direction) for direction in ("out", "back")]
+
+
+def _engine_row(name, words, config: EngineConfig, trip: Trip, direction: str) -> dict:
+    job = trip.offload if direction == "out" else trip.prefetch
+    stream = len(trip.stream)
+    return {
+        "tensor": name,
+        "unit": f"engine {direction}",
+        "config": config.name,
+        "words": int(words.size),
+        "density": int(np.count_nonzero(words)) / words.size if words.size else None,
+        "bytes_in": words.nbytes if direction == "out" else stream,
+        "bytes_out": stream if direction == "out" else words.nbytes,
+        "ratio": words.nbytes / stream if stream else None,
+        "cycles": job and job.cycles,
+        "bytes_per_cycle": words.nbytes / job.cycles if job else None,
+        "verdict": trip.problem or "equal",
+    }
+
+
 def _simulate(unit, config, tensors, progress):
-    scenarios = []
-    for name, words in tensors.items():
-        is_stream = unit == "decompressor"
-        packet = (compress(words, config.format), words.size) if is_stream else words
-        scenarios.append(Scenario([packet], name=name))
+    scenarios = [
+        Scenario([packet_for(unit, words, config.format)], name=name)
+        for name, words in tensors.items()
+    ]
     results = cosim_all(unit, scenarios, config, progress=progress)
     rows = []
     for (name, words), result in zip(tensors.items(), results, strict=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from cdma.errors import UserError, require
-from cdma.golden.container.file import numpy_dtype
+from cdma.golden.container.elements import numpy_dtype
 from cdma.tensors.npy import unsigned
 
 _TYPES = {

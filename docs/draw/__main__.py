@@ -9,6 +9,7 @@ from pathlib import Path
 import butterfly
 import choosing
 import datapath
+import engine
 import performance
 import readme
 import tables
@@ -29,6 +30,7 @@ PAGES = {
     readme.PAGE: readme.fill,
     choosing.PAGE: choosing.fill,
     verification.PAGE: verification.fill,
+    engine.PAGE: engine.fill,
     **dict.fromkeys(performance.PAGES, performance.fill),
 }
 

@@ -15,20 +15,20 @@ from typing import BinaryIO
 import numpy as np
 
 from cdma.format import Format
+from cdma.golden.container.elements import DTYPES, numpy_dtype
 from cdma.golden.container.header import (
-    DTYPES,
+    CHUNK_BLOCKS,
     MAX_DIMENSIONS,
     Header,
+    LossyFields,
     pack_header,
     parse_header,
     refusal,
 )
+from cdma.golden.lossy.codec import Quantised, dequantise_words
 from cdma.golden.zvc.codec import compress, decode, expand_blocks
 from cdma.golden.zvc.walk import lockstep_starts
 from cdma.golden.zvc.words import format_for, to_words, whole_words
-
-#: Blocks in a chunk by default: 32 KiB of fp32, for 12 bytes of index.
-CHUNK_BLOCKS = 256
 
 _MAX_U32 = 2**32 - 1
 # Words decoded at a time: enough chunks in parallel to make a step of the walk efficient.
@@ -79,13 +79,25 @@ def write_container(
     if not 0 < chunk_blocks <= _MAX_U32:
         raise ValueError(f"Chunk length must be in 1..2**32-1 blocks, not {chunk_blocks!r}")
 
-    words = to_words(array)
+    chunks = compress_chunks(to_words(array), fmt, chunk_blocks, raw_chunks)
+    write_chunks(file, *chunks, fmt, chunk_blocks, name, array.shape)
+
+
+def compress_chunks(
+    words: np.ndarray, fmt: Format, chunk_blocks: int = CHUNK_BLOCKS, raw_chunks: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compress words in chunks.
+
+    Returns
+    -------
+    stream, offsets, raw : ndarray
+        As :func:`write_chunks` takes them.
+    """
     stream = compress(words, fmt)
     offsets = _chunk_offsets(words, fmt, chunk_blocks)
-    raw = np.zeros(len(offsets) - 1, bool)
     if raw_chunks:
-        stream, offsets, raw = _with_raw_chunks(words, stream, offsets, chunk_blocks, fmt)
-    write_chunks(file, stream, offsets, raw, fmt, chunk_blocks, name, array.shape)
+        return _with_raw_chunks(words, stream, offsets, chunk_blocks, fmt)
+    return stream, offsets, np.zeros(len(offsets) - 1, bool)
 
 
 def write_chunks(
@@ -97,6 +109,8 @@ def write_chunks(
     chunk_blocks: int,
     dtype: str,
     shape: tuple[int, ...],
+    lossy: LossyFields | None = None,
+    outliers: bytes = b"",
 ) -> None:
     """Write a container of chunks that are compressed already.
 
@@ -116,9 +130,13 @@ def write_chunks(
     dtype : str
         One of ``DTYPES``.
     shape : tuple of int
+    lossy : LossyFields or None
+        Of the lossy codec, whose stream has quantised numbers.
+    outliers : bytes
+        What follows the stream of the lossy codec.
     """
     header = Header(
-        version=2 if raw.any() else 1,
+        version=2 if raw.any() or lossy else 1,
         format=fmt,
         dtype=dtype,
         shape=shape,
@@ -128,10 +146,12 @@ def write_chunks(
         chunk_offsets=offsets,
         chunk_crcs=crcs_of(stream, offsets),
         chunk_raw=raw,
+        lossy=lossy,
     )
     with _opened(file, "wb") as target:
         target.write(pack_header(header))
         target.write(stream)
+        target.write(outliers)
 
 
 def read_header(file: str | os.PathLike | BinaryIO) -> Header:
@@ -166,12 +186,14 @@ def read_container(file: str | os.PathLike | BinaryIO) -> np.ndarray:
     """
     with _opened(file, "rb") as source:
         header = parse_header(source)
-        words = _read_chunks(source, header, 0, len(header.chunk_crcs))
+        words = _read_elements(source, header, 0, header.words)
     return words.view(numpy_dtype(header.dtype)).reshape(header.shape)
 
 
 def read_stream(file: str | os.PathLike | BinaryIO) -> np.ndarray:
     """Read the bytes of all chunks, checked against their CRCs and not decoded.
+
+    The outliers of the lossy codec are not among them.
 
     Returns
     -------
@@ -213,11 +235,7 @@ def read_range(file: str | os.PathLike | BinaryIO, start: int, stop: int) -> np.
             raise ValueError(
                 f"Range must lie in 0..{header.words} and not run backwards, not {start}..{stop}"
             )
-        first = start // header.chunk_words
-        last = -(-stop // header.chunk_words)
-        words = _read_chunks(source, header, first, last)
-    skipped = first * header.chunk_words
-    return words[start - skipped : stop - skipped].view(numpy_dtype(header.dtype))
+        return _read_elements(source, header, start, stop).view(numpy_dtype(header.dtype))
 
 
 def _chunk_offsets(words: np.ndarray, fmt: Format, chunk_blocks: int) -> np.ndarray:
@@ -255,15 +273,36 @@ def crcs_of(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return np.array([zlib.crc32(part) for part in parts], "<u4")
 
 
-def numpy_dtype(name: str) -> np.dtype:
-    """Type to give elements back as."""
-    if name != "bfloat16":
-        return np.dtype(name).newbyteorder("<")
-    try:
-        from ml_dtypes import bfloat16  # optional: NumPy has no bfloat16 of its own
-    except ImportError:
-        return np.dtype("<u2")
-    return np.dtype(bfloat16)
+def _read_elements(source: BinaryIO, header: Header, start: int, stop: int) -> np.ndarray:
+    """Bit patterns of elements ``start`` to ``stop`` (excluded), shape (stop - start,)."""
+    first = start // header.chunk_words
+    words = _read_chunks(source, header, first, -(-stop // header.chunk_words))
+    skipped = first * header.chunk_words
+    words = words[start - skipped : stop - skipped]
+    if header.lossy is None:
+        return words
+    places, elements = _read_outliers(source, header)
+    inside = slice(*np.searchsorted(places, (start, stop)))
+    q = words.view(f"<i{words.itemsize}")
+    outliers = places[inside] - start, elements[inside]
+    return dequantise_words(Quantised(header.dtype, q.shape, header.lossy.step, q, *outliers))
+
+
+def _read_outliers(source: BinaryIO, header: Header) -> tuple[np.ndarray, np.ndarray]:
+    """Places, int64, and elements, unsigned words, of the outliers behind the stream."""
+    where, count = header.header_bytes + header.stream_bytes, header.lossy.outliers
+    source.seek(where)
+    data = source.read(header.outlier_bytes)
+    if zlib.crc32(data) != header.lossy.crc:
+        raise refusal(where, "the outliers are damaged, their CRC does not match")
+    places = np.frombuffer(data, "<u8", count)
+    good = places < header.words
+    good[1:] &= places[1:] > places[:-1]
+    if not good.all():
+        at = int(np.argmin(good))
+        reason = f"places of outliers must ascend below {header.words}, not be {places[at]}"
+        raise refusal(where + 8 * at, reason)
+    return places.astype(np.int64), np.frombuffer(data, f"<u{header.item_bytes}", offset=8 * count)
 
 
 def _read_chunks(source: BinaryIO, header: Header, first: int, last: int) -> np.ndarray:

@@ -10,21 +10,21 @@ from typing import BinaryIO
 import numpy as np
 
 from cdma.format import ErrorCode, Format
+from cdma.golden.container.elements import DTYPES, item_bytes
 from cdma.golden.errors import StreamError
+from cdma.golden.lossy.elements import ELEMENTS
 
 MAGIC = b"\x89ZVC\r\n\x1a\n"
 #: Versions that are read: 2 adds chunks that are stored as they are.
 VERSIONS = (1, 2)
+#: Blocks in a chunk by default: 32 KiB of fp32, for 12 bytes of index.
+CHUNK_BLOCKS = 256
 #: Id of the zero-value codec.
 CODEC = 0
+#: Id of the lossy codec, which has version 2 only.
+LOSSY_CODEC = 1
 #: NumPy 1.26 has arrays of at most 32 dimensions.
 MAX_DIMENSIONS = 32
-_BUILT_IN = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64"),
-)
-#: Element types that a container can name.
-DTYPES = (*_BUILT_IN, "bfloat16")
 
 # The fields in front of shape and index, in order.
 _FIELDS = {
@@ -42,8 +42,30 @@ _FIELDS = {
     "dtype": "16s",
 }
 _PREFIX = struct.Struct("<" + "".join(_FIELDS.values()))
+# What the lossy codec has between the fields and the shape; the last number is zero.
+_LOSSY = struct.Struct("<dQII")
+_LOSSY_BITS = (8, 16, 32)
 _ENTRY = np.dtype([("offset", "<u8"), ("crc", "<u4")])
 _RAW = np.uint64(1 << 63)  # bit of an entry's offset
+
+
+@dataclass(frozen=True)
+class LossyFields:
+    """What the header of a container of the lossy codec has more.
+
+    Attributes
+    ----------
+    step : float
+        What the numbers of the stream are multiples of; twice the error bound.
+    outliers : int
+        Elements that are stored as they are, behind the stream.
+    crc : int
+        CRC-32 of the outliers' bytes.
+    """
+
+    step: float
+    outliers: int
+    crc: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +75,9 @@ class Header:
     Attributes
     ----------
     version : int
-        Version of the container format: 2 when a chunk can be raw.
+        Version of the container format: 2 when a chunk can be raw, or the codec is lossy.
     format : Format
-        Parameters of the stream.
+        Parameters of the stream: words of the lossy codec are its quantised numbers.
     dtype : str
         NumPy name of the element type.
     shape : tuple of int
@@ -72,6 +94,8 @@ class Header:
         CRC-32 of each chunk's bytes.
     chunk_raw : ndarray of bool, shape (chunks,)
         Whether a chunk is its words as they are, not compressed.
+    lossy : LossyFields or None
+        Of the lossy codec; ``None`` for the zero-value codec.
     """
 
     version: int
@@ -84,6 +108,17 @@ class Header:
     chunk_offsets: np.ndarray
     chunk_crcs: np.ndarray
     chunk_raw: np.ndarray
+    lossy: LossyFields | None = None
+
+    @property
+    def codec(self) -> int:
+        """Id of the codec."""
+        return CODEC if self.lossy is None else LOSSY_CODEC
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of an element of the array."""
+        return item_bytes(self.dtype)
 
     @property
     def chunk_words(self) -> int:
@@ -93,25 +128,31 @@ class Header:
     @property
     def header_bytes(self) -> int:
         """Offset of the raw stream in the file."""
-        return header_size(len(self.shape), len(self.chunk_crcs))
+        return header_size(len(self.shape), len(self.chunk_crcs), self.codec)
 
     @property
     def raw_bytes(self) -> int:
         """Bytes of the array."""
-        return self.words * self.format.word_bytes
+        return self.words * self.item_bytes
+
+    @property
+    def outlier_bytes(self) -> int:
+        """Bytes of the outliers behind the stream."""
+        return outlier_size(self.lossy.outliers, self.dtype) if self.lossy else 0
 
     @property
     def file_bytes(self) -> int:
         """Bytes of the container."""
-        return self.header_bytes + self.stream_bytes
+        return self.header_bytes + self.stream_bytes + self.outlier_bytes
 
     @property
     def nonzeros(self) -> int | None:
-        """Words that are not zero; ``None`` when a raw chunk hides some."""
+        """Words that are not zero, outliers included; ``None`` when a raw chunk hides some."""
         if self.chunk_raw.any():
             return None
         masks = self.format.stream_bytes(self.words, 0)
-        return (self.stream_bytes - masks) // self.format.word_bytes
+        outliers = self.lossy.outliers if self.lossy else 0
+        return (self.stream_bytes - masks) // self.format.word_bytes + outliers
 
     @property
     def density(self) -> float | None:
@@ -122,8 +163,8 @@ class Header:
 
     @property
     def ratio(self) -> float:
-        """Bytes of the array for each byte of the stream; 1 for an empty array."""
-        return self.raw_bytes / self.stream_bytes if self.words else 1.0
+        """Bytes of the array for each byte of stream and outliers; 1 for an empty array."""
+        return self.raw_bytes / (self.stream_bytes + self.outlier_bytes) if self.words else 1.0
 
 
 def pack_header(header: Header) -> bytes:
@@ -134,7 +175,7 @@ def pack_header(header: Header) -> bytes:
         "flags": 0,
         "word_bits": header.format.word_bits,
         "ndim": len(header.shape),
-        "codec": CODEC,
+        "codec": header.codec,
         "block_words": header.format.block_words,
         "chunk_blocks": header.chunk_blocks,
         "header_bytes": header.header_bytes,
@@ -147,7 +188,9 @@ def pack_header(header: Header) -> bytes:
     index["offset"] |= np.where(header.chunk_raw, _RAW, np.uint64(0))
     index["crc"] = header.chunk_crcs
     shape = struct.pack(f"<{len(header.shape)}Q", *header.shape)
-    packed = _PREFIX.pack(*fields.values()) + shape + index.tobytes()
+    lossy = header.lossy
+    more = _LOSSY.pack(lossy.step, lossy.outliers, lossy.crc, 0) if lossy else b""
+    packed = _PREFIX.pack(*fields.values()) + more + shape + index.tobytes()
     packed = packed.ljust(header.header_bytes - 4, b"\0")
     return packed + struct.pack("<I", zlib.crc32(packed))
 
@@ -167,25 +210,33 @@ def parse_header(source: BinaryIO) -> Header:
     fields, rest = _read_fields(source, file_bytes)
     fmt = _check_parameters(fields)
     words, stream_bytes = fields["words"], fields["stream_bytes"]
+    name = _dtype_name(fields)
+    lossy = _check_lossy(fields, rest) if fields["codec"] == LOSSY_CODEC else None
 
     end = fields["header_bytes"] + stream_bytes
     if file_bytes < end:
         raise refusal(file_bytes, f"file ends inside the stream, which ends at byte {end}")
+    if lossy:
+        end += outlier_size(lossy.outliers, name)
+        if file_bytes < end:
+            raise refusal(file_bytes, f"file ends inside the outliers, which end at byte {end}")
     if file_bytes > end:
         raise refusal(end, f"container ends here, {file_bytes - end} more bytes follow")
     fits = _is_stream_size(stream_bytes, words, fmt, raw=fields["version"] > 1)
     _require(fields, fits, "stream_bytes", f"size of a stream of {words} words must fit them")
     chunk_words = fields["chunk_blocks"] * fmt.block_words
     chunks = -(-words // chunk_words)
-    expected = header_size(fields["ndim"], chunks)
+    expected = header_size(fields["ndim"], chunks, fields["codec"])
     matches = fields["header_bytes"] == expected
     _require(fields, matches, "header_bytes", f"header must have {expected} bytes")
 
-    shape = struct.unpack_from(f"<{fields['ndim']}Q", rest)
-    span = math.prod(size for size in shape if size) * fmt.word_bytes  # what NumPy limits
+    shape_at = _LOSSY.size if lossy else 0
+    shape = struct.unpack_from(f"<{fields['ndim']}Q", rest, shape_at)
+    span = math.prod(size for size in shape if size) * item_bytes(name)  # what NumPy limits
     if math.prod(shape) != words or span > np.iinfo(np.int64).max:
-        raise refusal(_PREFIX.size, f"shape must have {words} elements, not be {shape!r}")
-    index_at = 8 * len(shape)
+        where = _PREFIX.size + shape_at
+        raise refusal(where, f"shape must have {words} elements, not be {shape!r}")
+    index_at = shape_at + 8 * len(shape)
     index = np.frombuffer(rest, _ENTRY, chunks, index_at)
     padding = rest[index_at + index.nbytes : -4]
     if any(padding):
@@ -209,7 +260,7 @@ def parse_header(source: BinaryIO) -> Header:
     return Header(
         version=fields["version"],
         format=fmt,
-        dtype=_dtype_name(fields),
+        dtype=name,
         shape=shape,
         words=words,
         stream_bytes=stream_bytes,
@@ -217,13 +268,20 @@ def parse_header(source: BinaryIO) -> Header:
         chunk_offsets=offsets,
         chunk_crcs=index["crc"],
         chunk_raw=raw,
+        lossy=lossy,
     )
 
 
-def header_size(ndim: int, chunks: int) -> int:
+def header_size(ndim: int, chunks: int, codec: int = CODEC) -> int:
     """Bytes of a header: fields, shape, index, CRC; filled up so that the stream is aligned."""
     size = _PREFIX.size + 8 * ndim + _ENTRY.itemsize * chunks + 4
+    size += _LOSSY.size if codec == LOSSY_CODEC else 0
     return -(-size // 8) * 8
+
+
+def outlier_size(outliers: int, dtype: str) -> int:
+    """Bytes of so many outliers: the place of each, then the elements."""
+    return outliers * (8 + item_bytes(dtype))
 
 
 def refusal(offset: int, reason: str) -> StreamError:
@@ -255,7 +313,13 @@ def _read_fields(source: BinaryIO, file_bytes: int) -> tuple[dict, bytes]:
 
 def _check_parameters(fields: dict) -> Format:
     """Format that the fields describe; refuses unknown values of those that are no sizes."""
-    _require(fields, fields["codec"] == CODEC, "codec", f"codec must be {CODEC}, zero-value")
+    codecs = (CODEC,) if fields["version"] == 1 else (CODEC, LOSSY_CODEC)
+    names = f"{CODEC}, zero-value" + (f", or {LOSSY_CODEC}, lossy" if len(codecs) > 1 else "")
+    _require(fields, fields["codec"] in codecs, "codec", f"codec must be {names}")
+    is_lossy = fields["codec"] == LOSSY_CODEC
+    least = header_size(0, 0, fields["codec"])
+    is_whole = fields["header_bytes"] >= least
+    _require(fields, is_whole, "header_bytes", f"header must have {least} bytes or more")
     for field, parameters in (
         ("word_bits", (fields["word_bits"],)),
         ("block_words", (fields["word_bits"], fields["block_words"])),
@@ -265,12 +329,32 @@ def _check_parameters(fields: dict) -> Format:
         except ValueError as error:
             raise refusal(_field_offset(field), str(error)) from None
     name = _dtype_name(fields)
-    known = name in DTYPES and _item_bytes(name) == fmt.word_bytes
-    _require(fields, known, "dtype", f"element type must be known and of {fmt.word_bytes} bytes")
+    if is_lossy:
+        narrow = fmt.word_bits in _LOSSY_BITS
+        _require(fields, narrow, "word_bits", "numbers must have 8, 16 or 32 bits")
+        rule = f"element type must be {', '.join(ELEMENTS)}"
+        _require(fields, name in ELEMENTS, "dtype", rule)
+    else:
+        known = name in DTYPES and item_bytes(name) == fmt.word_bytes
+        rule = f"element type must be known and of {fmt.word_bytes} bytes"
+        _require(fields, known, "dtype", rule)
     few = fields["ndim"] <= MAX_DIMENSIONS
     _require(fields, few, "ndim", f"array must have at most {MAX_DIMENSIONS} dimensions")
     _require(fields, fields["chunk_blocks"] > 0, "chunk_blocks", "chunk must have a block or more")
     return fmt
+
+
+def _check_lossy(fields: dict, rest: bytes) -> LossyFields:
+    """What the lossy codec has between the fields and the shape."""
+    step, outliers, crc, reserved = _LOSSY.unpack_from(rest)
+    at = _PREFIX.size
+    if not 0 < step < math.inf:
+        raise refusal(at, f"step must be finite and above 0, not {step!r}")
+    if outliers > fields["words"]:
+        raise refusal(at + 8, f"outliers must be {fields['words']} or fewer, not {outliers}")
+    if reserved:
+        raise refusal(at + 20, f"reserved field must be 0, not {reserved}")
+    return LossyFields(step, outliers, crc)
 
 
 def _require(fields: dict, condition: bool, field: str, rule: str) -> None:
@@ -287,10 +371,6 @@ def _field_offset(name: str) -> int:
 
 def _dtype_name(fields: dict) -> str:
     return fields["dtype"].rstrip(b"\0").decode("ascii", "replace")
-
-
-def _item_bytes(name: str) -> int:
-    return 2 if name == "bfloat16" else np.dtype(name).itemsize
 
 
 def _is_stream_size(size, words, fmt: Format, raw: bool = False):

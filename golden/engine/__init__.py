@@ -1,4 +1,4 @@
-"""Golden model of the DMA engine: what must be in memory after each descriptor."""
+"""Golden model of the DMA engine: the contents of memory after each descriptor."""
 
 from cdma.golden.engine.container import Streams, read_zvc, write_zvc
 from cdma.golden.engine.cycles import cycles

@@ -1,4 +1,4 @@
-"""Between the engine's stream and index, and a ``.zvc`` container."""
+"""Convert between the engine's stream and index, and a ``.zvc`` container."""
 
 import math
 import os
@@ -9,6 +9,7 @@ import numpy as np
 
 from cdma.engine_codes import Raw, Status
 from cdma.engine_config import EngineConfig
+from cdma.golden.container.elements import DTYPES, item_bytes
 from cdma.golden.container.file import (
     crcs_of,
     read_container,
@@ -16,7 +17,7 @@ from cdma.golden.container.file import (
     read_stream,
     write_chunks,
 )
-from cdma.golden.container.header import DTYPES, MAX_DIMENSIONS
+from cdma.golden.container.header import MAX_DIMENSIONS
 from cdma.golden.engine import stripes
 from cdma.golden.engine.index import pack_index, possible, unpack_index
 from cdma.golden.engine.offload import offload
@@ -26,12 +27,12 @@ from cdma.golden.zvc.words import to_bytes
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """A tensor as the engine leaves it in host memory.
+    """A compressed tensor in the engine's format in host memory.
 
     Attributes
     ----------
     stream, index : ndarray of uint8
-        As of :func:`~cdma.golden.engine.offload.offload`, with CRCs.
+        As from :func:`~cdma.golden.engine.offload.offload`, with CRCs.
     dtype : str
         NumPy name of the element type.
     shape : tuple of int
@@ -45,7 +46,7 @@ class Streams:
 
     @property
     def words(self) -> int:
-        """Elements of the tensor."""
+        """Number of elements."""
         return math.prod(self.shape)
 
 
@@ -57,33 +58,33 @@ def write_zvc(
     dtype: str,
     shape: tuple[int, ...],
 ) -> None:
-    """Write a container of what an engine left in host memory; nothing is encoded again.
+    """Write a container from the stream and index of an engine, without encoding again.
 
     Parameters
     ----------
     file : path or binary file
-        Where to write; a path is overwritten.
+        Output file. An existing file is overwritten.
     stream, index : bytes-like or ndarray of uint8
-        The whole stream, and an entry for each stripe.
+        The whole stream, and one entry per stripe.
     config : EngineConfig
         Size of the engine.
     dtype : str
-        Element type, one that a container can name and as wide as the engine's words.
+        Element type: supported by the container format, with the width of the engine's words.
     shape : tuple of int
         Shape of the tensor.
 
     Raises
     ------
     StripeError
-        At the first stripe whose entry does not fit the stream or whose CRC is another. The streams
-        are not decoded.
+        At the first stripe whose entry does not fit the stream or whose CRC does not match. The
+        streams are not decoded.
     TypeError, ValueError
-        When an argument is not what it must be.
+        When an argument has a wrong type or value.
     """
     stripes.check_config(config)
     if dtype not in DTYPES:
         raise ValueError(f"Element type must be one of {', '.join(DTYPES)}, not {dtype!r}")
-    width = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+    width = item_bytes(dtype)
     if width != config.word_bytes:
         raise ValueError(f"Element type must have {config.word_bytes} bytes, not {dtype!r}")
     if len(shape) > MAX_DIMENSIONS or any(size < 0 for size in shape):
@@ -114,16 +115,16 @@ def read_zvc(
 ) -> Streams:
     """Read a container as stream and index of an engine.
 
-    A container whose chunks are the engine's stripes is taken as it is. Another is decoded and
-    encoded again, with the raw policy ``raw``.
+    If the chunks of the container equal the engine's stripes, the data is used unchanged. Otherwise
+    it is decoded and encoded again, with the raw policy ``raw``.
 
     Parameters
     ----------
     file : path or binary file
     config : EngineConfig
-        Size of the engine that is to prefetch the tensor.
+        Size of the engine that will prefetch the tensor.
     raw : str or Raw
-        As of :func:`~cdma.golden.engine.offload.offload`.
+        As for :func:`~cdma.golden.engine.offload.offload`.
 
     Returns
     -------
@@ -134,12 +135,14 @@ def read_zvc(
     StreamError
         When the container is damaged.
     ValueError
-        When its words or blocks are not the engine's.
+        When its codec, word width or block length differs from the engine's.
     OSError
         When the file cannot be read.
     """
     stripes.check_config(config)
     header = read_header(file)
+    if header.lossy:
+        raise ValueError("Container is of the lossy codec, which the engine does not have")
     if header.format != config.format:
         raise ValueError(
             f"Container has words of {header.format.word_bits} bits in blocks of "

@@ -1,8 +1,8 @@
 """Lower bound of an engine's cycles for a tensor: a recurrence over its stripes.
 
-Only what no engine of this size can avoid is counted: each channel moves one beat a cycle, the link
-one link beat a cycle, stripes pass the link in order, buffers hold what they hold, and each memory
-has a latency. A real engine adds its own pipeline.
+The bound includes only limits of every engine of this size: one beat per cycle and channel, one
+link beat per cycle, stripes in order on the link, the buffer sizes, and the latency of each memory.
+A real engine adds the latency of its pipeline.
 """
 
 import math
@@ -19,7 +19,7 @@ from cdma.golden.zvc.words import to_words
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """A tensor's stripes as numbers, all lists of length (stripes,)."""
+    """The stripes of a tensor, as lists of length (stripes,)."""
 
     memory: list[int]
     sizes: list[int]
@@ -38,7 +38,7 @@ def cycles(
     host_latency: int = 0,
     direction: str = "offload",
 ) -> int:
-    """Fewest cycles from the first address of a tensor to its last beat.
+    """Lower bound of the cycles from the first address of a tensor to its last beat.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def cycles(
     config : EngineConfig
         Size of the engine.
     raw : str or Raw
-        Which stripes are raw.
+        Raw policy: selects the raw stripes.
     device, rows, pitch : int
-        Where the tensor lies, which decides on the channel of each stripe.
+        Placement of the tensor, which determines the channel of each stripe.
     latency : int or None
         Cycles from a read address to its data at the channels; ``None`` is ``config.latency``.
     host_latency : int
-        The same at the link; counts once, for prefetches.
+        The same at the link. It is added once, for prefetches only.
     direction : str
         ``"offload"`` or ``"prefetch"``.
 
@@ -65,7 +65,7 @@ def cycles(
     Raises
     ------
     TypeError, ValueError
-        When an argument is not what it must be.
+        When an argument has a wrong type or value.
     """
     if direction not in ("offload", "prefetch"):
         raise ValueError(f"Direction must be offload or prefetch, not {direction!r}")
@@ -91,14 +91,14 @@ def cycles(
 
 
 class _Buffer:
-    """What one channel's buffer holds, as stripes in order."""
+    """The stripes in the buffer of one channel, in order."""
 
     def __init__(self, size: int, rate: int):
         self._size, self._rate = size, rate
         self._held, self._stripes = 0, []
 
     def put(self, nbytes: int) -> float:
-        """Add a stripe; the earliest cycle in which all of it has room."""
+        """Add a stripe. Returns the earliest cycle with room for the whole stripe."""
         self._held += nbytes
         earliest = 0.0
         while self._held > self._size and self._stripes:
@@ -112,26 +112,26 @@ class _Buffer:
         return earliest
 
     def begin(self, nbytes: int, cycle: float) -> None:
-        """The stripe that was put last leaves from ``cycle`` on, ``rate`` bytes a cycle."""
+        """The last stripe added leaves from ``cycle``, at ``rate`` bytes per cycle."""
         self._stripes.append((nbytes, cycle))
 
 
 def _cost(memory: int, size: int, config: EngineConfig) -> int:
-    """Cycles of a stripe in its codec: beats of words or of the stream, whichever are more."""
+    """Cycles of a stripe in its codec: the larger of its word beats and its stream beats."""
     return -(-max(memory, size) // config.beat_bytes)
 
 
 def _offload(job: _Job, config: EngineConfig, latency: int, policy: Raw) -> int:
     """Memory -> codec -> STAGE -> link.
 
-    ``coded[k]``: the last beat of stripe k is coded. Its last burst is issued when STAGE has room
-    for all of the stripe, and comes a latency later. The link sends a stripe's bytes not before
-    their words come, and the last byte not before it is coded.
+    ``coded[k]`` is the cycle in which the last beat of stripe k is coded. Its last burst is issued
+    when STAGE has room for the whole stripe, and arrives one latency later. The link sends bytes
+    only after their words have arrived, and the last byte only after it is coded.
     """
-    ready = [float(latency)] * config.channels  # when the next stripe's words may come
+    ready = [float(latency)] * config.channels  # earliest arrival of the next stripe's words
     stage = [_Buffer(config.stage_bytes, config.link_bytes) for _ in range(config.channels)]
     coded = []
-    link = 0.0  # the link has sent all stripes before
+    link = 0.0  # cycle in which the link has sent all earlier stripes
     for k, (memory, size, c) in enumerate(zip(job.memory, job.sizes, job.channels, strict=True)):
         start = ready[c]
         if policy == Raw.AUTO and k >= config.auto_distance:
@@ -148,13 +148,13 @@ def _offload(job: _Job, config: EngineConfig, latency: int, policy: Raw) -> int:
 def _prefetch(job: _Job, config: EngineConfig, latency: int) -> int:
     """Link -> QUEUE -> codec -> memory.
 
-    A stripe's last byte comes when its QUEUE and the link's buffer have room for all of it. The
-    codec works on a stripe from its first byte on and ends after its last.
+    The last byte of a stripe arrives when its QUEUE and the link's buffer have room for the whole
+    stripe. The codec starts a stripe at its first byte and finishes after its last byte.
     """
     ready = [0.0] * config.channels
     room = config.queue_bytes + config.link_fifo_bytes
     queue = [_Buffer(room, config.beat_bytes) for _ in range(config.channels)]
-    link = float(latency)  # all bytes before have come
+    link = float(latency)  # cycle in which all earlier bytes have arrived
     for memory, size, c in zip(job.memory, job.sizes, job.channels, strict=True):
         begin = max(ready[c], link)
         link = max(link + size / config.link_bytes, queue[c].put(size))

@@ -1,7 +1,7 @@
-"""Descriptors and completions: their layout in host memory, field by field.
+"""Descriptors and completions: their layout in host memory.
 
-Both are little-endian. ``DESCRIPTOR`` and ``COMPLETION`` are the NumPy types of whole rings; the
-classes are one entry with its bits taken apart.
+Both are little-endian. ``DESCRIPTOR`` and ``COMPLETION`` are the NumPy types of ring entries. The
+classes are one entry, with a field for each group of bits.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ COMPLETION = np.dtype(
 assert DESCRIPTOR.itemsize == DESCRIPTOR_BYTES
 assert COMPLETION.itemsize == COMPLETION_BYTES
 
-#: Lowest bit and number of bits of each part of a descriptor's first word.
+#: Lowest bit and number of bits of each field in the first word of a descriptor.
 CONTROL = {
     "op": (0, 4),
     "interrupt": (4, 1),
@@ -55,7 +55,7 @@ CONTROL = {
 
 
 def phase(count: int, log2_size: int) -> int:
-    """Phase bit of the entry with a free-running count, in a ring of ``2**log2_size`` entries."""
+    """Phase bit of the entry at a free-running count, in a ring of ``2**log2_size`` entries."""
     return ~(count >> log2_size) & 1
 
 
@@ -66,17 +66,17 @@ class Descriptor:
     Parameters
     ----------
     op : int
-        :class:`~cdma.engine_codes.Op`, or any number of 4 bits.
+        :class:`~cdma.engine_codes.Op`, or any 4-bit number.
     device, host, index : int
         Byte addresses: tensor, stream, index.
     row_bytes, rows, pitch : int
-        Bytes per row, number of rows (0 is one), bytes from row to row.
+        Bytes per row, number of rows (0 means one), bytes from the start of a row to the next.
     limit : int
         Capacity of the host buffer (offload), or bytes of the stream (prefetch).
     cookie : int
-        Returned in the completion as it is.
+        Returned unchanged in the completion.
     word_bytes : int
-        Bytes in a word: 1, 2, 4 or 8; must be the engine's.
+        Bytes in a word: 1, 2, 4 or 8. Must equal the engine's.
     raw : int
         :class:`~cdma.engine_codes.Raw`.
     with_index, crc, interrupt, fence, append : bool
@@ -105,7 +105,7 @@ class Descriptor:
     reserved: int = 0
 
     def pack(self, phase: int) -> np.ndarray:
-        """The 64 bytes, with this phase bit; uint8, shape (64,)."""
+        """The 64 bytes with this phase bit, uint8 of shape (64,)."""
         parts = {
             "op": self.op,
             "interrupt": self.interrupt,
@@ -157,7 +157,7 @@ class Descriptor:
 
     @property
     def row_count(self) -> int:
-        """Number of rows, with 0 taken as one."""
+        """Number of rows; a field of 0 means one row."""
         return self.rows or 1
 
     @property
@@ -168,26 +168,27 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class Completion:
-    """How a descriptor ended, as the engine writes it.
+    """The completion of a descriptor, as the engine writes it.
 
     Parameters
     ----------
     status : int
         :class:`~cdma.engine_codes.Status`.
     cookie : int
-        Of the descriptor.
+        Cookie of the descriptor.
     stream_bytes : int
-        Bytes of the stream; on an error those before its stripe, on OVERFLOW those needed.
+        Bytes of the stream. On an error, the bytes before its stripe; on OVERFLOW, the required
+        bytes.
     where : int
-        On an error its bus address (32 to 36), the address of the descriptor (48), else its offset
-        in the stream. On OK the raw stripes in the lower and the cycles in the upper 32 bits, or
-        with APPEND the address of the stream.
+        Place of an error: bus address (status 32 to 36), address of the descriptor (48), or offset
+        in the stream (others). With status OK: raw stripes in the lower and cycles in the upper 32
+        bits, or with APPEND the address of the stream.
     stripe : int
-        On an error its stripe, on OK the number of stripes.
+        Stripe of the error; with status OK, the number of stripes.
     head : int
         SQ HEAD after this completion.
     channel : int
-        Channel of the error; ``LINK`` where no channel is at fault.
+        Channel of the error; ``LINK`` if the error is in no channel.
     """
 
     status: int
@@ -199,7 +200,7 @@ class Completion:
     channel: int = LINK
 
     def pack(self, phase: int) -> np.ndarray:
-        """The 32 bytes, with this phase bit; uint8, shape (32,)."""
+        """The 32 bytes with this phase bit, uint8 of shape (32,)."""
         record = (self.cookie, self.stream_bytes, self.where, self.stripe, self.head, self.status)
         return np.array([(*record, self.channel | phase << 7)], COMPLETION).view(np.uint8)
 
@@ -213,12 +214,12 @@ class Completion:
 
     @property
     def raw_stripes(self) -> int:
-        """Raw stripes of a descriptor that ended OK without APPEND."""
+        """Number of raw stripes, if the descriptor ended with OK and has no APPEND."""
         return self.where & 0xFFFFFFFF
 
     @property
     def cycles(self) -> int:
-        """Cycles of a descriptor that ended OK without APPEND."""
+        """Cycles, if the descriptor ended with OK and has no APPEND."""
         return self.where >> 32
 
     @property
@@ -228,7 +229,7 @@ class Completion:
 
 
 def describe(completion: Completion) -> str:
-    """One line of text about a completion."""
+    """A completion as one line of text."""
     known = completion.status in set(Status)
     name = Status(completion.status).name if known else f"status {completion.status}"
     if completion.is_ok:

@@ -1,4 +1,4 @@
-"""The index: for each stripe its exact bytes, whether it is raw, and its CRC."""
+"""The index: the exact size, the raw flag and the CRC of each stripe."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from cdma.engine_config import INDEX_BYTES, EngineConfig
 from cdma.golden.zvc.words import to_bytes
 
-#: Type of an entry: ``flags`` has the bytes in bits 23 to 0, raw in bit 24, CRC valid in bit 25.
+#: Type of an entry. ``flags``: size in bits 23 to 0, raw in bit 24, CRC valid in bit 25.
 ENTRY = np.dtype([("flags", "<u4"), ("crc", "<u4")])
 assert ENTRY.itemsize == INDEX_BYTES
 
@@ -23,15 +23,15 @@ class Index:
     Attributes
     ----------
     sizes : ndarray of int64
-        Exact bytes of each stripe's part of the stream.
+        Exact number of stream bytes of each stripe.
     raw : ndarray of bool
-        Whether it is the stripe's words as they are.
+        Whether the stripe is uncompressed.
     crc_valid : ndarray of bool
-        Whether ``crcs`` counts.
+        Whether ``crcs`` is valid.
     crcs : ndarray of uint32
         CRC-32 of the exact bytes.
     reserved : ndarray of bool
-        Whether a reserved bit is set, which makes the entry impossible.
+        Whether a reserved bit is set. Such an entry is invalid.
     """
 
     sizes: np.ndarray
@@ -52,7 +52,7 @@ def pack_index(sizes: np.ndarray, raw: np.ndarray, crcs: np.ndarray | None = Non
     sizes, raw : ndarray, shape (stripes,)
         As in :class:`Index`.
     crcs : ndarray of uint32, shape (stripes,), or None
-        ``None`` leaves the CRCs out.
+        ``None`` writes entries without CRCs.
 
     Returns
     -------
@@ -67,12 +67,12 @@ def pack_index(sizes: np.ndarray, raw: np.ndarray, crcs: np.ndarray | None = Non
 
 
 def unpack_index(index) -> Index:
-    """Entries of bytes that ``pack_index`` wrote, or of any other whole entries.
+    """Parse the bytes of an index.
 
     Raises
     ------
     TypeError, ValueError
-        When ``index`` is not bytes, or not whole entries.
+        When ``index`` is not bytes, or its size is not whole entries.
     """
     data = to_bytes(index)
     if len(data) % INDEX_BYTES:
@@ -89,10 +89,10 @@ def unpack_index(index) -> Index:
 
 
 def possible(index: Index, memory_bytes: np.ndarray, config: EngineConfig) -> np.ndarray:
-    """Whether each entry can be that of a stripe, bool of shape (stripes,).
+    """Whether each entry is possible for its stripe, bool of shape (stripes,).
 
-    A raw stripe has its bytes of memory; a coded one at least its masks, at most masks and words,
-    and whole words.
+    A raw stripe has its size in memory. A compressed stripe is whole words: at least its masks, at
+    most its masks and all its words.
 
     Parameters
     ----------

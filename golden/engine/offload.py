@@ -1,4 +1,4 @@
-"""Offload: what the engine writes to host memory for a tensor."""
+"""Offload: the stream and index that the engine writes to host memory for a tensor."""
 
 import itertools
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from cdma.golden.zvc.words import format_for, to_words
 
 @dataclass(frozen=True, eq=False)
 class Offload:
-    """What is in host memory after an offload, and how it ended.
+    """Contents of host memory after an offload, and its completion fields.
 
     Attributes
     ----------
     stream : ndarray of uint8, shape (bytes written,)
-        The stream; with status OVERFLOW its first ``limit`` bytes.
+        The stream. With status OVERFLOW, its first ``limit`` bytes.
     index : ndarray of uint8, shape (8 * stripes,)
-        The index; after a bus error only the entries of the stripes before the error.
+        The index. After a bus error, only the entries of the stripes before the error.
     status : Status
     bytes : int
-        Bytes of the stream; with status OVERFLOW those that were needed, after a bus error those of
-        the stripes before the error.
+        Bytes of the stream. With status OVERFLOW, the required bytes; after a bus error, the bytes
+        of the stripes before the error.
     stripe : int
-        On an error its stripe, on OK the number of stripes.
+        Stripe of the error; with status OK, the number of stripes.
     where : int
-        With status OVERFLOW the limit, else 0. The address of a bus error is not known here.
+        With status OVERFLOW the limit, else 0. This model does not know addresses of bus errors.
     raw_stripes : int
-        Stripes that were sent as they are.
+        Number of raw stripes.
     """
 
     stream: np.ndarray
@@ -55,22 +55,22 @@ def offload(
 ) -> Offload:
     """Compress a tensor stripe by stripe, as the engine does.
 
-    Rows that are whole stripes are taken as one array, in the order of the rows.
+    Several rows, each of whole stripes, are passed as one array in the order of the rows.
 
     Parameters
     ----------
     array : array_like
-        Numbers of any shape, as wide as the engine's words, taken in C order.
+        Numbers of any shape, with the width of the engine's words, read in C order.
     config : EngineConfig
         Size of the engine.
     raw : str or Raw
-        ``"never"``, ``"auto"`` or ``"always"``: which stripes are sent as they are.
+        Raw policy: ``"never"``, ``"auto"`` or ``"always"``.
     limit : int or None
-        Capacity of the host buffer in bytes, whole words; ``None`` is without bound.
+        Capacity of the host buffer in bytes, whole words; ``None`` is unlimited.
     crc : bool
         Whether the index has CRCs.
     fault : (int, Status) or None
-        A bus error: the lowest stripe that has one, and its status.
+        A bus error: the lowest stripe with an error, and its status.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def offload(
     Raises
     ------
     TypeError, ValueError
-        When an argument is not what it must be.
+        When an argument has a wrong type or value.
     """
     stripes.check_config(config)
     policy = stripes.raw_policy(raw)
@@ -112,9 +112,9 @@ def offload(
 
 
 def copy_out(array, config: EngineConfig, limit: int | None = None) -> Offload:
-    """What operation 3 writes: the words as they are, or nothing when they do not fit.
+    """Result of COPY_OUT: the unchanged words, or nothing if they do not fit.
 
-    Parameters, result and errors as of :func:`offload`; there is no index.
+    Parameters, result and errors as for :func:`offload`. There is no index.
     """
     stripes.check_config(config)
     array = np.asarray(array)
@@ -139,7 +139,7 @@ def _check_fault(fault: tuple[int, Status], count: int) -> int:
 def _streams(
     words: np.ndarray, config: EngineConfig, is_raw: np.ndarray, coded: np.ndarray
 ) -> np.ndarray:
-    """Streams of all stripes, one behind the other."""
+    """Streams of all stripes, concatenated."""
     stream = compress(words, config.format)
     if not is_raw.any():
         return stream

@@ -1,4 +1,4 @@
-"""Prefetch: what the engine writes to device memory for a stream and its index."""
+"""Prefetch: the words that the engine writes to device memory for a stream and its index."""
 
 import itertools
 import zlib
@@ -37,13 +37,13 @@ class StripeError(StreamError):
     Attributes
     ----------
     reason : str
-        What is wrong, in a line.
+        Description of the error.
     offset : int
         Byte offset in the whole stream.
     code : ErrorCode or Status
-        ``ErrorCode`` of a stripe's stream; ``Status.INDEX`` or ``Status.CRC``.
+        ``ErrorCode`` of the stripe's stream, ``Status.INDEX`` or ``Status.CRC``.
     stripe : int
-        Stripe of the error; the number of stripes when the index ends before the stream.
+        Stripe of the error; the number of stripes if the index ends before the stream.
     """
 
     def __init__(self, reason: str, offset: int, code, stripe: int):
@@ -57,23 +57,23 @@ class StripeError(StreamError):
 
 @dataclass(frozen=True, eq=False)
 class Prefetch:
-    """What is in device memory after a prefetch, and how it ended.
+    """Contents of device memory after a prefetch, and its completion fields.
 
     Attributes
     ----------
     words : ndarray of words, shape (count,)
-        The tensor; words of stripes that were not written are zero here.
+        The tensor. Words that the engine does not write are zero here.
     written : int
-        Words that were written: those of the first stripes.
+        Number of words written, from the start of the tensor.
     status : Status
     bytes : int
-        Bytes of the stream; on an error those before its stripe.
+        Bytes of the stream. On an error, the bytes before its stripe.
     stripe : int
-        On an error its stripe, on OK the number of stripes.
+        Stripe of the error; with status OK, the number of stripes.
     where : int
-        On an error its offset in the stream, else 0.
+        Offset of the error in the stream, else 0.
     raw_stripes : int
-        Stripes that were taken as they are.
+        Number of raw stripes.
     """
 
     words: np.ndarray
@@ -88,7 +88,7 @@ class Prefetch:
 def prefetch(
     stream, index, count: int, config: EngineConfig, crc: bool = True, salvage: bool = False
 ) -> np.ndarray | tuple[np.ndarray, Status]:
-    """Decompress a stream by its index, as the engine does.
+    """Decompress a stream with its index, as the engine does.
 
     Parameters
     ----------
@@ -101,21 +101,21 @@ def prefetch(
     config : EngineConfig
         Size of the engine.
     crc : bool
-        Whether stripes whose entry has a CRC are checked against it.
+        Whether to check the CRC of stripes whose entry has one.
     salvage : bool
-        Give words and status instead of raising.
+        Return words and status instead of raising an error.
 
     Returns
     -------
     ndarray of words, shape (count,)
-        With ``salvage``: the words and a ``Status``; see :func:`salvage_stripes` for more.
+        With ``salvage``: the words and a ``Status``. :func:`salvage_stripes` returns more details.
 
     Raises
     ------
     StripeError
-        At the lowest stripe that is wrong, with ``stripe`` and ``offset``; it is a ``StreamError``.
+        At the lowest stripe with an error. It is a ``StreamError`` with ``stripe`` and ``offset``.
     TypeError, ValueError
-        When an argument is not what it must be.
+        When an argument has a wrong type or value.
     """
     result = salvage_stripes(stream, index, count, config, crc=crc)
     if salvage:
@@ -136,16 +136,16 @@ def salvage_stripes(
     limit: int | None = None,
     fault: tuple[int, Status] | None = None,
 ) -> Prefetch:
-    """Decompress whatever there is, exactly as the hardware does.
+    """Decompress a stream and report the first error, exactly as the hardware does.
 
     Parameters
     ----------
     stream, index, count, config, crc
         As for :func:`prefetch`.
     limit : int or None
-        Bytes of the stream as the descriptor says; ``None`` takes all that are given.
+        Bytes of the stream in the descriptor; ``None`` is the size of ``stream``.
     fault : (int, Status) or None
-        A bus error: the lowest stripe that has one, and its status.
+        A bus error: the lowest stripe with an error, and its status.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def salvage_stripes(
     Raises
     ------
     TypeError, ValueError
-        When an argument is not what it must be.
+        When an argument has a wrong type or value.
     """
     stripes.check_config(config)
     count = check_count(count)
@@ -175,7 +175,7 @@ def salvage_stripes(
         errors = [(stop, fault[1], 0)]
     starts = ends - entries.sizes
     words = np.zeros(count, config.format.dtype)
-    if count:  # a descriptor without bytes reads nothing
+    if count:  # the engine reads nothing for a descriptor without bytes
         errors += _decode_stripes(data, entries, starts, stop, words, config)
         if crc:
             errors += _crc_errors(data, entries, starts, stop)
@@ -189,7 +189,7 @@ def salvage_stripes(
     return Prefetch(words, written, status, before, stripe, where, raw)
 
 
-#: Which of several errors of one stripe is reported.
+#: Priority of several errors in one stripe, highest first.
 _ORDER = [
     Status.INDEX,
     Status.HOST_SLVERR,
@@ -207,7 +207,7 @@ _ORDER = [
 def _index_errors(
     entries: Index, ends: np.ndarray, memory: np.ndarray, limit: int, config: EngineConfig
 ) -> tuple[int, list]:
-    """Stripes that are worked on, and the error of the index as (stripe, status, offset)."""
+    """Number of stripes to process, and errors of the index as (stripe, status, offset)."""
     bad = ~possible(entries, memory, config) | (ends > limit)
     if bad.any():
         stop = int(np.argmax(bad))
@@ -226,7 +226,7 @@ def _decode_stripes(
     words: np.ndarray,
     config: EngineConfig,
 ) -> list:
-    """Decode the first ``stop`` stripes into ``words``; errors as (stripe, status, offset)."""
+    """Decode the first ``stop`` stripes into ``words``. Errors are (stripe, status, offset)."""
     fmt = config.format
     good, block_starts = _follow_whole_stripes(data, entries, starts, stop, words, config)
     source = whole_words(data, fmt)
@@ -255,12 +255,12 @@ def _follow_whole_stripes(
     words: np.ndarray,
     config: EngineConfig,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Follow the masks of all whole coded stripes side by side.
+    """Follow the masks of all full compressed stripes in parallel.
 
     Returns
     -------
     good : ndarray of bool, shape (stop,)
-        Whole coded stripes whose masks lead exactly to their end.
+        Full compressed stripes whose masks end exactly at their size.
     block_starts : ndarray of int64, shape (stop, blocks in a stripe)
         Word offsets of their blocks.
     """
@@ -280,7 +280,7 @@ def _follow_whole_stripes(
 
 
 def _runs(raw: np.ndarray, good: np.ndarray):
-    """Consecutive stripes of one kind: raw or good ones together, others one by one."""
+    """Yield runs of consecutive stripes: raw or good stripes together, others one by one."""
     kinds = np.where(raw, 1, np.where(good, 2, 0))
     breaks = np.flatnonzero((np.diff(kinds) != 0) | (kinds[1:] == 0)) + 1
     bounds = [0, *breaks.tolist(), len(kinds)] if len(kinds) else []

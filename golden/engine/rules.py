@@ -1,4 +1,4 @@
-"""What makes a descriptor bad: checked before any access to the tensor."""
+"""Rules for descriptors. The engine checks them before any access to the tensor."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from cdma.engine_codes import CODED_OPS, RING_OPS, Op, Raw
 from cdma.engine_config import INDEX_BYTES, EngineConfig
 from cdma.golden.engine.descriptor import Descriptor
 
-#: Host streams of offloads and the arena are aligned to this many bytes.
+#: Alignment of the host streams of offloads and of the arena, in bytes.
 HOST_ALIGNMENT = 64
 _OUT = (Op.OFFLOAD, Op.COPY_OUT)
 _MOST_STRIPES = 1 << 32
@@ -20,18 +20,18 @@ class Window:
     limit: int = 0
 
     def holds(self, first: int, last: int) -> bool:
-        """Whether bytes ``first`` to ``last`` (excluded) lie inside; no bytes always do."""
+        """Whether bytes ``first`` to ``last`` (excluded) lie inside. An empty range always does."""
         return first >= last or (self.base <= first and last <= self.limit)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a ring's descriptors may touch.
+    """Memory that the descriptors of a ring may access.
 
     Parameters
     ----------
     device, host : Window
-        Windows of the ring's registers.
+        Windows from the registers of the ring.
     arena_limit, arena_pointer : int
         Arena of streams with APPEND: address of the next stream, and the first byte past the arena.
     """
@@ -43,12 +43,12 @@ class Bounds:
 
 
 def stripes_of(descriptor: Descriptor, config: EngineConfig) -> int:
-    """Stripes of all rows: entries of the index."""
+    """Number of stripes of all rows, equal to the entries of the index."""
     return descriptor.row_count * config.stripes(descriptor.row_bytes)
 
 
 def capacity(descriptor: Descriptor, bounds: Bounds) -> int:
-    """Bytes that the stream may take in host memory: the limit, with APPEND at most the arena's."""
+    """Capacity of the stream in host memory: the limit, with APPEND at most the arena's rest."""
     if not descriptor.append:
         return descriptor.limit
     room = max(0, bounds.arena_limit - bounds.arena_pointer)
@@ -56,29 +56,30 @@ def capacity(descriptor: Descriptor, bounds: Bounds) -> int:
 
 
 def stream_address(descriptor: Descriptor, bounds: Bounds) -> int:
-    """Where the stream lies in host memory."""
+    """Address of the stream in host memory."""
     return bounds.arena_pointer if descriptor.append else descriptor.host
 
 
 def refusal(descriptor: Descriptor, ring: int, config: EngineConfig, bounds: Bounds) -> str | None:
-    """Why a descriptor gets BAD_DESCRIPTOR; None when it does not.
+    """Reason why a descriptor gets BAD_DESCRIPTOR; None for a valid descriptor.
 
-    The rules, in this order. Bits 11 to 30 of the first word, and for NOP nothing else:
+    The rules are checked in this order. Rules 1 and 2 concern bits 11 to 30 of the first word. For
+    NOP, only these two apply.
 
-    1. codec bits and reserved bits are 0; the ring takes the operation;
-    2. INDEX, CRC and the raw policy are 0 for NOP and the copies; the raw policy is 0 for PREFETCH
-       and VERIFY and never 3; PREFETCH and VERIFY, and OFFLOAD with AUTO or ALWAYS, have INDEX;
-       APPEND is for OFFLOAD;
-    3. (from here on not NOP) the word width is the engine's;
-    4. the device address is aligned to a stripe, or to a beat with one channel; the host address of
-       OFFLOAD without APPEND and of COPY_OUT to 64 bytes, that of the others but MEASURE to words;
-       the index address of descriptors with INDEX to 8 bytes;
-    5. bytes per row and limit (not of MEASURE) are whole words; with more than one row, bytes per
-       row and pitch are whole stripes; there are fewer than 2**32 stripes;
-    6. the rows lie in the device window, limit bytes (with APPEND as far as the arena goes) from
-       the host address on in the host window (not of MEASURE), and 8 bytes per stripe from the
-       index address on, if INDEX, in the host window too; all below ``2**address_bits``.
-       Descriptors without bytes touch nothing.
+    1. Codec bits and reserved bits are 0. The ring supports the operation.
+    2. INDEX, CRC and the raw policy are 0 for NOP and copies. The raw policy is 0 for PREFETCH and
+       VERIFY, and never 3. PREFETCH and VERIFY, and OFFLOAD with AUTO or ALWAYS, have INDEX. Only
+       OFFLOAD may have APPEND.
+    3. The word width equals the engine's.
+    4. The device address is aligned to a stripe; with one channel, to a beat. The host address is
+       aligned to 64 bytes for OFFLOAD without APPEND and for COPY_OUT, and to words for all others
+       except MEASURE. With INDEX, the index address is aligned to 8 bytes.
+    5. Bytes per row and limit (except for MEASURE) are whole words. With more than one row, bytes
+       per row and pitch are whole stripes. There are fewer than 2**32 stripes.
+    6. The rows lie in the device window. Except for MEASURE, the stream lies in the host window: it
+       starts at the host address and has limit bytes (with APPEND, at most the rest of the arena).
+       With INDEX, the index lies in the host window: 8 bytes per stripe from the index address. All
+       addresses are below ``2**address_bits``. A descriptor without bytes accesses no memory.
     """
     checks = (_check_control, _check_format, _check_alignment, _check_sizes, _check_ranges)
     for check in checks[:1] if descriptor.op == Op.NOP else checks:

@@ -1,4 +1,4 @@
-"""A tensor cut into stripes: their bytes in memory, their coded sizes, which of them are raw."""
+"""The stripes of a tensor: their bytes in memory, coded sizes, raw flags and addresses."""
 
 import numpy as np
 
@@ -13,12 +13,12 @@ def check_config(config: EngineConfig) -> None:
 
 
 def raw_policy(raw: str | Raw) -> Raw:
-    """Policy of a name (``"never"``, ``"auto"``, ``"always"``) or of itself.
+    """Raw policy from its name (``"never"``, ``"auto"``, ``"always"``) or from a ``Raw``.
 
     Raises
     ------
     ValueError
-        When it is neither.
+        When the policy is unknown.
     """
     names = {policy.name.lower(): policy for policy in Raw}
     if isinstance(raw, str) and raw in names:
@@ -37,7 +37,7 @@ def memory_sizes(nbytes: int, config: EngineConfig) -> np.ndarray:
 
 
 def coded_sizes(words: np.ndarray, config: EngineConfig) -> np.ndarray:
-    """Bytes of each stripe when it is compressed, int64 of shape (stripes,)."""
+    """Bytes of each stripe after compression, int64 of shape (stripes,)."""
     memory = memory_sizes(words.nbytes, config)
     masks = -(-memory // config.block_bytes) * config.format.mask_bytes
     whole = len(words) // config.stripe_words * config.stripe_words
@@ -50,15 +50,15 @@ def coded_sizes(words: np.ndarray, config: EngineConfig) -> np.ndarray:
 
 
 def raw_stripes(coded: np.ndarray, memory: np.ndarray, policy: Raw, distance: int) -> np.ndarray:
-    """Which stripes are sent as they are, bool of shape (stripes,).
+    """Whether each stripe is sent uncompressed (raw), bool of shape (stripes,).
 
-    AUTO: stripe k is raw when ``k >= distance`` and stripe ``k - distance``, were it compressed,
-    would have more bytes than it has in memory.
+    AUTO: stripe k is raw if ``k >= distance`` and the compressed size of stripe ``k - distance``
+    exceeds its size in memory.
 
     Parameters
     ----------
     coded, memory : ndarray of int64, shape (stripes,)
-        Bytes compressed, and in memory.
+        Bytes after compression, and bytes in memory.
     policy : Raw
     distance : int
         ``config.auto_distance``.
@@ -80,6 +80,8 @@ def placement(
     device, row_bytes, rows, pitch : int
         As in the descriptor.
     """
+    if not row_bytes:  # however many rows there are
+        return np.zeros(0, np.int64)
     row = device + np.arange(max(rows, 1), dtype=np.int64) * pitch
     stripe = np.arange(config.stripes(row_bytes), dtype=np.int64) * config.stripe_bytes
     return (row[:, np.newaxis] + stripe).reshape(-1)

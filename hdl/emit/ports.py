@@ -5,9 +5,10 @@ import re
 from amaranth.lib.wiring import In
 
 from cdma.hdl.axi.stream import AxiTop
+from cdma.hdl.engine.engine import AxiEngine
 
 
-def port_list(axi: AxiTop) -> list[dict]:
+def port_list(axi: AxiTop | AxiEngine) -> list[dict]:
     """Name, direction and bits of each port, in the order of their declaration."""
     return [
         {
@@ -19,7 +20,7 @@ def port_list(axi: AxiTop) -> list[dict]:
     ]
 
 
-def declare_ports(code: str, module: str, axi: AxiTop) -> str:
+def declare_ports(code: str, module: str, axi: AxiTop | AxiEngine) -> str:
     """The Verilog with the ports of ``module`` declared in its header, a group for each stream.
 
     Yosys names the ports in the header and declares them one by one in the body, in the order of
@@ -35,7 +36,10 @@ def declare_ports(code: str, module: str, axi: AxiTop) -> str:
 
 def _header(module, ports, axi):
     lines = []
-    for prefix, meaning in [("a", "clock, and reset: synchronous, active low"), *axi.streams()]:
+    first = "clock, and reset: synchronous, active low"
+    if any(port["name"] == "irq" for port in ports):
+        first += "; interrupt, level"
+    for prefix, meaning in [("a", first), *axi.streams()]:
         group = [port for port in ports if _prefix(port["name"]) == prefix]
         lines.append(f"  // {meaning}")
         for port in group:

@@ -61,18 +61,13 @@ def verilog(
     """
     module = module_name(unit, name)
     axi, code = generated(unit, config, name, with_sources)
-    return "\n".join(
-        [
-            _header(unit, config),
-            "// verilator lint_save",
-            _PRAGMAS,
-            "",
-            declare_ports(code, module, axi),
-            "",
-            "// verilator lint_restore",
-            "",
-        ]
-    )
+    return framed(_header(unit, config), declare_ports(code, module, axi))
+
+
+def framed(header: str, code: str) -> str:
+    """A file of ``code`` between what linters need to know."""
+    parts = [header, "// verilator lint_save", _PRAGMAS, "", code, ""]
+    return "\n".join([*parts, "// verilator lint_restore", ""])
 
 
 def module_name(unit: str, name: str | None = None) -> str:
@@ -80,6 +75,11 @@ def module_name(unit: str, name: str | None = None) -> str:
     unit_class(unit)
     if name is None:
         return f"cdma_{unit}"
+    return checked_name(name)
+
+
+def checked_name(name: str) -> str:
+    """``name`` itself; ValueError when it is no plain identifier of Verilog."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"Name of a module must be a plain Verilog identifier, not {name!r}")
     return name
@@ -111,6 +111,11 @@ def generated(unit: str, config: Config, name: str | None, with_sources: bool) -
 @lru_cache(maxsize=64)
 def _generate(unit: str, config: Config, module: str, with_sources: bool) -> Generated:
     axi = top(unit, config)
+    return Generated(axi, converted(axi, module, with_sources))
+
+
+def converted(axi, module: str, with_sources: bool = False) -> str:
+    """Verilog that Yosys writes of a top level, its ports not yet declared in the header."""
     text = _plain_names(rtlil.convert(axi, name=module, emit_src=with_sources))
     if with_sources:
         for package in (Path(__file__).parents[2], Path(amaranth.__file__).parents[1]):
@@ -131,7 +136,19 @@ def _generate(unit: str, config: Config, module: str, with_sources: bool) -> Gen
     ]
     yosys = find_yosys(lambda found: found >= (0, 40))
     code = yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
-    return Generated(axi, re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip())
+    code = re.sub(r"^/\*.*?\*/\n", "", code, count=1, flags=re.DOTALL).strip()
+    return _plain_functions(code)
+
+
+def _plain_functions(code: str) -> str:
+    """Give functions names without ``$``, which Icarus Verilog takes for system functions."""
+    functions = set(re.findall(r"^\s*function\b.*?\\(\S+) ;", code, flags=re.MULTILINE))
+
+    def plain(match):
+        name = match[1]
+        return f"select{name.replace('$', '_')} " if name in functions else match[0]
+
+    return re.sub(r"\\(\S+) ", plain, code) if functions else code
 
 
 def _header(unit: str, config: Config) -> str:

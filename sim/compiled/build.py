@@ -16,12 +16,12 @@ STATUS_BYTES = {"compressor": 8, "decompressor": 5, "roundtrip": 5}
 
 #: Vectors of which parts depend on each other would be evaluated again and again until they settle:
 #: split, they are evaluated once. Registers start at random values as in the other simulations.
-_SPLIT = '`verilator_config\nsplit_var -module "*" -var "*"\n'
-_VERILATE = ["--cc", "-O3", "--noassert", "--prefix", "Vmodel", *verilator.BUILD]
+SPLIT = '`verilator_config\nsplit_var -module "*" -var "*"\n'
+VERILATE = ["--cc", "-O3", "--noassert", "--prefix", "Vmodel", *verilator.BUILD]
 #: Many models live in one process: no symbol of one may be taken for that of another.
-_COMPILE = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
-_COMPILE += ["-DVL_USER_FATAL"]
-_RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
+COMPILE = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
+COMPILE += ["-DVL_USER_FATAL"]
+RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
 #: Signals are counted whole then, not in the parts that they are split into.
 _COVERAGE = ["--coverage-line", "--coverage-toggle"]
 
@@ -74,13 +74,13 @@ def build(
     defines += [f"-DHAS_COVERAGE={int(has_coverage)}", f"-DHAS_WAVES={int(has_waves)}"]
     include = verilator.include_folder()
     headers = (SOURCES[0].parent, include, include / "vltstd")
-    flags = [*_COMPILE, *(f"-I{folder}" for folder in headers)]
+    flags = [*COMPILE, *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
-    sources = [*_RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
+    sources = [*RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
     runtime = kept(
         cache,
-        digest(versions, _COMPILE, sources),
-        lambda work: _compile_runtime(work, sources, include, flags, env),
+        digest(versions, COMPILE, sources),
+        lambda work: compile_runtime(work, sources, include, flags, env),
     )
 
     def make(work):
@@ -91,7 +91,7 @@ def build(
     options = _COVERAGE if has_coverage else ["--trace-vcd"] if has_waves else ["split.vlt"]
     flags += ["-O1"] * has_coverage  # with its counters the design is long
     texts = [source.read_text() for source in SOURCES]
-    name = digest(verilog, defines, texts, versions, _VERILATE, _SPLIT, _COMPILE)
+    name = digest(verilog, defines, texts, versions, VERILATE, SPLIT, COMPILE)
     return kept(cache, name, make) / "model.so"
 
 
@@ -107,7 +107,7 @@ def _macros(unit, config, has_mutants):
     }
 
 
-def _compile_runtime(work, sources, include, flags, env):
+def compile_runtime(work, sources, include, flags, env):
     """Verilator's own library is the same for all designs."""
     out = work / "out"
     out.mkdir()
@@ -118,9 +118,9 @@ def _compile_runtime(work, sources, include, flags, env):
 
 def _compile_unit(work, verilog, unit, options, flags, runtime, env):
     (work / "design.v").write_text(verilog)
-    (work / "split.vlt").write_text(_SPLIT)
+    (work / "split.vlt").write_text(SPLIT)
     design = [*options, "design.v", "--top-module", f"cdma_{unit}", "--Mdir", "verilated"]
-    verilator.translate([*_VERILATE, *design], work, env, f"cdma_{unit}")
+    verilator.translate([*VERILATE, *design], work, env, f"cdma_{unit}")
     out = work / "out"
     out.mkdir()
     # In one piece, because reading the headers for each file takes longer than compiling it.

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, write_text
 from cdma.format import Format
@@ -99,7 +100,8 @@ def run(
         Folder of the report, made if missing; several sizes are also plotted there.
     steps : Steps
         Runs the tools.
-    configs : sequence of Config
+    configs : sequence of Config, of EngineConfig for the engine
+        Each unit is measured in the sizes of its kind.
     units : collection of str or None
         ``None`` for what was considered for the units, :mod:`cdma.synth.alternatives.catalogue`.
     liberty : path, optional
@@ -139,7 +141,7 @@ def run(
         write_text(folder / "synth.md", report.markdown(*measured))
     print(f"wrote {folder / 'synth.md'} and {folder / 'synth.json'}", file=sys.stderr)
     steps.announce(f"done: {steps.ran} steps run, {steps.found} kept from before")
-    if len(configs) > 1:
+    if len({record["config"] for record in measured.records}) > 1:
         plot.draw(measured.records, folder)
     return measured
 
@@ -158,11 +160,15 @@ def _tools(with_cells: bool, with_ecp5: bool) -> tuple[list[str], dict[str, str]
 
 
 def _designs(
-    configs: Sequence[Config], units: Collection[str] | None, steps: Steps
+    configs: Sequence[Config | EngineConfig], units: Collection[str] | None, steps: Steps
 ) -> Iterator[Design]:
     for config in configs:
+        is_engine = isinstance(config, EngineConfig)
+        named = [unit for unit in units or () if (unit == measure.ENGINE) == is_engine]
+        if units is not None and not named:
+            continue
         steps.announce(f"{config.name}: Verilog")
         if units is None:
             yield from (catalogue.design(name, config) for name in catalogue.COMPONENTS)
         else:
-            yield from (measure.generated(unit, config) for unit in units)
+            yield from (measure.generated(unit, config) for unit in named)

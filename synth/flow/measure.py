@@ -7,13 +7,16 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
 from cdma.sweep import Packed, Task, sweep
-from cdma.synth.flow import asic, ecp5
+from cdma.synth.flow import asic, ecp5, rams
 from cdma.synth.flow.figures import asic_figures, ecp5_figures, record
 from cdma.synth.liberty.library import Liberty
 from cdma.toolchain.steps import Steps
+
+ENGINE = "engine"
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Design:
     ----------
     unit : str
         Name for reports.
-    config : Config
+    config : Config or EngineConfig
         Its size.
     top : str
         Name of its module, with clock ``aclk``.
@@ -35,7 +38,7 @@ class Design:
     """
 
     unit: str
-    config: Config
+    config: Config | EngineConfig
     top: str
     verilog: str
     latency: int | None = None
@@ -46,10 +49,14 @@ class Design:
         return f"{self.unit} {self.config.name}"
 
 
-def generated(unit: str, config: Config) -> Design:
-    """Compressor or decompressor as ``cdma generate`` writes it."""
+def generated(unit: str, config: Config | EngineConfig) -> Design:
+    """Compressor, decompressor or engine as ``cdma generate`` writes it."""
     from cdma.hdl import emit
 
+    if unit == ENGINE:
+        from cdma.hdl.emit import engine
+
+        return Design(unit, config, engine.TOP, engine.verilog(config))
     text = emit.verilog(unit, config)
     return Design(unit, config, f"cdma_{unit}", text, emit.latency(unit, config))
 
@@ -236,11 +243,18 @@ def _work(steps: Steps, job: Job):
 
 def _cells(steps: Steps, design: Design, flow: str, liberty: Liberty, with_timing: bool) -> dict:
     unit = (steps, design.label, design.top)
-    mapped = asic.synthesise(*unit, design.verilog, liberty, flow)
+    verilog, found = design.verilog, None
+    if design.unit == ENGINE:
+        # Paths into and out of RAM have no delay in the library, so they are not timed.
+        verilog, found = rams.set_aside(*unit, verilog)
+        with_timing = False
+    mapped = asic.synthesise(*unit, verilog, liberty, flow)
     timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
     period = timed.period_ns if timed else None
     width = design.config.beat_bytes
     figures = asic_figures(width, mapped.area, mapped.storage, period, liberty.nand2_area)
     if timed:
         figures["critical_path"] = f"{timed.start} to {timed.end}, {timed.gates} cells"
+    if found is not None:
+        figures["ram_bits"] = sum(ram.bits for ram in found)
     return figures

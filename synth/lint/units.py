@@ -1,4 +1,4 @@
-"""The units before all tools that are installed."""
+"""The units and the engine before all tools that are installed."""
 
 import re
 import tempfile
@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from cdma.engine_config import EngineConfig
 from cdma.hdl import emit
+from cdma.hdl.emit import engine
 from cdma.hdl.zvc.config import Config
 from cdma.synth.lint import check, waivers
+
+ENGINE = "engine"
 
 
 def lint(
     tools: Iterable[str],
     units: Iterable[str],
-    configs: Iterable[Config],
+    configs: Iterable[Config | EngineConfig],
     verilog: str | None = None,
 ) -> Iterator[dict]:
     """Check designs; plain numbers and texts of each unit, configuration and tool.
@@ -27,9 +31,9 @@ def lint(
     tools : iterable of str
         Keys of :data:`cdma.synth.lint.check.CHECKS`.
     units : iterable of str
-        ``compressor`` and ``decompressor``.
-    configs : iterable of Config
-        Sizes.
+        ``compressor``, ``decompressor`` and ``engine``.
+    configs : iterable of Config, of EngineConfig for the engine
+        Sizes; each unit is checked in those of its kind.
     verilog : str or None
         Checked as it is, in place of what is generated; it has the module ``cdma_<unit>``.
 
@@ -42,10 +46,12 @@ def lint(
     with tempfile.TemporaryDirectory(prefix="cdma-lint-") as scratch:
         for config in [None] if verilog is not None else configs:
             for unit in units:
-                text = verilog if config is None else _loud(emit.verilog(unit, config))
+                if config is not None and isinstance(config, EngineConfig) != (unit == ENGINE):
+                    continue
+                text = verilog if config is None else _loud(_generated(unit, config))
                 for tool in tools:
                     found = check.check(tool, f"cdma_{unit}", text, Path(scratch))
-                    findings, waived = waivers.sort(found)
+                    findings, waived = waivers.sort(found, waived_of(unit))
                     yield {
                         "unit": unit,
                         "config": None if config is None else config.name,
@@ -53,6 +59,11 @@ def lint(
                         "findings": [asdict(finding) for finding in findings],
                         "waived": [{**asdict(each), "count": n} for each, n in waived.items()],
                     }
+
+
+def waived_of(unit: str) -> tuple[waivers.Waiver, ...]:
+    """Waivers of a unit or of the engine."""
+    return waivers.WAIVERS + (waivers.ENGINE_WAIVERS if unit == ENGINE else ())
 
 
 def text(record: Mapping) -> str:
@@ -65,6 +76,10 @@ def text(record: Mapping) -> str:
     ]
     lines += [f"  line {each['line']}: {each['kind']}: {each['message']}" for each in findings]
     return "\n".join(lines)
+
+
+def _generated(unit: str, config: Config | EngineConfig) -> str:
+    return engine.verilog(config) if unit == ENGINE else emit.verilog(unit, config)
 
 
 def _loud(verilog: str) -> str:

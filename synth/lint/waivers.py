@@ -118,12 +118,53 @@ WAIVERS = (
     Waiver("slang", "unused-port", r"unused port signal 'o__ready(\$\d+)?'", _READY),
 )
 
+_PRIORITY = "an If with several Elif becomes a casez whose first matching item counts, as it should"
+_REGISTERS = (
+    "the register block gives every field and a pulse for every write; ARENA_BASE, LOCK and many "
+    "pulses are for software or for the block alone"
+)
+_PROT = "registers are the same for secure and other accesses, instructions and data"
+_PASSED = "Yosys passes streams as whole ports, also to parts that look at one of their ends"
+#: Of the engine, beside those above.
+ENGINE_WAIVERS = (
+    Waiver("verilator", "CASEOVERLAP", r"Case conditions overlap .*", _PRIORITY),
+    Waiver("slang", "case-overlap", r"'casez' statement item overlaps previous item", _PRIORITY),
+    Waiver(
+        *("verilator", "WIDTHEXPAND"),
+        r"Operator LTS expects \d+ bits on the RHS, but RHS's SIGNED generates \d+ bits\.",
+        _WIDTHS,
+    ),
+    Waiver(
+        "verilator", "UNUSEDSIGNAL", r"Signal is not used: 'registers__\w+(\$\d+)?'", _REGISTERS
+    ),
+    Waiver(
+        *("slang", "unused-but-set-net"),
+        r"net 'registers__\w+(\$\d+)?' is driven but its value is never used",
+        _REGISTERS,
+    ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'axi__a[rw]prot'", _PROT),
+    Waiver("slang", "unused-port", r"unused port signal 'axi__a[rw]prot'", _PROT),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'port__[bw]__payload'", _PASSED),
+    Waiver("slang", "unused-port", r"unused port signal 'port__[bw]__payload'", _PASSED),
+    Waiver(
+        "verilator", "UNUSEDSIGNAL", r"Signal is not used: 'o_status__(payload|valid)'", _OUTPUTS
+    ),
+    Waiver(
+        *("slang", "unused-but-set-net"),
+        r"net 'o_status__(payload|valid)' is driven but its value is never used",
+        _OUTPUTS,
+    ),
+)
 
-def sort(findings: Iterable[Finding]) -> tuple[list[Finding], dict[Waiver, int]]:
+
+def sort(
+    findings: Iterable[Finding], waivers: Iterable[Waiver] = WAIVERS
+) -> tuple[list[Finding], dict[Waiver, int]]:
     """What no waiver covers, and how many findings each waiver covers."""
+    waivers = tuple(waivers)
     kept, waived = [], {}
     for finding in findings:
-        waiver = next((waiver for waiver in WAIVERS if waiver.covers(finding)), None)
+        waiver = next((waiver for waiver in waivers if waiver.covers(finding)), None)
         if waiver is None:
             kept.append(finding)
         else:

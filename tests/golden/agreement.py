@@ -47,7 +47,7 @@ def check_container(data: bytes) -> str:
         assert array.tobytes() == elements
         assert read_header(file).shape == header.shape
         part = read_range(file, header.words // 3, header.words)
-        assert part.tobytes() == elements[header.words // 3 * header.fmt.word_bytes :]
+        assert part.tobytes() == elements[header.words // 3 * header.item_bytes :]
         return "array"
     assert 0 <= refused.verdict[0] <= len(data)
     assert _verdict(read_container, file) == refused.verdict

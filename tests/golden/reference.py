@@ -6,7 +6,8 @@ Imports nothing but the parameters of the format, so that a mistake is not made 
 import struct
 import zlib
 from dataclasses import dataclass
-from math import prod
+from fractions import Fraction
+from math import copysign, frexp, inf, prod
 
 from cdma.golden import ErrorCode, Format
 
@@ -34,6 +35,9 @@ FIELDS = {
 }
 INDEX_ENTRY = struct.Struct("<QI")
 SHAPE_AT = 64
+#: Fields that the lossy codec has in front of the shape.
+LOSSY = struct.Struct("<dQII")
+LOSSY_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
 class RefusedError(Exception):
@@ -55,6 +59,12 @@ class Container:
     words: int
     #: For each chunk: first and last offset in the file, CRC, words, raw.
     chunks: list[tuple[int, int, int, int, bool]]
+    #: Of the lossy codec: step, and offset, number and CRC of the outliers.
+    lossy: tuple[float, int, int, int] | None = None
+
+    @property
+    def item_bytes(self) -> int:
+        return DTYPES[self.dtype]
 
 
 def encode(words, fmt) -> bytes:
@@ -119,12 +129,19 @@ def check_header(data: bytes) -> Container:
     header = data[: field["header_bytes"]]
     _require(zlib.crc32(header[:-4]) == int.from_bytes(header[-4:], "little"), 0)
 
-    _require(field["codec"] == 0, 14)
+    is_lossy = field["version"] == 2 and field["codec"] == 1
+    _require(field["codec"] == 0 or is_lossy, 14)
+    shape_at = SHAPE_AT + (LOSSY.size if is_lossy else 0)
+    _require(field["header_bytes"] >= shape_at + 8, 24)
     word_bits, block_words = field["word_bits"], field["block_words"]
     _require(word_bits in (8, 16, 32, 64), 12)
     _require(block_words > 0 and block_words % word_bits == 0, 16)
     names = [name for name in DTYPES if name.encode().ljust(16, b"\0") == field["dtype"]]
-    _require(names and 8 * DTYPES[names[0]] == word_bits, 48)
+    if is_lossy:
+        _require(word_bits != 64, 12)
+        _require(names and names[0] in LOSSY_DTYPES, 48)
+    else:
+        _require(names and 8 * DTYPES[names[0]] == word_bits, 48)
     ndim, chunk_blocks = field["ndim"], field["chunk_blocks"]
     _require(ndim <= 32, 13)
     _require(chunk_blocks > 0, 20)
@@ -133,6 +150,14 @@ def check_header(data: bytes) -> Container:
     words, stream_bytes = field["words"], field["stream_bytes"]
     start = len(header)
     end = start + stream_bytes
+    lossy = None
+    if is_lossy:
+        step, outliers, crc, reserved = LOSSY.unpack_from(header, SHAPE_AT)
+        _require(0 < step < float("inf"), SHAPE_AT)
+        _require(outliers <= words, SHAPE_AT + 8)
+        _require(reserved == 0, SHAPE_AT + 20)
+        lossy = step, end, outliers, crc
+        end += outliers * (8 + DTYPES[names[0]])
     _require(len(data) >= end, len(data))
     _require(len(data) <= end, end)
     if field["version"] == 1:
@@ -143,13 +168,13 @@ def check_header(data: bytes) -> Container:
         _require(least <= stream_bytes <= most and stream_bytes % fmt.word_bytes == 0, 40)
     chunk_words = chunk_blocks * block_words
     count = (words + chunk_words - 1) // chunk_words
-    size = SHAPE_AT + 8 * ndim + INDEX_ENTRY.size * count + 4
+    size = shape_at + 8 * ndim + INDEX_ENTRY.size * count + 4
     _require(start == size + -size % 8, 24)
 
-    shape = struct.unpack_from(f"<{ndim}Q", data, SHAPE_AT)
-    is_array = prod(filter(None, shape)) * fmt.word_bytes < 2**63
-    _require(prod(shape) == words and is_array, SHAPE_AT)
-    index_at = SHAPE_AT + 8 * ndim
+    shape = struct.unpack_from(f"<{ndim}Q", data, shape_at)
+    is_array = prod(filter(None, shape)) * DTYPES[names[0]] < 2**63
+    _require(prod(shape) == words and is_array, shape_at)
+    index_at = shape_at + 8 * ndim
     index_end = index_at + INDEX_ENTRY.size * count
     _require(not any(header[index_end:-4]), index_end)
     index = [INDEX_ENTRY.unpack_from(data, at) for at in range(index_at, index_end, 12)]
@@ -162,7 +187,7 @@ def check_header(data: bytes) -> Container:
         good = to - offset == held * fmt.word_bytes if raw else _can_have(to - offset, held, fmt)
         _require(good and (number > 0 or offset == 0), index_at + 12 * number)
         chunks.append((start + offset, start + to, crc, held, raw))
-    return Container(fmt, names[0], shape, words, chunks)
+    return Container(fmt, names[0], shape, words, chunks, lossy)
 
 
 def read_container(data: bytes) -> tuple[Container, bytes]:
@@ -186,7 +211,48 @@ def read_container(data: bytes) -> tuple[Container, bytes]:
         if code is not ErrorCode.NONE:
             raise RefusedError(start + at, code, before)
         elements += b"".join(word.to_bytes(fmt.word_bytes, "little") for word in words)
+    if container.lossy:
+        elements = _dequantise(container, elements, data)
     return container, elements
+
+
+def _dequantise(container: Container, numbers: bytes, data: bytes) -> bytes:
+    """Elements of the lossy codec: numbers times the step, and the outliers."""
+    step, at, count, crc = container.lossy
+    size, width = container.item_bytes, container.fmt.word_bytes
+    if zlib.crc32(data[at:]) != crc:
+        raise RefusedError(at, ErrorCode.CONTAINER)
+    places = struct.unpack_from(f"<{count}Q", data, at)
+    for number, place in enumerate(places):
+        rises = number == 0 or place > places[number - 1]
+        _require(rises and place < container.words, at + 8 * number)
+    elements = [
+        _element(int.from_bytes(numbers[first : first + width], "little", signed=True) * step,
+                 container.dtype)
+        for first in range(0, len(numbers), width)
+    ]  # fmt: skip
+    for number, place in enumerate(places):
+        first = at + 8 * count + size * number
+        elements[place] = data[first : first + size]
+    return b"".join(elements)
+
+
+def _element(value: float, dtype: str) -> bytes:
+    """Nearest element: by the standard library, and for bfloat16 by exact fractions."""
+    if dtype != "bfloat16":
+        code = {"float16": "e", "float32": "f", "float64": "d"}[dtype]
+        try:
+            return struct.pack("<" + code, value)
+        except OverflowError:
+            return struct.pack("<" + code, inf if value > 0 else -inf)
+    if value in (inf, -inf):
+        return struct.pack("<f", value)[2:]
+    exponent = max(frexp(value)[1] - 8, -133)  # 8 bits of significand, subnormals fewer
+    rounded = round(Fraction(value) / Fraction(2) ** exponent)  # ties to even
+    magnitude = abs(rounded) * Fraction(2) ** exponent
+    if magnitude >= Fraction(2) ** 128:
+        return struct.pack("<f", copysign(inf, value))[2:]
+    return struct.pack("<f", copysign(float(magnitude), value))[2:]
 
 
 def seal(data: bytes) -> bytes:
@@ -203,6 +269,10 @@ def seal(data: bytes) -> bytes:
         return data
     count = -(-words // max(1, block_words * chunk_blocks))
     index_at = SHAPE_AT + 8 * ndim
+    if data[8:10] + data[14:16] == b"\x02\0\x01\0" and header_bytes >= SHAPE_AT + LOSSY.size + 8:
+        index_at += LOSSY.size
+        outliers = zlib.crc32(data[header_bytes + stream_bytes :])
+        struct.pack_into("<I", sealed, SHAPE_AT + 16, outliers)
     if index_at + INDEX_ENTRY.size * count + 4 <= header_bytes:
         raw_bit = 1 << 63 if data[8:10] == b"\x02\0" else 0
         offsets = [

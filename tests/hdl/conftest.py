@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from operator import attrgetter
 
 import numpy as np
@@ -26,7 +27,7 @@ def pytest_configure(config):
 def plain(value):
     """Ints, lists and dicts of what the simulator or a layout gives."""
     if not isinstance(value, data.Const):
-        return int(value)
+        return int(value.value if isinstance(value, Enum) else value)
     layout = value.shape()
     if isinstance(layout, data.StructLayout):
         return {name: plain(value[name]) for name, _ in layout}

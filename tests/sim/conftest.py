@@ -15,9 +15,9 @@ def _params(quick, slow):
 
 
 #: 4x8b8 and 16x16b32 look masks up, where all others of several beats a block count them.
-_SMALL = [Config.of(2, 8, 32), Config.of(4, 16), Config.of(4, 8, 8), Config.of(8, 32, 96)]
+_SMALL = [Config.of(2, 8, 32), Config.of(4, 16), Config.of(4, 8, 8)]
 _LARGE = [
-    *(Config.of(32, 32), Config.of(16, 16, 32)),
+    *(Config.of(32, 8), Config.of(32, 32), Config.of(16, 16, 32), Config.of(8, 32, 96)),
     *(Config.of(2, 32), Config.of(64, 8), Config.of(4, 64), Config.of(16, 32)),
 ]
 _QUICK = [config for config in NAMED.values() if config not in _LARGE]

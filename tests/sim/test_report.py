@@ -5,7 +5,7 @@ import pytest
 
 from cdma.golden import compress
 from cdma.hdl.zvc.config import Config
-from cdma.sim.report import record
+from cdma.sim.report import record, text
 from cdma.sim.result import PacketResult, Result, Scenario
 
 CONFIG = Config.of(4, 16)
@@ -46,3 +46,16 @@ def test_figures_of_a_packet_that_never_came_out_are_missing():
     names = ("bytes_out", "stream_bytes", "ratio", "cycles", "beats_in", "bytes_per_cycle")
     assert {found[name] for name in names} == {None}
     assert (found["throughput"], found["comparison"]) == ("no rule applies", "tlast is missing")
+
+
+def test_text_has_a_line_for_each_figure():
+    figures = {"words": 3000, "ratio": 2 / 3, "cycles": None, "stalled_cycles": {"m_axis": 1200}}
+    assert text(figures | {"stall": ["never", "sink=never"], "seed": 1000}).splitlines() == [
+        "words           3,000",
+        "ratio           0.6667",
+        "cycles          -",
+        "stalled cycles  m_axis 1,200",
+        "stall           never sink=never",
+        "seed            1000",
+    ]
+    assert text({"a_name_of_twenty_one": 1, "b": 2}).splitlines()[1] == "b" + 20 * " " + "2"

@@ -117,7 +117,9 @@ def test_one_array_is_one_packet(simulator):
     assert result.problem == ""
 
 
-@pytest.mark.parametrize("simulator", ["verilator", "icarus", "fast"])
+@pytest.mark.parametrize(
+    "simulator", [pytest.param("verilator", marks=pytest.mark.slow), "icarus", "fast"]
+)
 def test_waveforms_have_the_ports_and_their_values(simulator, tmp_path):
     if simulator == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog is not installed")

@@ -1,4 +1,4 @@
-"""The units take no more cycles than are on record, and do nothing wrong in them."""
+"""The units take no more cycles than recorded, and pass the recorded scenarios."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,8 @@ def test_every_unit_is_on_record():
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("config", cycles.CONFIGS, ids=lambda config: config.name)
 def test_no_scenario_takes_more_cycles_than_are_on_record(unit, config):
-    """``python -m cdma.verify.cycles docs/measurements/cycles.json`` when others are meant."""
+    """After an intended change, run
+    ``python -m cdma.verify.cycles docs/measurements/cycles.json``."""
     measured, record = cycles.measure(unit, config), RECORD[config.name][unit]
     assert measured.keys() == record.keys()
     slower = {name: (found, record[name]) for name, found in measured.items()
@@ -34,7 +35,7 @@ def test_no_scenario_takes_more_cycles_than_are_on_record(unit, config):
 
 def test_a_unit_that_does_something_wrong_is_refused(monkeypatch):
     class Other(BENCHES["compressor"]):
-        """Feeds other packets than are expected."""
+        """Sends packets that differ from the expected ones."""
 
         def stimulus(self, scenario):
             return super().stimulus(replace(scenario, packets=scenario.packets[::-1]))

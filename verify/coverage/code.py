@@ -1,12 +1,12 @@
-"""Coverage of the generated Verilog: lines, branches and toggles, as Verilator counts them.
+"""Code coverage of the generated Verilog: lines, branches and toggles, counted by Verilator.
 
-``unreachable.toml`` explains each item that is not reached. An explanation of an item that is
-reached counts as an error, too.
+``unreachable.toml`` explains each item that is not reached. An explanation of a reached item is an
+error, too.
 
-All ``always`` blocks (``line``), both sides of all conditional expressions (``branch``) and both
-directions of every bit of every named signal in each place where it appears (``toggle``) are
-counted. Signals with generated numbers (``$12``) are left out: they are parts of expressions
-between named signals.
+The items are all ``always`` blocks (``line``), both sides of all conditional expressions
+(``branch``), and both directions of every bit of every named signal in each scope (``toggle``).
+Signals with generated names (``$12``) do not count: they are parts of expressions between named
+signals.
 """
 
 import re
@@ -23,23 +23,23 @@ from cdma.sim.simulate import design_text
 from cdma.verify.coverage.functional import play_each
 
 KINDS = ("line", "branch", "toggle")
-#: The size that the explanations are for.
+#: Configuration of the explanations.
 EXPLAINED = Config.of(8, 32)
 EXPLANATIONS = Path(__file__).with_name("unreachable.toml")
 
 
 @dataclass
 class CodeCoverage:
-    """What was reached of a unit's Verilog.
+    """Code coverage of the Verilog of a unit.
 
     Attributes
     ----------
     unit : str
     config : Config
     hits : dict of str to Counter
-        By kind, how often each item was reached.
+        Count of each item, by kind.
     explained : dict of str to str
-        Item that cannot be reached, and why.
+        Reasons why items cannot be reached, by item.
     """
 
     unit: str
@@ -52,7 +52,7 @@ class CodeCoverage:
         return {item for item, count in self.hits[kind].items() if not count}
 
     def unexplained(self, kind: str) -> list[str]:
-        """Items that were not reached, for no reason that is known."""
+        """Items that were not reached and have no explanation."""
         return sorted(self.unreached(kind) - set(self.explained))
 
     @property
@@ -62,7 +62,7 @@ class CodeCoverage:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all was reached but what is explained."""
+        """Whether exactly the items with an explanation were not reached."""
         return not (self.wrongly_explained or any(map(self.unexplained, KINDS)))
 
 
@@ -74,15 +74,9 @@ def measure_code(
     verilog: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CodeCoverage:
-    """Play scenarios on a model that counts what is reached of the Verilog.
+    """Run scenarios on a model with code coverage counters.
 
-    Parameters
-    ----------
-    As for :func:`cdma.verify.coverage.functional.measure`.
-
-    Raises
-    ------
-    As :func:`cdma.verify.coverage.functional.measure`.
+    Parameters and errors as for :func:`cdma.verify.coverage.functional.measure`.
     """
     verilog = design_text(unit, config, verilog)
     found = CodeCoverage(unit, config)
@@ -99,7 +93,7 @@ def measure_code(
 
 
 def explanations(unit: str) -> dict[str, str]:
-    """Item of a unit that cannot be reached, and why."""
+    """Reasons why items of a unit cannot be reached, by item."""
     entries = tomllib.loads(EXPLANATIONS.read_text(encoding="utf-8"))[unit]
     return {
         item: entry["why"] for entry in entries for each in entry["items"] for item in expand(each)
@@ -107,7 +101,7 @@ def explanations(unit: str) -> dict[str, str]:
 
 
 def expand(text: str) -> list[str]:
-    """Items of a short form: both directions of all bits of ``core.output.level[3:1]``."""
+    """Items of a short form. ``core.output.level[3:1]`` is both directions of three bits."""
     if ": " in text:
         return [text]
     name, _, direction = text.partition(" ")
@@ -120,15 +114,15 @@ def expand(text: str) -> list[str]:
 
 
 def condense(items: Iterable[str]) -> list[str]:
-    """The short forms that :func:`expand` reads, of many items, in the order of their names."""
+    """Short forms of many items, sorted by name: the reverse of :func:`expand`."""
     found = [item for item in items if ": " in item]
-    directions = defaultdict(set)  # by name and number of a bit, or no number
+    directions = defaultdict(set)  # by name and bit number (None if there is no number)
     for item in items:
         if ": " not in item:
             name, _, direction = item.partition(" ")
             bit = re.fullmatch(r"(.*)\[(\d+)\]", name)
             directions[(bit[1], int(bit[2])) if bit else (name, -1)].add(direction)
-    runs = []  # name, lowest and highest bit, directions
+    runs = []  # (name, lowest bit, highest bit, directions)
     for (name, bit), moves in sorted(directions.items()):
         if bit > 0 and runs and runs[-1][0:4:2] == [name, bit - 1] and runs[-1][3] == moves:
             runs[-1][2] = bit
@@ -141,14 +135,15 @@ def condense(items: Iterable[str]) -> list[str]:
 
 
 def _order(item):
-    """Bits in the order of their numbers."""
+    """Sort key: bits by number."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", item)]
 
 
 def read_counts(file: Path, lines: list[str]) -> Iterator[tuple[str, str, int]]:
-    """Yield kind, item and count of each point in a file of Verilator's; ``lines`` is the design.
+    """Yield kind, item and count of each point in a coverage file of Verilator.
 
-    An item is named ``core.output.level[2] 0->1`` or ``core.output: level = a ? b : c (then)``.
+    ``lines`` is the Verilog text. Names of items are ``core.output.level[2] 0->1`` or
+    ``core.output: level = a ? b : c (then)``.
     """
     seen = Counter()
     for line in file.read_text(encoding="latin1").splitlines()[1:]:
@@ -164,7 +159,7 @@ def read_counts(file: Path, lines: list[str]) -> Iterator[tuple[str, str, int]]:
             name, _, direction = name.rpartition(":")
             yield kind, f"{place}.{name}".lstrip(".") + f" {direction}", int(count)
             continue
-        # Numbers of the generator are left out, they change with every change elsewhere.
+        # Remove generated numbers: they change with every change elsewhere in the design.
         text = re.sub(r"\$\d+", "$", lines[int(point["l"]) - 1]).replace("\\", "").strip(" ;")
         text = " ".join(text.removeprefix("assign ").split())
         item = f"{place}: {text} ({point['o'].removeprefix('cond_')})"
@@ -173,5 +168,5 @@ def read_counts(file: Path, lines: list[str]) -> Iterator[tuple[str, str, int]]:
 
 
 def _plain(name):
-    """A name as in the Verilog: Verilator writes what is no letter as two hexadecimal digits."""
+    """Name in the Verilog. Verilator writes special characters as two hexadecimal digits."""
     return re.sub(r"__0([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), name)

@@ -1,4 +1,4 @@
-"""Functional coverage: runs of the compiled model, and the kinds that were observed."""
+"""Functional coverage: run the compiled model and count the bins observed at its ports."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -22,30 +22,30 @@ def measure(
     verilog: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Coverage:
-    """Play scenarios on the compiled model and observe its ports.
+    """Run scenarios on the compiled model and observe its ports.
 
-    The observer (:mod:`cdma.verify.coverage.monitor`) sees the pins of all ports in every cycle and
-    nothing else: what it counts crossed the ports, whatever the stimulus was meant to be.
+    The monitor (:mod:`cdma.verify.coverage.monitor`) sees only the pins of the ports, in every
+    cycle. So it counts what crossed the ports, not what the stimulus intended.
 
     Parameters
     ----------
     unit : str
         ``compressor`` or ``decompressor``.
     config : Config
-        Its size.
+        Size of the unit.
     scenarios : iterable of Scenario
         See :mod:`cdma.verify.coverage.scenarios`.
     verilog : str or None
-        Simulated in place of what the package generates.
+        Verilog text to simulate in place of the generated design.
     progress : callable or None
-        Told what was played.
+        Called with a line of text for each scenario.
 
     Raises
     ------
     UserError
         When a tool is missing.
     SimulationError
-        When the unit does not do what the golden model says.
+        When the unit differs from the golden model.
     """
     coverage = Coverage(unit, config, {point.name: point for point in points(unit, config)})
     for played in play_each(unit, config, scenarios, verilog=verilog, progress=progress):
@@ -62,12 +62,12 @@ def play_each(
     progress: Callable[[str], None] | None,
     counts: Path | None = None,
 ) -> Iterator[Played]:
-    """Play scenarios as :func:`measure` does, and yield what was played.
+    """Run scenarios as :func:`measure` does, and yield the results.
 
     Parameters
     ----------
     counts : Path or None
-        File that gets Verilator's counts of each; without it there is a trace.
+        File for Verilator's counts of each run. With ``None``, the results have a trace.
     """
     bench = BENCHES[unit](config)
     is_traced = counts is None

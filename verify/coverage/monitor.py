@@ -1,4 +1,4 @@
-"""The monitor of functional coverage: it sees only the pins of all ports, in every cycle."""
+"""Monitor of functional coverage. It observes only the pins of the ports, in every cycle."""
 
 import numpy as np
 
@@ -14,18 +14,18 @@ from cdma.verify.coverage.points import (
     length_class,
 )
 
-#: Ports with the data and with the stream.
+#: Port of the uncompressed data and port of the compressed stream, by unit.
 _SIDES = {"compressor": ("s_axis", "m_axis"), "decompressor": ("m_axis", "s_axis")}
 _NEVER = np.iinfo(np.int64).max
 
 
 def observe(coverage: Coverage, trace: np.ndarray) -> None:
-    """Count what a run from reset to the last status shows.
+    """Count the bins that a run covers, from reset to the last status.
 
     Parameters
     ----------
     coverage : Coverage
-        Counts it.
+        Counters to update.
     trace : structured array, shape (cycles,)
         See :class:`cdma.sim.compiled.run.Played`.
     """
@@ -68,7 +68,7 @@ def observe(coverage: Coverage, trace: np.ndarray) -> None:
 
 
 class _Packets:
-    """Packets as they crossed a port: cycles of their first and last beats, shape (packets,)."""
+    """Packets at a port: cycles of their first and last beats, arrays of shape (packets,)."""
 
     def __init__(self, pins, config, unit, port):
         moves = np.flatnonzero(pins["valid"] & pins["ready"])
@@ -79,7 +79,7 @@ class _Packets:
         size = config.format.word_bytes
         keep = np.unpackbits(beats["keep"][ends], axis=1, bitorder="little")
         if (unit, port) == ("compressor", "s_axis"):
-            # The lowest byte of a word decides.
+            # A word is kept if its lowest byte is kept.
             self.last_bytes = keep[:, : config.beat_bytes : size].sum(axis=1, dtype=int) * size
         else:
             self.last_bytes = keep.sum(axis=1, dtype=int)
@@ -96,7 +96,7 @@ class _Packets:
         return whole[: (beats - 1) * self._beat_bytes + self.last_bytes[index]]
 
     def cycle_of_byte(self, index, byte):
-        """When a byte of a packet crossed."""
+        """Cycle in which a byte of a packet crossed the port."""
         return self._moves[self._starts[index] + byte // self._beat_bytes]
 
     def last_words(self, index):
@@ -104,7 +104,7 @@ class _Packets:
 
 
 class _Records:
-    """Records as they crossed a port: their cycles and values, shape (records,)."""
+    """Records at a port: their cycles and values, arrays of shape (records,)."""
 
     def __init__(self, pins):
         self.cycles = np.flatnonzero(pins["valid"] & pins["ready"])
@@ -115,7 +115,7 @@ class _Records:
 
 
 def _lengths(unit, trace, statuses):
-    """Words of each packet, and its error code."""
+    """Number of words and error code of each packet."""
     if unit == "compressor":
         words = statuses.values & 0xFFFFFFFF
         return words.astype(int).tolist(), [ErrorCode.NONE] * len(words)
@@ -124,14 +124,14 @@ def _lengths(unit, trace, statuses):
 
 
 def _are_joined(pins, packets):
-    """Of each packet but the last: the source offered the next one without a pause."""
+    """For each packet but the last: whether the source offered the next packet without a pause."""
     offered = np.concatenate([[0], np.cumsum(pins["valid"])])
     between = packets.first[1:] - packets.last[:-1]
     return offered[packets.first[1:] + 1] - offered[packets.last[:-1] + 1] == between
 
 
 def _masks(content, words, config):
-    """Yield each block's start in the stream and its mask, as bits, while they are whole."""
+    """Yield the start of each block in the stream and its mask bits, up to an incomplete mask."""
     fmt, at = config.format, 0
     for _ in range(-(-words // fmt.block_words)):
         mask = content[at : at + fmt.mask_bytes]
@@ -143,7 +143,7 @@ def _masks(content, words, config):
 
 
 def _observe_packet(coverage, content, words):
-    """Blocks and beats of a stream without an error."""
+    """Observe blocks and beats of a stream without an error."""
     config = coverage.config
     lanes, fmt = config.lanes, config.format
     left, before = words, None
@@ -168,7 +168,7 @@ def _observe_packet(coverage, content, words):
 
 
 def _observe_error(coverage, content, words, code, offset):
-    """A stream with an error that the status reports at byte ``offset``."""
+    """Observe a stream with an error, which the status reports at byte ``offset``."""
     config = coverage.config
     fmt = config.format
     rest = len(content) - offset
@@ -198,10 +198,10 @@ def _observe_error(coverage, content, words, code, offset):
 
 
 def _observe_stalls(coverage, trace, leaving):
-    """Which beat of its packet the sink stalls."""
+    """Observe the position in the packet of each beat that the sink stalls."""
     pins = trace["m_axis"]
     cycles = np.flatnonzero(pins["valid"] & ~pins["ready"] & 1)
-    index = np.searchsorted(leaving.last, cycles)  # the packet that is on offer
+    index = np.searchsorted(leaving.last, cycles)  # the offered packet
     is_first = cycles <= leaving.first[index]
     is_last = pins["last"][cycles] != 0
     kinds = np.where(is_first, np.where(is_last, 0, 1), np.where(is_last, 3, 2))
@@ -209,7 +209,7 @@ def _observe_stalls(coverage, trace, leaving):
 
 
 def _observe_phases(coverage, trace, entering, leaving, statuses, commands, codes, enough):
-    """Who stalls in which phase of the oldest packet."""
+    """Observe the stalls in each phase of the oldest packet."""
     cycles = np.arange(len(trace))
     oldest = np.searchsorted(statuses.cycles, cycles)
 

@@ -1,24 +1,24 @@
-"""What must be seen of each unit, as kinds that can be told apart at its ports.
+"""Coverage points of each unit and their bins. All bins are observable at the ports.
 
-**Phases.** At any time the oldest packet whose status was not taken yet is in one of these phases.
-*Out* means handshakes at ``m_axis``, *in* those at ``s_axis``.
+**Phases.** At any time, the oldest packet without a transferred status is in one of these phases.
+*In* means a handshake at ``s_axis``, *out* a handshake at ``m_axis``.
 
-| Phase | The oldest packet |
+| Phase | State of the oldest packet |
 |---|---|
-| ``idle`` | there is none |
-| ``commanded`` | its command was taken, no beat of it is in (decompressor) |
-| ``uncommanded`` | beats of it are in, its command was not taken (decompressor) |
-| ``filling`` | its first beat is in, its last is not, nothing is out |
-| ``whole`` | its last beat is in, nothing is out |
-| ``flowing`` | its first beat is out, its last beat is not in |
-| ``emptying`` | its last beat is in, its first is out, its last is not |
-| ``padding`` | the same of a stream that was cut short: what did not come is given as zeros |
-| ``draining`` | all that its words need is in, its last beat is not (decompressor) |
-| ``reporting`` | its last beats are in and out, its status was not taken |
+| ``idle`` | there is no packet |
+| ``commanded`` | its command was accepted, none of its beats is in (decompressor) |
+| ``uncommanded`` | some of its beats are in, its command was not accepted (decompressor) |
+| ``filling`` | its first beat is in, its last beat is not, no beat is out |
+| ``whole`` | its last beat is in, no beat is out |
+| ``flowing`` | its first output beat is out, its last input beat is not in |
+| ``emptying`` | its last input beat is in, its first output beat is out, its last is not |
+| ``padding`` | as ``emptying``, for a truncated stream: missing words are output as zeros |
+| ``draining`` | all beats that its words need are in, its last beat is not (decompressor) |
+| ``reporting`` | its last beats are in and out, its status was not accepted |
 
-**Stalls.** A side stalls when it holds up what the other one is ready for: ``source pauses``,
-``sink stalls``, ``status stalls``, ``command pauses``; ``source waits`` and ``command waits`` are
-the unit's own.
+**Stalls.** A stall is a cycle in which one side of a port is ready and the other is not. The
+outside stalls with ``source pauses``, ``sink stalls``, ``status stalls`` and ``command pauses``.
+The unit stalls with ``source waits`` and ``command waits``.
 """
 
 import itertools
@@ -29,19 +29,19 @@ from dataclasses import dataclass, field
 from cdma.golden import ErrorCode
 from cdma.hdl.zvc.config import Config
 
-#: The errors of a status.
+#: Error codes of a status.
 CODES = tuple(code.name for code in list(ErrorCode)[:4])
 DENSITIES = ("empty", "mixed", "full")
 BEATS = ("only", "first", "inside", "last")
 
-#: Where a stream that is cut short ends, in the block that the status names.
+#: Place where a truncated stream ends, in the block that the status reports.
 CUTS = ("before the mask", "in the mask", "behind the mask", "behind a word", "in a word")
 PLACES = ("only block", "first block", "inside", "last block")
 
-#: What follows a stream that is too long: beats that it takes more, and whether in whole words.
+#: Number of beats after the end of a stream that is too long.
 SURPLUS = ("no beat", "a beat", "beats")
 
-#: Stream of a block with a mask bit past the end, next to the words that its mask announces.
+#: Length of a stream with a mask bit past the end, compared with the words that the mask announces.
 MARKED = ("too short", "as announced", "too long")
 
 PHASES = {
@@ -62,19 +62,19 @@ STALLS = {
 
 @dataclass
 class Point:
-    """Something that is observed, and each of its kinds.
+    """A coverage point and its bins.
 
     Parameters
     ----------
     name : str
-        What is observed.
+        Name of the observed property.
     bins : iterable
-        Its kinds, text, numbers or tuples of them. All must be seen, and nothing else may be.
+        Texts, numbers or tuples of them. All must be observed, and no other value.
 
     Attributes
     ----------
     hits : Counter
-        How often each kind was seen.
+        Number of observations of each bin.
     """
 
     name: str
@@ -83,25 +83,25 @@ class Point:
 
     @property
     def missing(self) -> list[Hashable]:
-        """Kinds that were not seen."""
+        """Bins that were not observed."""
         return [each for each in self.bins if not self.hits[each]]
 
     @property
     def unexpected(self) -> list[Hashable]:
-        """Kinds that were seen but are listed as impossible."""
+        """Observed values without a bin."""
         return sorted(set(self.hits) - set(self.bins), key=str)
 
 
 @dataclass
 class Coverage:
-    """What was seen of a unit.
+    """Functional coverage of a unit.
 
     Attributes
     ----------
     unit : str
     config : Config
     points : dict of str to Point
-        By their names.
+        Points by name.
     """
 
     unit: str
@@ -109,17 +109,17 @@ class Coverage:
     points: dict[str, Point]
 
     def hit(self, name: str, kinds: Iterable[Hashable]) -> None:
-        """Count what was seen at a point."""
+        """Count observations at a point."""
         self.points[name].hits.update(kinds)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every kind was seen and nothing else."""
+        """Whether every bin was observed and no other value."""
         return not any(point.missing or point.unexpected for point in self.points.values())
 
 
 def points(unit: str, config: Config) -> list[Point]:
-    """Points of a unit, nothing seen yet."""
+    """Points of a unit, without observations."""
     lanes, fmt = config.lanes, config.format
     lane = range(lanes)
     words = range(1, lanes + 1)
@@ -152,12 +152,12 @@ def points(unit: str, config: Config) -> list[Point]:
 
 
 def density(ones: int, words: int) -> str:
-    """Kind of a block by its non-zero words."""
+    """Class of a block by its number of non-zero words."""
     return "empty" if not ones else "full" if ones == words else "mixed"
 
 
 def length_class(words: int, config: Config) -> str:
-    """Kind of a packet by its length, next to a beat and a block."""
+    """Class of a packet by its length, compared with a beat and a block."""
     beat, block = config.lanes, config.format.block_words
     names = {0: "empty", beat: "a beat", block: "a block"}
     if words in names:
@@ -168,7 +168,7 @@ def length_class(words: int, config: Config) -> str:
 
 
 def length_classes(config: Config) -> list[str]:
-    """Kinds of packets that there are."""
+    """All classes of packet lengths."""
     lengths = range(2 * config.format.block_words + 1)
     return list(dict.fromkeys(length_class(words, config) for words in lengths))
 
@@ -179,19 +179,19 @@ def _stalls(unit):
 
 
 def impossible(stall: str, phase: str) -> str:
-    """Why there is no such stall in a phase; empty where there is."""
+    """Reason why a stall cannot happen in a phase; empty if it can."""
     if stall == "status stalls" and phase != "reporting":
-        return "a status is that of the oldest packet, and comes behind its last beat"
+        return "the status of the oldest packet comes after its last beat"
     if phase == "idle" and stall.endswith(("waits", "stalls")):
-        return "a unit that has nothing takes what is offered and offers nothing"
+        return "an idle unit accepts all inputs and offers no output"
     if stall == "sink stalls" and phase in ("commanded", "uncommanded"):
-        return "no beat goes out before the command and a beat are in"
+        return "no beat leaves before the command and a beat are in"
     if stall == "source waits" and phase == "commanded":
         return "the ring is empty"
     if stall == "command waits" and phase == "uncommanded":
-        return "a command is taken when there is none"
+        return "the unit accepts a command when it has none"
     if stall == "command pauses" and phase in ("commanded", "filling", "flowing", "draining"):
-        return "the next command is not wanted before the last beat is in"
+        return "the unit accepts no further command before the last beat is in"
     return ""
 
 

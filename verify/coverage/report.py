@@ -1,4 +1,4 @@
-"""Coverage of a unit as rows: functional, and of the lines, branches and toggles of its code."""
+"""Coverage of a unit as table rows: functional coverage and code coverage."""
 
 from cdma.hdl.zvc.config import Config
 from cdma.progress import telling
@@ -20,22 +20,22 @@ COLUMNS = {
 
 
 def measure(unit: str, config: Config, seed: int, batches: int, is_functional: bool) -> list[dict]:
-    """Coverage of a unit, a row for each point and each kind of code.
+    """Coverage of a unit: one row per point, and one per kind of code coverage.
 
     Parameters
     ----------
     unit : str
     config : Config
     seed, batches : int
-        Of :func:`cdma.verify.coverage.scenarios.scenarios`.
+        As for :func:`cdma.verify.coverage.scenarios.scenarios`.
     is_functional : bool
-        Leave out the code.
+        Skip code coverage.
 
     Returns
     -------
     list of dict
-        ``unit``, ``config``, ``what``, ``kinds`` (how many there are), ``seen``, ``explained`` (of
-        code: why they are not seen), ``missing`` and ``unexpected`` (lists).
+        ``unit``, ``config``, ``what``; numbers ``kinds`` (of bins or items), ``seen`` and
+        ``explained`` (code only); lists ``missing`` and ``unexpected``.
     """
 
     def row(what, kinds, seen, explained, missing, unexpected):
@@ -70,7 +70,7 @@ def measure(unit: str, config: Config, seed: int, batches: int, is_functional: b
 
 
 def text(rows: list[dict]) -> str:
-    """Lay out the rows as a table."""
+    """The rows as a table."""
     return format_table([_shown(row) for row in rows], COLUMNS)
 
 

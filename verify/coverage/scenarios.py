@@ -1,4 +1,4 @@
-"""The part of the regression's stimulus whose coverage is measured."""
+"""The stimulus for coverage measurements, a part of the regression."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from cdma.sim import stimulus
 from cdma.sim.result import Scenario
 from cdma.verify.fuzz.units import make_batch
 
-#: Back-pressure on all ports, and on one at a time.
+#: Back-pressure profiles: on all ports, and on single ports.
 STALLS = (
     *("never", "bernoulli:0.2", "bernoulli:0.8", "bursts:5,7"),
     {"sink": "always-but-one:5"},
@@ -21,19 +21,19 @@ STALLS = (
 
 
 def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Iterator[Scenario]:
-    """Yield runs on a unit: the packets of :mod:`cdma.sim.stimulus` under each back-pressure,
-    a long packet, then batches of the fuzzer.
+    """Yield runs on a unit: the packets of :mod:`cdma.sim.stimulus` with each back-pressure
+    profile, a long packet, then batches of the fuzzer.
 
     Parameters
     ----------
     unit : str
-        ``compressor`` or ``decompressor``, whose streams are malformed too.
+        ``compressor``, or ``decompressor``, which also gets malformed streams.
     config : Config
-        Its size.
+        Size of the unit.
     seed : int
-        Seeds all that is random.
+        Seed of all random choices.
     batches : int
-        Batches of the fuzzer.
+        Number of batches of the fuzzer.
     """
     for number, stall in enumerate(STALLS):
         if unit == "compressor" and "command" in stall:
@@ -46,11 +46,11 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
             packets = stimulus.streams(packets, config) + stimulus.malformed(config, rng)
             packets += marked(config, rng)
         yield Scenario(packets, stall, seed + number, f"packets, stalls {stall}")
-    # Rows of nothing but masks wait behind each other.
+    # Fill the buffers with rows that contain only masks.
     words = [np.zeros(count * config.format.block_words, config.format.dtype) for count in (99, 40)]
     packets = stimulus.fed(unit, words, config)
     yield Scenario(packets, {"sink": "bursts:9,150"}, seed, "zeros before a slow sink")
-    # Counters get past their first parts, and begin anew.
+    # The counters carry out of their first parts. The next packet restarts them.
     words = [np.ones(count, config.format.dtype) for count in (1 << 17, 1)]
     packets = stimulus.fed(unit, words, config)
     yield Scenario(packets, seed=seed, name="a long packet")
@@ -59,15 +59,15 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
 
 
 def every_place(config: Config) -> np.ndarray:
-    """Words whose blocks begin in each lane of the stream, empty, mixed and full, and whose beats
-    have each number of words from each lane on."""
+    """Words that cover all placements: empty, mixed and full blocks that begin in each lane of the
+    stream, and beats with each number of words from each lane."""
     fmt = config.format
     lanes = config.lanes
     wanted = [(lane, ones, fmt.mask_words) for lane in range(lanes) for ones in range(1, lanes + 1)]
     wanted += [(lane, ones, 0) for lane in range(lanes) for ones in (0, 1, fmt.block_words)]
     blocks, at = [], 0
     for lane, ones, behind in wanted:
-        # Words of a block that brings what follows to its lane.
+        # Number of words in a filler block, so that the next beat begins in its lane.
         filling = (lane - behind - fmt.mask_words - at) % lanes
         for count in (filling, ones):
             block = np.zeros(fmt.block_words, fmt.dtype)
@@ -78,9 +78,9 @@ def every_place(config: Config) -> np.ndarray:
 
 
 def marked(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int]]:
-    """Streams of a block and a part, with a bit past its end in each beat of the mask.
+    """Streams of a block and a partial block, with a bit past the end in each beat of the mask.
 
-    Each comes with no word for the bit, with one, and with two.
+    Each variant exists with no word, one word and two words for the bit.
     """
     fmt = config.format
     packets = []

@@ -1,27 +1,27 @@
-"""And-inverter graphs: what Yosys makes of a design, and its unrolling in time for a SAT solver."""
+"""And-inverter graphs: read those that Yosys writes, and unroll them in time for a SAT solver."""
 
 from dataclasses import dataclass, field
 
 from cdma.errors import require
 
-#: The literal of a frame that is always true; false is its negative.
+#: Literal of a frame that is always true. Its negation is false.
 TRUE = 1
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Next-state and output functions of a design, in AIGER's literals.
+    """Next-state and output functions of a design, in AIGER literals.
 
-    A literal is twice the number of a variable, plus one where it is negated; variable 0 is false.
-    Inputs come first, then latches, then gates in an order in which each follows what it reads.
+    A literal is twice the number of a variable, plus one if negated; variable 0 is false. The order
+    is inputs, latches, gates. Gates are in topological order.
 
     Members
     -------
-    inputs : variable by name, ``port[bit]`` where a port is wide
-    latches : variable and next state of each register bit; none has an initial value
-    gates : variable and both literals that it is the conjunction of
+    inputs : variable by name; ``port[bit]`` for wide ports
+    latches : variable and next-state literal of each register bit; registers start at any value
+    gates : variable of each AND gate and its two input literals
     outputs : literal by name
-    registers : variable by name, of those that are known by one
+    registers : variable by name, for registers with a known name
     """
 
     inputs: dict[str, int]
@@ -31,7 +31,7 @@ class Graph:
     registers: dict[str, int] = field(default_factory=dict)
 
     def cone(self, outputs: list[str]) -> "Graph":
-        """What these outputs depend on; all inputs and the numbers of variables stay."""
+        """The cone of influence of these outputs. Keeps all inputs and variable numbers."""
         states, gates = dict(self.latches), {result: (a, b) for result, a, b in self.gates}
         seen, waiting = set(), [self.outputs[name] >> 1 for name in outputs]
         while waiting:
@@ -49,9 +49,9 @@ class Graph:
         )
 
     def evaluate(self, state: dict[int, int], inputs: dict[str, int], ones: int = 1) -> list[int]:
-        """Value of each variable in a cycle, given those of the registers and inputs.
+        """Value of each variable in a cycle, from the values of the registers and inputs.
 
-        A value may have many bits, each of its own trace; ``ones`` has all of them set.
+        Values may have many bits, one per trace. ``ones`` has the bits of all traces set.
         """
         values = [0] * (1 + len(self.inputs) + len(self.latches) + len(self.gates))
         for variable, value in state.items():
@@ -64,7 +64,7 @@ class Graph:
         return values
 
     def evaluator(self):
-        """Give :meth:`evaluate` compiled for this graph: worth it for hundreds of cycles."""
+        """:meth:`evaluate` compiled for this graph. It pays off from hundreds of cycles."""
         lines = ["def evaluate(state, inputs, ones=1):", " n0 = 0"]
         lines += [f" n{variable} = inputs[{name!r}]" for name, variable in self.inputs.items()]
         lines += [f" n{variable} = state[{variable}]" for variable, _ in self.latches]
@@ -79,17 +79,17 @@ class Graph:
 
 
 def value(values, literal: int, ones: int = 1) -> int:
-    """Value of a literal, given those of the variables, see :meth:`Graph.evaluate`."""
+    """Value of a literal, from the values of the variables, see :meth:`Graph.evaluate`."""
     return values[literal >> 1] ^ (ones if literal & 1 else 0)
 
 
 def parse(text: str) -> Graph:
-    """Graph of an ASCII AIGER file with a symbol table (Biere, AIGER 1.9).
+    """Parse an ASCII AIGER file with a symbol table (Biere, AIGER 1.9).
 
     Raises
     ------
     ValueError
-        When it is none, or a register has an initial value or an output no name.
+        When the text is no ASCII AIGER, a register has an initial value, or an output has no name.
     """
     lines = iter(text.splitlines())
     kind, *header = next(lines, "").split()[:6] or [""]
@@ -118,7 +118,7 @@ def parse(text: str) -> Graph:
     if missing:
         raise ValueError(f"Output must have a name, not only the number {missing[0]}")
     return Graph(
-        # Yosys gives none to what it holds for "any value".
+        # Yosys gives no name to inputs that it adds for undefined values.
         inputs={names.get(f"i{i}", f"unknown.i{i}"): var for i, var in enumerate(variables)},
         latches=states,
         gates=table,
@@ -127,16 +127,15 @@ def parse(text: str) -> Graph:
 
 
 class Frames:
-    """A graph laid out in time, frame by frame, in an incremental SAT solver (CaDiCaL).
+    """A graph unrolled in time, frame by frame, in an incremental SAT solver (CaDiCaL).
 
-    Gates whose value follows from constants, or that are there already, cost nothing; in what the
-    symbols of a proof leave fixed that is most of them.
+    Constant gates and duplicate gates add no clauses. Often these are most of the gates.
 
     Parameters
     ----------
     graph : Graph
     fixed : predicate on names
-        Inputs that have one value in all frames.
+        Selects the inputs with the same value in all frames.
     """
 
     def __init__(self, graph: Graph, fixed=lambda name: False):
@@ -155,14 +154,14 @@ class Frames:
         return len(self._frames)
 
     def new(self) -> int:
-        """Give a variable that nothing is known of."""
+        """A new unconstrained variable."""
         self._variables += 1
         return self._variables
 
     def add(self, inputs: dict[str, int]) -> None:
-        """Append a frame; its registers follow from the last one's, or are free in the first.
+        """Append a frame. Its registers are the next state of the last frame, free in the first.
 
-        ``inputs`` gives the literals of those that are not free.
+        ``inputs`` gives literals of inputs. All other inputs are free.
         """
         graph = self.graph
         frame = [0] * self._size
@@ -200,11 +199,11 @@ class Frames:
         return self._frames[index][self.graph.inputs[name]]
 
     def demand(self, *literals: int) -> None:
-        """One of the literals is true, from now on."""
+        """Add a clause: at least one of the literals is true."""
         self._solver.add_clause(literals)
 
     def differ(self) -> None:
-        """The registers of the last frame are not in any earlier frame's state."""
+        """Add clauses: the state of the last frame differs from the state of each earlier frame."""
         last = self._frames[-1]
         for earlier in self._frames[:-1]:
             different = []
@@ -220,7 +219,7 @@ class Frames:
                 self.demand(-TRUE, *different)
 
     def solve(self, literal: int) -> bool:
-        """Whether there is a trace of inputs and first states in which ``literal`` is true."""
+        """Whether a trace exists in which ``literal`` is true."""
         self._model = None
         if not self._solver.solve(assumptions=[literal]):
             return False
@@ -228,13 +227,13 @@ class Frames:
         return True
 
     def value(self, literal: int) -> bool:
-        """Value of a literal in the trace found last."""
+        """Value of a literal in the last trace found."""
         index = abs(literal) - 1
         is_true = index < len(self._model) and self._model[index] > 0
         return is_true == (literal > 0)
 
     def state(self, index: int) -> dict[int, bool]:
-        """Value of each register, by its variable, in a frame of the trace found last."""
+        """Value of each register, by variable, in a frame of the last trace found."""
         frame = self._frames[index]
         return {variable: self.value(frame[variable]) for variable, _ in self.graph.latches}
 

@@ -1,8 +1,8 @@
-"""Proofs as files for other checkers: the design as RTLIL, and a task file of SymbiYosys.
+"""Export proofs for other checkers: the design as RTLIL, and a task file for SymbiYosys.
 
-The design is flat, its memories are registers, probes are connected, and statements are cells. The
-reset is high in the first cycle, in which registers hold anything and no statement counts, as in
-:mod:`cdma.verify.formal.prover`.
+The design is flat. Memories are converted to registers, probes are connected, statements are cells.
+As in :mod:`cdma.verify.formal.prover`, reset is high in the first cycle. In this cycle registers
+hold any value and no statement is checked.
 """
 
 import re
@@ -13,7 +13,7 @@ from amaranth.hdl import Elaboratable
 from cdma.verify.formal import netlist
 from cdma.verify.formal.netlist import STATEMENTS
 
-#: Tasks of a file: all promises hold; all covers are met.
+#: Tasks of a file: prove all assertions; reach all covers.
 PROVE, COVER = TASKS = ("prove", "cover")
 
 _SBY = """\
@@ -68,14 +68,14 @@ _STATEMENT = re.compile(
 
 
 def rtlil(design: Elaboratable, scratch: Path) -> str:
-    """Design with its statements, as RTLIL that needs no further preparation.
+    """RTLIL of a design with its statements, ready for a checker.
 
     Parameters
     ----------
     design : Elaboratable
-        As :func:`cdma.verify.formal.prover.prove` takes it.
+        As for :func:`cdma.verify.formal.prover.prove`.
     scratch : Path
-        Existing folder for Yosys to work in.
+        Existing folder for the temporary files of Yosys.
 
     Raises
     ------
@@ -103,19 +103,19 @@ def sby(name: str, *, is_bounded: bool, depth: int, reach: int, solver: str) -> 
     Parameters
     ----------
     name : str
-        Of the design's file, without ``.il``.
+        Name of the design file, without ``.il``.
     is_bounded : bool
-        A bounded check; else an induction.
+        Run a bounded check; otherwise an induction.
     depth : int
-        Cycles after the reset.
+        Number of cycles after the reset.
     reach : int
-        Cycles after the reset in which all covers are met.
+        Bound of the search for covers, in cycles after the reset.
     solver : str
-        As ``yosys-smtbmc`` calls it, such as ``z3``.
+        Solver by its ``yosys-smtbmc`` name, such as ``z3``.
     """
     mode = "bmc" if is_bounded else "prove"
     tasks = {"prove": PROVE, "cover": COVER}
-    # The cycle of the reset is one more.
+    # The reset takes one additional cycle.
     return _SBY.format(
         **tasks, name=name, mode=mode, depth=depth + 1, reach=reach + 1, solver=solver
     )

@@ -1,16 +1,16 @@
-"""Fault points: a named signal of a design is forced, wherever its value is read.
+"""Fault injection: force a named signal of a design, for all its readers.
 
-A proof that can fail refutes a design with a fault. The fault is put into the flat netlist: the
-cells that drive the signal drive another one, and the signal gets its value through the fault.
+A proof that can fail must refute a design with a fault. The fault is inserted into the flat
+netlist: the drivers of the signal drive a new signal, and the fault logic drives the original one.
 """
 
 import re
 from dataclasses import dataclass
 
-#: What a fault does to a signal.
+#: Kinds of faults.
 KINDS = ("stuck at 0", "stuck at 1", "inverted", "late")
 
-#: Ports of Yosys' cells that drive a signal.
+#: Output ports of Yosys cells.
 _OUTPUTS = ("Y", "Q", "RD_DATA")
 _WIRE = re.compile(r"^  wire (?:width (\d+) )?(?:\S+ \d+ |upto |signed )*(\S+)$", re.MULTILINE)
 _CELL = re.compile(r"^  cell (\S+) (\S+)\n((?:    .*\n)*)  end$", re.MULTILINE)
@@ -21,21 +21,21 @@ _TOKEN = re.compile(r"[{}]|\d+'[01xzm-]*|(?:\\|\$)\S+(?: \[\d+(?::\d+)?\])?|\d+"
 
 @dataclass(frozen=True)
 class Fault:
-    """A signal that does not do what it should.
+    """A fault at a signal.
 
     Parameters
     ----------
     signal : str
-        Name below the bench, such as ``dut.queue.valid``.
+        Name of the signal below the bench, such as ``dut.queue.valid``.
     kind : str
-        One of :data:`KINDS`; ``late`` is by one cycle.
+        One of :data:`KINDS`. ``late`` delays the signal by one cycle.
     bit : int or None
-        Only this bit; ``None`` is all of them.
+        Faulty bit. ``None`` is all bits.
 
     Raises
     ------
     ValueError
-        When there is no such kind.
+        When the kind is unknown.
     """
 
     signal: str
@@ -52,29 +52,29 @@ class Fault:
 
 
 def stuck_at(value: int, signal: str, bit: int | None = None) -> Fault:
-    """Give a fault that forces a signal, or a bit of it, to 0 or to 1."""
+    """A fault that forces a signal, or one bit, to 0 or 1."""
     return Fault(signal, f"stuck at {value}", bit)
 
 
 def inverted(signal: str, bit: int | None = None) -> Fault:
-    """Give a fault that inverts a signal, or a bit of it."""
+    """A fault that inverts a signal, or one bit."""
     return Fault(signal, "inverted", bit)
 
 
 def late(signal: str, bit: int | None = None) -> Fault:
-    """Give a fault by which a signal, or a bit of it, comes a cycle late."""
+    """A fault that delays a signal, or one bit, by one cycle."""
     return Fault(signal, "late", bit)
 
 
 def force(flat: str, fault: Fault) -> str:
-    """The flat netlist with a fault in it.
+    """Insert a fault into a flat netlist.
 
-    Signals that are connected to the one of that name are the same net, so they are forced too.
+    The fault also affects all signals on the same net.
 
     Raises
     ------
     ValueError
-        When there is no such signal or bit, or no cell drives it.
+        When the signal or bit does not exist, or no cell drives it.
     """
     widths = {name: int(width or 1) for width, name in _WIRE.findall(flat)}
     name = f"\\bench.{fault.signal}"
@@ -87,7 +87,7 @@ def force(flat: str, fault: Fault) -> str:
         left, right = _sides(line, widths)
         sources.update(zip(left, right, strict=True))
     bits = range(widths[name]) if fault.bit is None else [fault.bit]
-    forced = {_driven((name, bit), sources): None for bit in bits}  # each net once, in their order
+    forced = {_driven((name, bit), sources): None for bit in bits}  # each net once, in bit order
     places = {net: index for index, net in enumerate(forced)}
     found = set()
 
@@ -113,7 +113,7 @@ def force(flat: str, fault: Fault) -> str:
 
 
 def _through(kind, nets):
-    """Logic between the driven signal ``fault`` and the nets."""
+    """Cells of the fault, from the driven signal ``fault`` to the forced nets."""
     width, result = len(nets), _text(nets)
     if kind == "late":
         lines = [
@@ -139,7 +139,7 @@ def _through(kind, nets):
 
 
 def _driven(bit, sources):
-    """Follow connections from a bit to the net that a cell drives."""
+    """Follow connections from a bit to its driven net."""
     while bit in sources:
         bit = sources[bit]
     return bit
@@ -158,8 +158,8 @@ def _sides(line, widths):
 
 
 def _bits(sigspec, widths):
-    """Bits of what RTLIL calls a signal specification, the lowest first: of a constant, or of a
-    wire and its place there."""
+    """Bits of an RTLIL signal specification, lowest first. Each is a constant, or a wire and an
+    index."""
     bits = []
     for token in _TOKEN.findall(sigspec):
         if token in "{}":
@@ -173,11 +173,11 @@ def _bits(sigspec, widths):
         else:
             _, _, digits = name.rpartition("'")
             part = [(digit, None) for digit in reversed(digits)]
-        bits = part + bits  # the highest is written first
+        bits = part + bits  # RTLIL writes the highest bit first
     return bits
 
 
 def _text(bits):
-    """Signal specification of bits."""
+    """RTLIL signal specification of a list of bits."""
     parts = [f"{name} [{place}]" if place is not None else f"1'{name}" for name, place in bits]
     return f"{{ {' '.join(reversed(parts))} }}"

@@ -1,19 +1,18 @@
-"""And-inverter graphs that are being built, as ABC reads them."""
+"""Build and-inverter graphs and write them for ABC."""
 
 from cdma.verify.formal import aiger
 
 
 class Logic:
-    """An and-inverter graph that is being built, without two gates that are the same.
+    """An and-inverter graph under construction, with structural hashing (no duplicate gates).
 
-    Literals are those of AIGER: twice the number of a variable, plus one where it is negated; 0 is
-    false.
+    Literals are those of AIGER: twice the number of a variable, plus one if negated; 0 is false.
 
     Members
     -------
-    inputs : literals that are free in each cycle
-    latches : next state of each register, by its literal; all begin at 0
-    gates : literal by those of its two inputs, each gate behind those that it reads
+    inputs : literals of the inputs
+    latches : literal of the next state, by literal of the register; all registers start at 0
+    gates : literal of each gate, by the literals of its two inputs, in topological order
     """
 
     def __init__(self):
@@ -32,7 +31,7 @@ class Logic:
         return self.inputs[-1]
 
     def latch(self) -> int:
-        """Add a register that is 0 until it gets its next state."""
+        """Add a register. Its next state is 0 until the caller sets it."""
         literal = self._new()
         self.latches[literal] = 0
         return literal
@@ -58,11 +57,11 @@ class Logic:
         return self.either(self.both(a, b ^ 1), self.both(a ^ 1, b))
 
     def choose(self, choice: int, one: int, other: int) -> int:
-        """``one`` where ``choice`` is true."""
+        """Multiplexer: ``one`` if ``choice`` is true, else ``other``."""
         return self.either(self.both(choice, one), self.both(choice ^ 1, other))
 
     def all(self, literals) -> int:
-        """Conjunction of any number."""
+        """Conjunction of any number of literals."""
         result = 1
         for literal in literals:
             result = self.both(result, literal)
@@ -71,7 +70,7 @@ class Logic:
     def evaluate(
         self, graph: aiger.Graph, inputs: dict[str, int], state: dict[int, int]
     ) -> tuple[dict[int, int], dict[str, int]]:
-        """Lay out a cycle of a graph: its next state, and its outputs."""
+        """Add one cycle of another graph. Returns its next state and its outputs."""
         frame = [0] * (1 + len(graph.inputs) + len(graph.latches) + len(graph.gates))
         for name, variable in graph.inputs.items():
             frame[variable] = inputs[name]
@@ -85,7 +84,7 @@ class Logic:
         )
 
     def blif(self, bad: int) -> str:
-        """As text that ABC reads, with the output ``bad``."""
+        """The graph as BLIF text for ABC, with the output ``bad``."""
         lines = [".model group", *(f".inputs n{literal >> 1}" for literal in self.inputs)]
         lines += [".outputs bad", ".names n0"]
         for state, following in self.latches.items():

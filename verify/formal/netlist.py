@@ -1,7 +1,7 @@
-"""From a design to its netlist and graph: the only module that knows how Yosys is asked.
+"""Convert a design to a netlist and a graph. Only this module has the Yosys scripts of the proofs.
 
-The top module has a clock and a reset; below it is the bench, and in it the design under test. All
-registers and memories begin with any value: what a register holds is made known by reset.
+The top module has a clock and a reset. It contains the bench, and the bench contains the design
+under test. All registers and memories start with any value: only the reset defines register values.
 """
 
 import re
@@ -12,7 +12,7 @@ from amaranth.hdl import ClockDomain, Elaboratable, Instance, Module, Signal, Va
 from cdma.toolchain import tool, yowasp
 from cdma.verify.formal.fault import Fault, force
 
-#: Kinds of formal cells: statements, and free values.
+#: Kinds of formal cells: statements, and unconstrained values.
 STATEMENTS = ("assert", "assume", "cover")
 _CELLS = (*STATEMENTS, "anyseq", "anyconst")
 
@@ -24,7 +24,7 @@ flatten
 delete t:$meminit_v2
 setattr -unset init w:*
 """
-#: After it the cells have the names by which faults are put in.
+#: After this step, cells have the names that fault injection uses.
 _SETTLE = """
 memory_collect
 opt_expr
@@ -59,7 +59,7 @@ write_aiger -ascii -symbols graph.aag
 
 _NUMBER = "\n".join(f"rename -enumerate -pattern {kind}% t:${kind}" for kind in _CELLS)
 
-#: A probe: the path, and the signal that is to be connected.
+#: A probe: path, and the signal to connect.
 _PROBE = re.compile(r"^ *cell \\probe:(\S+) .*\n *connect \\VALUE \\(\S+)", re.MULTILINE)
 
 _LINES = re.MULTILINE | re.DOTALL
@@ -81,16 +81,17 @@ class _Top(Elaboratable):
 
 
 def rtlil_of(design: Elaboratable) -> str:
-    """RTLIL of a design; what its components assert on the platform ``formal`` is part of it."""
+    """RTLIL of a design. It includes the assertions that components add on platform ``formal``."""
     top = _Top(design)
     return rtlil.convert(top, name="top", platform="formal", ports=[top.clk, top.rst])
 
 
 def probe(m: Module, path: str, shape) -> Signal:
-    """Signal inside the design, by its name below the design's own modules, such as ``dut.level``.
+    """Signal inside the design, by its path below the bench, such as ``dut.level``.
 
-    For the invariants of an induction; a proof fails where there is no such signal. ``$`` at the
-    end stands for the number of a signal that shares its name with others, but not its width.
+    The invariants of inductions use probes. The proof fails if the signal does not exist. If
+    several signals have the same name, Amaranth numbers them: ``$`` at the end of the path is the
+    number of the one signal with this width.
     """
     signal = Signal(shape, name="probe_" + re.sub(r"\W", "_", path))
     m.submodules += Instance(f"probe:{path}", o_VALUE=Value.cast(signal))
@@ -98,16 +99,16 @@ def probe(m: Module, path: str, shape) -> Signal:
 
 
 def flat(text: str, scratch, *, purge: bool = True) -> str:
-    """Flat netlist of a design's RTLIL.
+    """Flat netlist of a design, from its RTLIL.
 
     Parameters
     ----------
     text : str
-        As :func:`rtlil_of` gives it.
+        RTLIL from :func:`rtlil_of`.
     scratch : Path
-        Existing folder for Yosys to work in.
+        Existing folder for the temporary files of Yosys.
     purge : bool
-        Signals that nobody reads are removed, named ones too.
+        Remove unused signals, including signals with names.
 
     Raises
     ------
@@ -122,30 +123,30 @@ def flat(text: str, scratch, *, purge: bool = True) -> str:
 def graph_of(
     text: str, scratch, *, fault: Fault | None = None, command: str = ""
 ) -> tuple[str, str]:
-    """Numbered statements, as RTLIL, and the and-inverter graph, as ASCII AIGER, of a design.
+    """RTLIL with numbered statements, and the and-inverter graph as ASCII AIGER, of a design.
 
     Parameters
     ----------
     text : str
-        Its RTLIL, as :func:`rtlil_of` gives it.
+        RTLIL from :func:`rtlil_of`.
     scratch : Path
-        Existing folder for Yosys to work in.
+        Existing folder for the temporary files of Yosys.
     fault : Fault or None
-        Forces a signal of the design.
+        Fault to inject.
     command : str
-        Yosys' command that changes the flat netlist, by the names of :func:`flat`.
+        Yosys command that changes the flat netlist, with the names of :func:`flat`.
 
     Raises
     ------
     ValueError
-        When the design has no such signal as the fault names.
+        When the design does not have the signal of the fault.
     UserError
         When Yosys is missing or fails.
     """
     graph = _GRAPH.format(cells=" ".join(f"t:${kind}" for kind in _CELLS))
     probes, row_probes = _probes(text)
     if fault:
-        # What is probed is kept.
+        # Probes keep their signals from removal.
         settle = [_FLATTEN, probes, _SETTLE.format(options=""), "write_rtlil flat.il"]
         text = force(_run(with_places(text), settle, ["flat.il"], scratch)["flat.il"], fault)
         steps, probes = ["read_rtlil design.il", "hierarchy -top top"], ""
@@ -161,14 +162,14 @@ def graph_of(
 
 
 def place_of(named: str, statement: str) -> str:
-    """Where a statement of that name was written: ``file:line``."""
+    """Source place of a statement, ``file:line``."""
     found = re.search(rf'attribute \\src "([^"]*)"\n\s*cell \$\w+ \\{statement}\n', named)
     return found[1] if found else statement
 
 
 def with_places(text: str) -> str:
-    """The design with a process' place in the sources at each of its branches, which Yosys makes
-    multiplexers of."""
+    """Copy the source place of each process to its branches, so that the multiplexers which Yosys
+    makes of the branches keep the place."""
     place, lines = "", []
     for line in text.splitlines():
         kind, _, rest = line.strip().partition(" ")
@@ -186,10 +187,10 @@ def _run(text, steps, outputs, scratch):
 
 
 def _probes(text):
-    """Commands that connect the probes of signals; those of the rows of memories."""
+    """Yosys commands that connect the probes of signals, and those of memory rows."""
     lines, row_lines = [], []
     for path, value in _PROBE.findall(text):
-        wire = path.replace("[", ".").replace("]", "")  # a row of a memory
+        wire = path.replace("[", ".").replace("]", "")  # name of a memory row
         is_row = wire != path
         if path.endswith("$"):
             wire = _numbered(text, path, value)
@@ -204,7 +205,7 @@ def _probes(text):
 
 
 def _numbered(text, path, value):
-    """The path with its number, when there is one signal of its name and the probe's width."""
+    """Replace ``$`` of a path by the number of the one signal with the width of the probe."""
     module, _, name = path.rpartition(".")
     (width,) = re.findall(rf"^  wire width (\d+) \\{re.escape(value)}$", text, re.MULTILINE)
     body = re.search(rf"^module \\top\.bench\.{re.escape(module)}$.*?^end$", text, _LINES)[0]

@@ -1,4 +1,4 @@
-"""Property-directed reachability: proofs that need no invariants beside the promises."""
+"""Property-directed reachability: proofs that need no hand-written invariants."""
 
 from pathlib import Path
 
@@ -8,16 +8,16 @@ from cdma.verify.formal.search import Search
 
 
 def decide(query: Search, seconds: int, scratch: Path) -> abc.Decision:
-    """Whether all promises hold for ever, as ABC finds out.
+    """Decide with ABC whether all assertions hold in all cycles.
 
     Parameters
     ----------
     query : Search
-        Promises and conditions, and the graph that they are about.
+        Assertions, assumptions and their graph.
     seconds : int
-        Bound on the search.
+        Time limit of the search.
     scratch : Path
-        Existing folder to work in.
+        Existing folder for temporary files.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def decide(query: Search, seconds: int, scratch: Path) -> abc.Decision:
         When Yosys is missing or fails.
     """
     graph, logic = query.cone, Logic()
-    began = logic.latch()  # low in the cycle of reset, in which registers hold anything
+    began = logic.latch()  # low in the cycle of reset, in which registers hold any value
     logic.latches[began] = 1
     inputs = {name: logic.input() for name in graph.inputs}
     inputs["rst"] = began ^ 1
@@ -45,7 +45,7 @@ def decide(query: Search, seconds: int, scratch: Path) -> abc.Decision:
     def broken(name):
         return logic.both(outputs[f"{name}.EN"], outputs[f"{name}.A"] ^ 1)
 
-    is_broken = 0  # a condition, since the reset
+    is_broken = 0  # an assumption was violated since the reset
     was_broken = logic.latch()
     for name in query.conditions:
         is_broken = logic.either(is_broken, broken(name))

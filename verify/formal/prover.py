@@ -1,15 +1,16 @@
 """Proofs about Amaranth designs.
 
-A design states what it promises with Amaranth's ``Assert``, what it relies on with ``Assume`` and
-what must be possible with ``Cover``; ``AnyConst`` is a value chosen once, ``AnySeq`` one chosen
-anew in each cycle. Yosys makes an and-inverter graph of it, and CaDiCaL or ABC decides.
+A design states its properties with Amaranth's ``Assert``, its assumptions with ``Assume`` and
+reachable conditions with ``Cover``. ``AnyConst`` is an unknown constant, ``AnySeq`` an unknown
+value in each cycle. Yosys converts the design to an and-inverter graph. CaDiCaL or ABC decides.
 
 A trace begins with one cycle of reset, in which all registers and memories hold any value. So each
-proof is about a unit that is reset in the middle of any operation, and no proof depends on
-values at power-up. Statements count from the cycle after the reset on.
+proof covers a unit that is reset in the middle of any operation, and no proof depends on values at
+power-up. Statements are checked from the first cycle after the reset.
 
-Induction needs a promise to follow from itself in the ``depth`` cycles before, where no state
-comes twice (Sheeran, Singh, Stalmarck, 2000): a stalled pipeline proves nothing new.
+In an induction, each assertion must follow from all assertions in the ``depth`` cycles before. Only
+paths without repeated states are considered (Sheeran, Singh, Stalmarck, 2000): otherwise a
+pipeline that stalls for ever would be a counterexample.
 """
 
 import json
@@ -33,30 +34,32 @@ from cdma.verify.formal.trace import write_vcd
 
 __all__ = ["BOUNDED", "INDUCTION", "MODES", "PDR", "Fault", "Verdict", "probe", "prove"]
 
-#: For ever, from the cycles before; up to a number of cycles; for ever, without invariants.
+#: Induction and PDR prove a property for all cycles, BOUNDED for a number of cycles. PDR
+#: (property-directed reachability) needs no invariants.
 MODES = INDUCTION, BOUNDED, PDR = ("induction", "bounded", "pdr")
 
-#: Cycles within which all that must be possible has to happen, where a proof is for ever.
+#: Bound, in cycles, of the search for covers in unbounded proofs.
 REACH = 40
-#: Bound on ABC's search.
+#: Time limit of ABC's search.
 PDR_SECONDS = 600
 
-#: Modules that a verdict depends on.
+#: Modules that a verdict depends on: their sources are part of the cache key.
 _ENGINE = (netlist, faults, search, aiger, pdr, logic)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a proof.
+    """Result of a proof.
 
     Members
     -------
-    outcome : "proven", "refuted" (a promise is broken), "open" (induction does not close), or
-        "vacuous" (something that must be possible is not)
-    statement : place of the statement that the outcome is about, ``file:line``
-    cycle : cycle after the reset in which it is broken; the latest in which a cover was first met
-    trace : waveform of the trace that shows it, where there is one
-    seconds : processor time that it took
+    outcome : "proven", "refuted" (an assertion is violated), "open" (the induction step or the
+        search of ABC fails), or "vacuous" (a cover is not reached)
+    statement : place of the failing statement, ``file:line``
+    cycle : if refuted, the cycle after reset of the violation; if proven, the number of cycles in
+        which all covers are reached
+    trace : waveform file of the counterexample, if there is one
+    seconds : processor time
     """
 
     outcome: str
@@ -78,37 +81,36 @@ def prove(
     seconds: int = PDR_SECONDS,
     progress: Callable[[str], None] | None = None,
 ) -> Verdict:
-    """Prove all promises of a design, or find what breaks one.
+    """Prove all assertions of a design, or find a counterexample.
 
     Parameters
     ----------
     design : Elaboratable
-        In the clock domain ``sync``, with at least one ``Cover``.
+        Design with at least one ``Assert`` and one ``Cover``, in the clock domain ``sync``.
     depth : int
-        Cycles: of the hypothesis of an induction; up to which a bounded check looks, or the check
-        before ABC searches.
+        Cycles of the induction hypothesis, or of the bounded check. ``pdr`` runs a bounded check of
+        this depth before ABC.
     mode : str
-        One of :data:`MODES`: ``induction`` and ``pdr`` prove for ever, ``bounded`` up to ``depth``.
+        One of :data:`MODES`.
     reach : int or None
-        Cycles in which all that must be possible has to happen; ``None`` is ``depth`` for a bounded
-        check, else :data:`REACH`.
+        Bound of the search for covers, in cycles. ``None`` is ``depth`` for a bounded check, else
+        :data:`REACH`.
     fault : Fault or None
-        Forces a signal of the design.
+        Fault to inject into the design.
     command : str
-        Yosys' command that puts a fault into the design, by the names of
+        Yosys command that injects a fault, with the names of
         :func:`cdma.verify.formal.netlist.flat`.
     cache : path or None
         Folder of verdicts, see :func:`cdma.toolchain.cache.cache_folder`.
     seconds : int
-        Bound on the search of ``pdr``.
+        Time limit of ``pdr``.
     progress : callable or None
-        Told of each cycle that is done.
+        Called after each cycle with a line of text.
 
     Raises
     ------
     ValueError
-        When the design has no ``Assert`` or no ``Cover``, as it would prove nothing; when it lacks
-        the signal of the fault.
+        When the design has no ``Assert`` or no ``Cover``, or does not have the signal of the fault.
     UserError
         When a package is missing or Yosys fails.
     """
@@ -148,7 +150,7 @@ def prove(
 
 
 def _decide(query, depth, mode, reach, seconds, folder):
-    """Outcome, statement, cycle, and the frames that show it: inputs and the state before them."""
+    """Outcome, statement, cycle and counterexample: the initial state and the inputs by cycle."""
     refuted = query.refute(depth)
     if refuted:
         return "refuted", *refuted
@@ -169,5 +171,5 @@ def _decide(query, depth, mode, reach, seconds, folder):
 
 
 def _processor_seconds():
-    """Of this process and those that it started and waited for."""
+    """Processor time of this process and of its finished child processes."""
     return sum(os.times()[:4])

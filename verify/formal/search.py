@@ -1,21 +1,21 @@
-"""The search for a trace in which a statement of a proof is violated or met."""
+"""Search for traces that violate an assertion or reach a cover."""
 
 import re
 
 from cdma.verify.formal import aiger
 from cdma.verify.formal.netlist import STATEMENTS
 
-#: A statement's condition, and when it counts.
+#: Pins of a statement: condition (A) and enable (EN).
 _PIN = re.compile(rf"({'|'.join(STATEMENTS)})\d+\.(A|EN)")
 
 
 class Search:
-    """What a graph promises (``assert``), relies on (``assume``) and can do (``cover``).
+    """Searches in a graph with assertions (promises), assumptions (conditions), covers (goals).
 
     Parameters
     ----------
     graph : aiger.Graph
-        With outputs named ``assert0.A`` (the condition) and ``assert0.EN`` (when it counts).
+        Graph with outputs such as ``assert0.A`` (the condition) and ``assert0.EN`` (its enable).
     progress : callable
         Called after each cycle.
     """
@@ -30,8 +30,8 @@ class Search:
         )
 
     def refute(self, depth):
-        """First promise that is broken within ``depth`` cycles, with the cycle and the frames that
-        show it: inputs by name and the state before them. ``None`` when none is."""
+        """First assertion that is violated within ``depth`` cycles, its cycle and the
+        counterexample (initial state, inputs by cycle). ``None`` if none is violated."""
         frames = self._frames()
         frames.add({"rst": aiger.TRUE})
         for cycle in range(1, depth + 1):
@@ -44,13 +44,13 @@ class Search:
         return None
 
     def reach(self, most):
-        """Cycle in which the last goal is first met; the name of a goal that is not, in so many
-        cycles. After :meth:`refute`, which found nothing."""
+        """Number of cycles in which all covers are reached, or the name of a cover that is not
+        reached in ``most`` cycles. Call it after :meth:`refute` found no violation."""
         return self._meet_goals(self._past, most)
 
     def step(self, depth):
-        """Promise that does not follow from all in the ``depth`` cycles before, with the frames
-        that show it. ``None`` when all do."""
+        """Assertion that does not follow from all assertions in the ``depth`` cycles before, and
+        the counterexample. ``None`` if all follow."""
         steps = self._frames()
         for _ in range(depth):
             self._extend(steps)
@@ -65,15 +65,16 @@ class Search:
         return aiger.Frames(self.cone, lambda name: name.startswith("anyconst"))
 
     def _extend(self, frames):
-        """A cycle without reset, in which all conditions are met."""
+        """Add a cycle without reset in which all assumptions hold."""
         frames.add({"rst": -aiger.TRUE})
         for name in self.conditions:
             frames.demand(-frames.output(f"{name}.EN"), frames.output(f"{name}.A"))
 
     def _broken(self, frames):
-        """The promise that can be broken in the last cycle; when none can, that is known of it.
+        """An assertion that can be violated in the last cycle, or ``None``.
 
-        One after the other: what is known of the first helps with the next.
+        Assertions are checked one after the other. Each one that holds is added as a clause and
+        helps to prove the next.
         """
         for name in self.promises:
             enabled, holds = frames.output(f"{name}.EN"), frames.output(f"{name}.A")
@@ -90,7 +91,7 @@ class Search:
             frames.demand(-frames.output(f"{name}.EN"), frames.output(f"{name}.A"))
 
     def _meet_goals(self, frames, reach):
-        """Cycle in which the last goal is first met; the name of a goal that cannot be."""
+        """Number of cycles in which all covers are reached, or the name of an unreachable cover."""
         latest = 0
         for name in self.goals:
             for cycle in range(1, reach + 1):
@@ -108,7 +109,7 @@ class Search:
         return latest
 
     def _found(self, frames):
-        """Registers at the start, inputs by cycle; those that do not matter are zero."""
+        """Initial state and inputs by cycle. Don't-care values are zero."""
         inputs = [
             {name: frames.value(frames.input(name, index)) for name in self.graph.inputs}
             for index in range(len(frames))

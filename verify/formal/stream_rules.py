@@ -1,11 +1,11 @@
-"""The rules of a stream as statements of a proof (``cdma.sim.cocotb.ports``: in simulations)."""
+"""The stream rules as formal statements. For simulations see ``cdma.sim.cocotb.ports``."""
 
 from amaranth.asserts import AnySeq
 from amaranth.hdl import Assert, Module, Mux, Signal, Value
 
 
 def anything(m: Module, shape, name: str) -> Signal:
-    """Signal that may have any value in any cycle."""
+    """A signal with an unconstrained value in each cycle."""
     signal = Signal(shape, name=name)
     value = Value.cast(signal)
     m.d.comb += value.eq(AnySeq(len(value)))
@@ -13,9 +13,9 @@ def anything(m: Module, shape, name: str) -> Signal:
 
 
 def offer(m: Module, port, name: str) -> Signal:
-    """Offer any payload at any time to a stream, and keep the offer until it is taken.
+    """Drive a stream: any payload at any time, held until the transfer.
 
-    Gives whether a transfer takes place.
+    Returns a signal that is high on a transfer.
     """
     payload = Value.cast(port.payload)
     fresh_valid = anything(m, 1, f"{name}_fresh_valid")
@@ -28,15 +28,15 @@ def offer(m: Module, port, name: str) -> Signal:
         payload.eq(Mux(is_kept, kept, fresh)),
         passes.eq(port.valid & port.ready),
     ]
-    # Nothing is remembered that does not matter: it would make of one state many.
+    # Clear the register when it is a don't-care, to keep the state space small.
     m.d.sync += [is_kept.eq(stalls), kept.eq(Mux(stalls, payload, 0))]
     return passes
 
 
 def take(m: Module, port, name: str) -> Signal:
-    """Accept beats of a stream at any time, and check that an offered beat is held until accepted.
+    """Accept beats of a stream at any time, and assert that a stalled beat is held.
 
-    Gives whether a transfer takes place.
+    Returns a signal that is high on a transfer.
     """
     m.d.comb += port.ready.eq(anything(m, 1, f"{name}_ready"))
     hold_to_rule(m, port, name)
@@ -46,7 +46,7 @@ def take(m: Module, port, name: str) -> Signal:
 
 
 def hold_to_rule(m: Module, port, name: str) -> None:
-    """Promise that a stalled beat keeps ``valid`` and payload."""
+    """Assert that a stalled beat keeps ``valid`` and payload."""
     payload = Value.cast(port.payload)
     was_stalled, kept = Signal(name=f"{name}_stalled"), Signal(len(payload), name=f"{name}_was")
     stalls = port.valid & ~port.ready
@@ -56,10 +56,12 @@ def hold_to_rule(m: Module, port, name: str) -> None:
 
 
 def goes_on(m: Module, *, willing, moves, most: int, status, owed) -> Signal:
-    """Promise that a unit does not stop: something moves within ``most`` cycles while all are
-    willing, and of two statuses that are owed one is offered.
+    """Assert that a unit makes progress.
 
-    Gives the number of cycles for which nothing has moved.
+    While all ports are ``willing`` (no stall), a transfer (``moves``) happens within ``most``
+    cycles. With two pending statuses (``owed``), one is offered.
+
+    Returns the number of cycles since the last transfer.
     """
     idle = Signal(range(most + 1), name="idle")
     m.d.sync += idle.eq(Mux(willing & ~moves & (idle != most), idle + 1, 0))

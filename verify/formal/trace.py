@@ -1,4 +1,4 @@
-"""The waveform of a trace that a proof has found."""
+"""Write a counterexample as a waveform."""
 
 import re
 from collections import defaultdict
@@ -17,15 +17,15 @@ def write_vcd(
     Parameters
     ----------
     file : Path
-        Value change dump to write; a cycle lasts 10 ns.
+        Value change dump to write. The clock period is 10 ns.
     graph : Graph
-        With an output for each bit of each signal, ``module.signal[bit]``.
+        Graph with an output for each bit of each signal, ``module.signal[bit]``.
     state : dict
-        Registers at the start, by variable; those that are not there are zero.
+        Initial values of registers, by variable. Missing registers are zero.
     inputs : list of dict
         Inputs of each cycle, by name.
     """
-    signals = defaultdict(dict)  # by name, the literal of each bit
+    signals = defaultdict(dict)  # literals of the bits, by name of the signal
     bits = {name: 2 * variable for name, variable in graph.inputs.items()} | graph.outputs
     for name, literal in bits.items():
         whole, index = re.fullmatch(r"(.*?)(?:\[(\d+)\])?", name).groups()
@@ -47,6 +47,6 @@ def write_vcd(
 
 
 def _scope(name):
-    """Scope and name: dots part the modules."""
+    """Scope and name of a signal. Dots separate the modules."""
     scope, _, last = name.rpartition(".")
     return scope or "top", last

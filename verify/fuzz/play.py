@@ -1,8 +1,8 @@
-"""Plays batches of random packets on the compiled model and compares with the golden model.
+"""Run batches of random packets on the compiled model and compare with the golden model.
 
-A task of a sweep plays some batches in a row. Results are taken in the order of the batches, so a
-run is the same on one processor, on many, and on a cluster: it ends with the batch that makes the
-packets enough, or with the first batch that fails.
+A task of a sweep runs several batches. Results are used in the order of the batches, so a run gives
+the same result on one processor, on many, and on a cluster. It ends when enough packets have
+passed, or with the first batch that fails.
 """
 
 import math
@@ -22,31 +22,31 @@ from cdma.sweep import Packed, Task, in_order, sweep
 from cdma.toolchain.waves import wave_format
 from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
 
-#: Batches of a task: about half a second.
+#: Batches per task: about half a second.
 TASK_BATCHES = 8
-#: Tasks from which on a process is worth its start.
+#: Fewer tasks than this run in this process: starting processes would take longer.
 PROCESS_TASKS = 4
-#: Of the damaged streams nine in ten are in error, since some damage is undone by the word count.
+#: Lower bound of the share of damaged streams with an error. The rest remain valid by chance.
 _MALFORMED_SHARE = 0.85
 
 
 @dataclass
 class Outcome:
-    """What came of a run.
+    """Result of a run.
 
     Attributes
     ----------
     packets, batches, cycles : int
-        Packets and batches played, and cycles of the clock that they took.
+        Packets and batches run, and their clock cycles.
     codes : Counter of str
-        Decompressor: packets by the name of the error in them, ``NONE`` where there is none; those
-        of a batch with a problem are not counted.
+        Decompressor only: number of packets by error name, ``NONE`` for valid packets. The failed
+        batch is not counted.
     seconds : float
         Wall time.
     problem : str
-        First difference, broken rule or hang, or empty.
+        First difference, violated rule or hang; empty if there is none.
     failed_batch : int or None
-        Batch that it was found in.
+        Number of the failed batch.
     """
 
     packets: int = 0
@@ -59,13 +59,13 @@ class Outcome:
 
     @property
     def malformed(self) -> int:
-        """Packets with an error in them."""
+        """Number of packets with an error."""
         return self.codes.total() - self.codes["NONE"]
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches to play: the argument of a task."""
+    """Batches to run: the argument of a task."""
 
     unit: str
     config: Config
@@ -76,7 +76,7 @@ class Batches:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of one batch, as in an :class:`Outcome`."""
+    """Result of one batch, with the fields of :class:`Outcome`."""
 
     number: int
     packets: int
@@ -98,47 +98,48 @@ def fuzz(
     scheduler: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Outcome:
-    """Play random packets until one is not dealt with as the golden model says.
+    """Run random packets until enough have passed or one differs from the golden model.
 
     Parameters
     ----------
     unit : str
-        ``compressor`` and ``roundtrip`` are fed words, the ``decompressor`` damaged streams with
-        good ones between them.
+        ``compressor`` and ``roundtrip`` get words. ``decompressor`` gets damaged streams with good
+        streams between them.
     config : Config
         Size of the unit.
     packets : int
-        Packets to play at least, in whole batches; of the decompressor malformed ones.
+        Least number of packets, rounded up to whole batches. For the decompressor, only malformed
+        packets count.
     seed : int
-        Seeds all that is random.
+        Seed of all random choices.
     batch : int or None
-        Play this batch only.
+        Run only this batch.
     verilog : str, path or None
-        Simulated in place of what the package generates: the text of a design, or its file.
+        Verilog text, or a file, to simulate in place of the generated design.
     waves : path or None
-        File for the waveforms of the batch that fails, or of ``batch``, which is played once more.
+        Waveform file. The failing batch, or ``batch``, is run again to write the file.
     jobs : int
-        Processes at most; a short run uses this one.
+        Maximum number of processes. A short run uses only this process.
     scheduler : str or None
-        Address of a Dask scheduler, in place of processes here.
+        Address of a Dask scheduler to use in place of local processes.
     progress : callable or None
-        Told about once a second how far the run is.
+        Called about once per second with a line of text.
 
     Returns
     -------
     Outcome
-        The same wherever the batches were played.
+        Does not depend on where the batches ran.
 
     Raises
     ------
     UserError, SimulationError
         As :func:`cdma.sim.cosim`.
     """
-    start = told = time.monotonic()
+    start = reported = time.monotonic()
     if waves is not None:
-        wave_format(waves, "fast")  # refused before the run, not after it
+        wave_format(waves, "fast")  # reports a bad suffix before the run
     verilog = design_text(unit, config, verilog)
-    if scheduler is None:  # before processes ask for it, and with its progress
+    if scheduler is None:  # build once, with progress, before the processes need the model
         ModelUnit(unit, config, verilog, progress=progress)
     outcome, packed = Outcome(), Packed(verilog)
     while numbers := _more(unit, packets, batch, outcome):
@@ -151,8 +152,8 @@ def fuzz(
                 outcome.seconds = time.monotonic() - start
                 if not _more(unit, packets, batch, outcome):
                     break
-                if progress and time.monotonic() - told > 1:
-                    told = time.monotonic()
+                if progress and time.monotonic() - reported > 1:
+                    reported = time.monotonic()
                     done = _counted(unit, outcome)
                     progress(f"{done:,} of {packets:,} packets, {outcome.cycles:,} cycles")
     number = outcome.failed_batch if batch is None else batch
@@ -163,7 +164,7 @@ def fuzz(
 
 
 def play(batches: Batches) -> list[Played]:
-    """Play batches in a row, up to the first with a problem."""
+    """Run batches one after the other, up to the first that fails."""
     made, found = [], []
 
     def scenarios():
@@ -178,7 +179,7 @@ def play(batches: Batches) -> list[Played]:
         problem, codes = result.problem, Counter()
         if problem:
             problem += _about(result, current)
-        elif batches.unit == "decompressor":  # the codes are the golden model's
+        elif batches.unit == "decompressor":  # here the codes equal those of the golden model
             codes.update(ErrorCode(packet.status[1]).name for packet in result.packets)
         found.append(Played(number, len(result.packets), result.cycles, codes, problem))
         if problem:
@@ -200,12 +201,12 @@ def _tasks(batches: Batches) -> list[Task]:
 
 
 def _counted(unit, outcome):
-    """Packets that count."""
+    """Number of packets that count towards the limit."""
     return outcome.malformed if unit == "decompressor" else outcome.packets
 
 
 def _more(unit, packets, batch, outcome) -> range:
-    """Numbers of the batches that should do, none when the run is at its end."""
+    """Numbers of the next batches, enough to reach the limit; empty when the run is complete."""
     if outcome.problem:
         return range(0)
     if batch is not None:
@@ -216,7 +217,7 @@ def _more(unit, packets, batch, outcome) -> range:
 
 
 def _each(outcomes):
-    """Batches of tasks in their order."""
+    """Yield the batches of all tasks in order."""
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
@@ -233,7 +234,7 @@ def _add(outcome: Outcome, played: Played) -> None:
 
 
 def _about(result, made):
-    """The packet that a result's problem is about, in words."""
+    """Description of the packet that a problem names."""
     found = re.match(r"packet (\d+):", result.difference)
     index = int(found[1]) if found and not result.failure else len(result.packets)
     if index >= len(made.kinds):

@@ -20,7 +20,7 @@ COLUMNS = {
 
 
 def row(unit: str, config: Config, seed: int, outcome: Outcome, verilog: Path | None) -> dict:
-    """A run as plain numbers and texts, fit for JSON; ``verilog`` is the user's file, if any."""
+    """A run as a row of numbers and texts for JSON. ``verilog`` is the user's file, if any."""
     return {
         "unit": unit,
         "config": config.name,
@@ -38,7 +38,7 @@ def row(unit: str, config: Config, seed: int, outcome: Outcome, verilog: Path | 
 
 
 def _replay(unit, config, seed, batch, verilog):
-    """Command that plays a batch again."""
+    """Command that replays a batch."""
     if batch is None:
         return None
     design = f" --verilog {shlex.quote(str(verilog))}" if verilog else ""

@@ -1,7 +1,7 @@
 """Random packets, good and damaged, in batches.
 
-Each batch has its own back-pressure, junk and resets. It is made from the seed and its number
-alone, so that one batch can be replayed, and many can run in parallel.
+Each batch has its own back-pressure, junk and resets. It depends only on the seed and its number,
+so a single batch can be replayed and many batches can run in parallel.
 """
 
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from cdma.sim.backpressure import PORTS, UNIT_PORTS
 from cdma.sim.result import Scenario
 from cdma.sim.stimulus import lengths, random_words
 
-#: Packets of a batch; of the decompressor damaged ones, the good ones between them not counted.
+#: Packets per batch. For the decompressor, only the damaged packets count.
 BATCH_PACKETS = 500
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A scenario, and how each of its packets came to be."""
+    """A scenario, and a description of each of its packets."""
 
     scenario: Scenario
     kinds: list[str]
 
 
 def make_batch(unit: str, config: Config, seed: int, number: int) -> Batch:
-    """Batch ``number`` of the run that ``seed`` names.
+    """Batch ``number`` of the run with this ``seed``.
 
-    Back-pressure: a quarter of the batches has none, the others a profile of its own on each port.
-    Half of the batches see junk, a quarter are reset in the middle and start over.
+    A quarter of the batches has no back-pressure. The others have a separate profile on each port.
+    Half of the batches drive junk on idle ports. A quarter is reset in the middle and restarted.
     """
     rng = np.random.default_rng([seed, number])
     words = [_words(config, rng) for _ in range(BATCH_PACKETS)]
@@ -57,7 +57,7 @@ def make_batch(unit: str, config: Config, seed: int, number: int) -> Batch:
 def damage(
     stream: bytes, count: int, config: Config, rng: np.random.Generator
 ) -> tuple[str, bytes, int]:
-    """Spoil a stream, or its word count, in a way that is drawn: name, stream and count."""
+    """Damage a stream or its word count at random. Returns kind of damage, stream and count."""
     kind = _DAMAGES[rng.integers(len(_DAMAGES))]
     return kind.__name__.lstrip("_"), *kind(stream, count, config, rng)
 
@@ -66,7 +66,7 @@ _LENGTHS = (0.48, 0.48, 0.04)
 
 
 def _words(config, rng):
-    """A packet of few words, often around the corners of beat and block, seldom a longer one."""
+    """A random packet: mostly short, often near multiples of a beat or block, rarely long."""
     fmt = config.format
     if rng.random() < 0.5:
         count = int(rng.choice(lengths(config)))
@@ -76,13 +76,13 @@ def _words(config, rng):
     density = float(rng.choice([0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1]))
     if rng.random() < 0.8:
         return random_words(count, density, fmt, rng)
-    # Blocks that are dense, and blocks that are empty.
+    # Some blocks are dense, some are empty.
     dense = rng.random(-(-count // fmt.block_words)) < density
     return random_words(count, 1, fmt, rng) * np.repeat(dense, fmt.block_words)[:count]
 
 
 def _streams(words, config, rng):
-    """Damaged streams, good ones behind a half of them."""
+    """Damaged streams. A good stream follows half of them."""
     packets, kinds = [], []
     for packet in words:
         stream = golden.compress(packet, config.format).tobytes()
@@ -117,7 +117,7 @@ def _extended(stream, count, config, rng):
 
 
 def _flipped(stream, count, config, rng):
-    """One to four bits, one of them in the first mask."""
+    """Flip one to four bits, at least one of them in the first mask."""
     spoiled = np.frombuffer(stream, np.uint8).copy()
     if spoiled.size:
         bits = rng.integers(0, 8 * spoiled.size, rng.integers(1, 5))
@@ -127,7 +127,7 @@ def _flipped(stream, count, config, rng):
 
 
 def _marked(stream, count, config, rng):
-    """A bit of the last mask past the end of the data, and the word for it or not."""
+    """Set a bit of the last mask past the end of the data, with or without a word for it."""
     fmt: Format = config.format
     inside = count % fmt.block_words
     if not inside:
@@ -143,7 +143,7 @@ def _marked(stream, count, config, rng):
 
 
 def _dropped(stream, count, config, rng):
-    """A beat is missing."""
+    """Remove a beat."""
     beats = -(-len(stream) // config.beat_bytes)
     at = int(rng.integers(max(beats, 1))) * config.beat_bytes
     return stream[:at] + stream[at + config.beat_bytes :], count

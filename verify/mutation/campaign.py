@@ -1,13 +1,13 @@
-"""Mutation testing: whether the regression detects faults in a unit.
+"""Mutation testing: measure whether the regression detects faults in a unit.
 
-All mutants of a unit are in one compiled model (:mod:`cdma.verify.mutation.mutants`). Each runs the
-trials of :mod:`cdma.verify.mutation.trials` until a check fails: a stream rule, a byte, a status, a
-number of beats, the recorded cycles. The model's time limit detects a mutant that hangs. Most
-mutants are killed by the first trials. The others continue in a smaller model, which is faster, and
-run packets whose counters are advanced (:mod:`cdma.verify.mutation.long_packets`). Some are no
-faults: :mod:`cdma.verify.mutation.proof` proves that their outputs equal those of the unit, cheap
-proofs first. Each stage (:mod:`cdma.verify.mutation.stages`) is a sweep over groups of mutants, in
-threads or on a cluster.
+All mutants of a unit are in one compiled model (:mod:`cdma.verify.mutation.mutants`). Each mutant
+runs the trials of :mod:`cdma.verify.mutation.trials` until a check fails: a stream rule, a byte, a
+status, the number of beats, or the recorded cycles. The time limit of the model detects a mutant
+that hangs. The first trials kill most mutants. The others continue in a smaller model, which is
+faster, and run packets with advanced counters (:mod:`cdma.verify.mutation.long_packets`). Some
+mutants are no faults: :mod:`cdma.verify.mutation.proof` proves that their outputs equal those of
+the unit, with cheap proofs first. Each stage (:mod:`cdma.verify.mutation.stages`) is a sweep over
+groups of mutants, in threads or on a cluster.
 """
 
 import json
@@ -29,7 +29,7 @@ from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
 from cdma.verify.mutation.proof import EQUIVALENT
 from cdma.verify.mutation.stages import Stage
 
-#: Stages behind the first, with the seconds that a search in ABC may take.
+#: Stages after the first, with the time limit of ABC in seconds.
 STAGES = {
     "same graphs": 0,
     "trials": 0,
@@ -42,7 +42,7 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a unit's mutants, and the seconds of wall time that it took."""
+    """Results of the mutants of a unit, and the wall time in seconds."""
 
     unit: str
     config: Config
@@ -50,12 +50,12 @@ class Outcome:
     seconds: float
 
     def of(self, verdict: str) -> list[MutantResult]:
-        """Those of one verdict."""
+        """Results with this verdict."""
         return [result for result in self.results if result.verdict == verdict]
 
     @property
     def score(self) -> float:
-        """Share of the faults that were killed; what is proven equivalent is none."""
+        """Share of the faults that were killed. Equivalent mutants are no faults."""
         faults = len(self.results) - len(self.of(EQUIVALENT))
         return len(self.of(KILLED)) / faults if faults else 1.0
 
@@ -71,31 +71,31 @@ def mutate(
     cache: str | os.PathLike | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Outcome:
-    """Make mutants of a unit and find out what becomes of them.
+    """Make mutants of a unit and run all stages on them.
 
     Parameters
     ----------
     unit : str
         ``compressor`` or ``decompressor``.
     config : Config
-        Its size.
+        Size of the unit.
     count : int
-        How many mutants.
+        Number of mutants.
     seed : int
-        Seeds which, and all that is random in the stimulus.
+        Seed of the choice of mutants and of the random stimulus.
     jobs : int
-        Threads, when there is no scheduler.
+        Number of threads, without a scheduler.
     scheduler : str or None
-        Address of a Dask scheduler: stages run on its workers.
+        Address of a Dask scheduler whose workers run the stages.
     cache
         See :func:`cdma.toolchain.cache.cache_folder`.
     progress : callable or None
-        Told about once a second how far the run is.
+        Called about once per second with a line of text.
 
     Raises
     ------
     UserError
-        When a tool is missing or fails, or the unit has not so many mutants.
+        When a tool is missing or fails, or the unit has fewer mutants.
     SimulationError
         When the unit without a fault fails a trial.
     """
@@ -110,7 +110,7 @@ def mutate(
 
 
 class _Run:
-    """A run: each stage decides about the mutants that are still open."""
+    """A run: each stage processes the mutants that are still open."""
 
     def __init__(self, unit, config, seed, cache, where, progress):
         self.unit, self.config, self.seed = unit, config, seed
@@ -127,7 +127,7 @@ class _Run:
         return [mutant for mutant, result in self.results.items() if result.verdict == OPEN]
 
     def decide(self, name, seconds=0):
-        """Ask a stage what becomes of those that are still open, unless that is kept."""
+        """Run a stage on the open mutants that have no cached result."""
         left = self.left()
         file = (
             self.folder / f"{digest(name, self._drawn.rtlil, self.seed, _sources())}.results.json"
@@ -139,13 +139,13 @@ class _Run:
         missing = [mutant for mutant in left if mutant.command not in kept]
         if not missing:
             return
-        told = time.monotonic()
+        reported = time.monotonic()
         with closing(self._results(name, seconds, missing)) as results:
             for index, result in enumerate(results, 1):
                 self.results[result.mutant] = result
                 kept[result.mutant.command] = [result.verdict, result.trial, result.reason]
-                if index == len(missing) or time.monotonic() - told > 2:
-                    told = time.monotonic()
+                if index == len(missing) or time.monotonic() - reported > 2:
+                    reported = time.monotonic()
                     write_text(file, json.dumps(kept))
                     gone = sum(self.results[mutant].verdict != OPEN for mutant in missing)
                     self.progress(
@@ -167,7 +167,7 @@ class _Run:
         mutated = self._weave()
         if name in stages.PLAYED:
             design = mutated.verilog
-            if self._where["scheduler"] is None:  # built here, with its progress
+            if self._where["scheduler"] is None:  # build once, with progress, for all threads
                 options = {"progress": self.progress, "has_mutants": True}
                 ModelUnit(self.unit, self.config, design, self.cache, **options)
         else:
@@ -177,7 +177,7 @@ class _Run:
         return Stage(name, self.unit, self.config, self.seed, Packed(design), cache, seconds)
 
     def _weave(self):
-        """All mutants while most are open, then those that the first trials left."""
+        """Model with all mutants for the first stage, then with the remaining mutants only."""
         is_first = len(self.left()) == len(self.results)
         if is_first not in self._woven:
             self._woven[is_first] = mutants.weave(self._drawn, self.left(), self.folder)
@@ -185,7 +185,7 @@ class _Run:
 
 
 def _sources():
-    """What decides about mutants: how they are made and what they are played."""
+    """Sources that influence the results, for the cache key: stimulus, checks and stages."""
     folders = (Path(sim.__file__).parent, Path(verify.__file__).parent)
     files = sorted(file for folder in folders for file in folder.rglob("*"))
     return [file.read_text() for file in files if file.suffix in (".py", ".cpp", ".h")]

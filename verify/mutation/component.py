@@ -1,9 +1,9 @@
-"""A unit's mutant in the proof of its component.
+"""Insert a mutant of a unit into the proof of its component.
 
 The design of a proof contains the component and drives it with all inputs that its neighbours may
-give. It has the cells of the component in the unit, with other names. So the fault is put into the
-cell of the same kind, with the same parameters, from the same place of the sources, and with the
-same position among those that have all this in common.
+give. It has the same cells as the component in the unit, but with other names. So the fault is
+inserted into the cell with the same kind, parameters and source place. If several cells match,
+their order decides.
 """
 
 import re
@@ -12,18 +12,18 @@ from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
 
 
 class Component:
-    """A component of a unit, alone in a design.
+    """A component of a unit, in the design of a proof.
 
     Parameters
     ----------
     drawn : Drawn
         The unit and its mutants.
     path : str
-        Where the component is in the unit, such as ``core.reader``.
+        Path of the component in the unit, such as ``core.reader``.
     flat : str
-        The design, as :func:`cdma.verify.formal.netlist.flat` gives it.
+        The design, from :func:`cdma.verify.formal.netlist.flat`.
     dut : str
-        Where it is there.
+        Path of the component in the design.
     """
 
     def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
@@ -31,8 +31,8 @@ class Component:
         self._alone = _cells(flat, dut)
 
     def command(self, mutant: Mutant) -> str | None:
-        """What puts the unit's mutant into the design, for :func:`cdma.verify.formal.prover.prove`;
-        ``None`` where the design has not the same cells, as its surroundings made them simpler."""
+        """Yosys command that inserts the mutant, for :func:`cdma.verify.formal.prover.prove`.
+        ``None`` if the cells differ, because Yosys simplified them in the design."""
         name = re.search(r"-cell (\S+)", mutant.command)[1]
         (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
         here, there = self._in_unit[alike], self._alone.get(alike, [])
@@ -44,13 +44,13 @@ class Component:
 
 
 def _cells(text, path):
-    """Names of those of a component and of what is in it, by all that tells them apart but their
-    order: the module from there on, kind, place and parameters."""
+    """Names of the cells in a component and its subcomponents, by module path, kind, source place
+    and parameters."""
     names = {}
     for cell in cells(text):
         module = module_of(cell.name)
         if module == path or module.startswith(f"{path}."):
-            # A memory's parameter that names it says where it is.
+            # The name of a memory contains its path, which differs between unit and design.
             parameters = [each for each in cell.parameters if each[0] != "\\MEMID"]
             alike = (module[len(path) :], cell.kind, cell.src, tuple(parameters))
             names.setdefault(alike, []).append(cell.name)

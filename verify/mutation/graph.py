@@ -10,7 +10,7 @@ _PAYLOAD = "tdata|tkeep|tlast"
 
 
 def choice(graph: aiger.Graph, number: int) -> dict[str, int]:
-    """Bits of the inputs that choose a mutant."""
+    """Values of the input bits that select a mutant."""
     found = {}
     for name in graph.inputs:
         match = re.fullmatch(rf"{CHOICE}(?:\[(\d+)\])?", name)
@@ -20,13 +20,13 @@ def choice(graph: aiger.Graph, number: int) -> dict[str, int]:
 
 
 def offered_by(name: str) -> str | None:
-    """Of an output that is payload, the one that says whether it is offered."""
+    """Name of the ``tvalid`` of a payload output; ``None`` for other outputs."""
     found = re.fullmatch(rf"(\w+)_(?:{_PAYLOAD})(?:\[\d+\])?", name)
     return found and f"{found[1]}_tvalid"
 
 
 def outputs_differ(logic: Logic, unit: dict[str, int], mutant: dict[str, int]) -> int:
-    """The ports differ in this cycle: a payload counts only if offered."""
+    """Literal: the outputs differ in this cycle. Payload without ``tvalid`` is a don't-care."""
     differs = 0
     for name, value in unit.items():
         different = logic.differ(value, mutant[name])
@@ -38,7 +38,7 @@ def outputs_differ(logic: Logic, unit: dict[str, int], mutant: dict[str, int]) -
 
 
 def is_lawful(logic: Logic, inputs: dict[str, int], outputs: dict[str, int], began: int) -> int:
-    """Whoever feeds the unit has obeyed the rules of the stream up to now, since it ``began``."""
+    """Literal: the inputs have obeyed the stream rules in all cycles since reset (``began``)."""
     broken = 0
     for prefix in [name.removesuffix("_tvalid") for name in inputs if name.endswith("_tvalid")]:
         valid = inputs[f"{prefix}_tvalid"]
@@ -69,13 +69,13 @@ def is_lawful(logic: Logic, inputs: dict[str, int], outputs: dict[str, int], beg
 
 
 class Side:
-    """A unit in a graph: it begins in any state, with a cycle of reset.
+    """A unit in a graph. It starts in any state, with a cycle of reset.
 
     Parameters
     ----------
     graph : aiger.Graph
     free : callable or None
-        Given the registers' literals, replaces those of registers that may hold anything.
+        Function of the literals of the registers. It replaces those of don't-care registers.
     """
 
     def __init__(self, graph: aiger.Graph, free=None):
@@ -99,5 +99,5 @@ class Side:
         self.counts = logic.both(self.began, lawful)
 
     def mutant(self, number: int, state: dict[int, int]) -> tuple[dict[int, int], dict[str, int]]:
-        """Next state and outputs of a mutant, whose inputs are the unit's."""
+        """Next state and outputs of a mutant with the same inputs as the unit."""
         return self.logic.evaluate(self.graph, self.inputs | choice(self.graph, number), state)

@@ -1,4 +1,4 @@
-"""Amounts by which counters are advanced in the middle of a packet, so that each part carries.
+"""Amounts that advance the counters in the middle of a packet, so that each part carries.
 
 See :mod:`cdma.verify.mutation.long_packets`.
 """
@@ -12,14 +12,14 @@ from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvc.config import Config
 from cdma.verify.formal.aiger import Graph
 
-#: Runs: each has stalls and counts of its own.
+#: Number of parallel runs. Each has its own stalls and counts.
 RUNS = 256
 #: Blocks of the packet whose counters are moved.
 BLOCKS = 30
-#: Shares of its beats that are in when they are moved.
+#: The two times of a move, as shares of the packet's beats that are in.
 MOVES = (0.3, 0.6)
-# Shares of a count, behind the one and the other, at which a part carries. What counts words that
-# are still to come is ahead, and it is moved back in the end.
+# Shares of a count at which a part carries, after the first and after the second move. A counter of
+# remaining words borrows earlier, and is moved back in the end.
 _CARRIES = ((0.42, 0.5), (0.75, 0.9))
 _BORROWS = ((0.1, 0.2), (0.42, 0.5))
 _COUNTS = 1 << COUNT_BITS
@@ -28,13 +28,13 @@ _IS_EVEN = np.arange(RUNS) % 2 == 0
 
 @dataclass(frozen=True)
 class Moves:
-    """By how much numbers are moved in each run: arrays of int64, shape (RUNS,).
+    """Amounts of the moves in each run: arrays of int64, shape (RUNS,).
 
     Members
     -------
-    registers : of each number that registers hold, by their name, one for each of two times
-    commanded : how many words more the packet's command says
-    counted : how much more each field of its status is to say
+    registers : amounts of both moves, by name of the counter
+    commanded : additional words in the command of the packet
+    counted : expected difference of each field of the status
     """
 
     registers: dict[str, tuple[np.ndarray, np.ndarray]]
@@ -43,16 +43,16 @@ class Moves:
 
 
 def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng) -> Moves:
-    """Words that came in and rows that left, of blocks of any density."""
+    """Moves of the compressor's counters, input words and output rows, for random densities."""
     fmt = config.format
     row_bytes = config.lanes * fmt.word_bytes
-    # Words are counted in what all blocks but the last are multiples of.
+    # The counter of words drops the low bits that are zero for whole blocks.
     per_block = fmt.block_words // (fmt.block_words & -fmt.block_words)
     words_in, rows_out = (numbers[f"core.report.{name}"] for name in ("words_in", "rows_out"))
     by_words = _carries(words_in, BLOCKS * per_block, rng)
     by_rows = _carries(rows_out, status[1] // row_bytes, rng)
-    # In one half of the runs words carry, in the other rows; of the others there are as many as
-    # can be: blocks fill rows with their masks, or with all of their words too.
+    # The counter of words carries in one half of the runs, the counter of rows in the other half.
+    # The other count stays consistent: each block has between one and almost all of its words.
     words = rng.uniform(fmt.mask_words + 1, fmt.mask_words + fmt.block_words - 1, RUNS)
     rows_per_block = words / config.lanes
     blocks, rows = [], []
@@ -70,10 +70,10 @@ def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng
 
 
 def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng) -> Moves:
-    """Words of the stream that left, and words of data that are still to come."""
+    """Moves of the decompressor's counters: words read from the stream, and remaining words."""
     fmt = config.format
     used = _carries(numbers["core.report.used"], status[0] // fmt.word_bytes, rng)
-    # A part is taken from, then once more; in the end as many words are left as beats are.
+    # Each move makes a part borrow. In the end, the remaining words match the remaining beats.
     left = numbers["core.fetcher.control.left"]
     start, digits, upper = _part_values(left, 1, rng)
     words = BLOCKS * fmt.block_words
@@ -94,8 +94,8 @@ def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, r
 
 
 def _carries(number, count, rng):
-    """How much to add to a number on its way to ``count``, until the one time and the other, so
-    that a part carries into the next, from all ones or nearly so: shape (2, RUNS)."""
+    """Amounts to add to a number at both moves, on its way to ``count``, so that a part that is all
+    ones, or nearly, carries into the next part. Shape (2, RUNS)."""
     start, digits, upper = _part_values(number, -2, rng)
     first, second = ((count * rng.uniform(*share, RUNS)).astype(int) for share in _CARRIES)
     add = np.maximum(upper + (digits + 1 << start) - first, 0)
@@ -103,8 +103,8 @@ def _carries(number, count, rng):
 
 
 def _part_values(number, value, rng):
-    """For each run a part of a number: where it starts, a value that differs from ``value`` in
-    one bit at most, and what is above: anything, or what passes a carry or borrow on."""
+    """For each run a part of a number: its start bit, a value that differs from ``value`` in at
+    most one bit, and the bits above, which are random or propagate a carry or borrow."""
     run, parts = np.arange(RUNS) // 2, np.array(number.parts)
     starts, sizes = parts[run % len(parts)].T
     run //= len(parts)
@@ -117,9 +117,9 @@ def _part_values(number, value, rng):
 
 
 class Number:
-    """A number that registers hold, in parts that each remember whether they are full or zero.
+    """A counter in registers, split into parts with a flag for all ones or zero.
 
-    ``parts`` has where each of these parts starts and its bits.
+    ``parts`` has the start bit and the bits of each part.
     """
 
     def __init__(self, graph: Graph, name: str):
@@ -136,10 +136,10 @@ class Number:
                 if flag is not None:
                     self._flags.append((flag, start, size, digits))
         if not self._bits:
-            raise ValueError(f"Unit must hold a number in registers named {name!r}")
+            raise ValueError(f"Unit must have registers of a counter named {name!r}")
 
     def add(self, state: dict[int, int], more: np.ndarray) -> None:
-        """Add to it; a part that does not change remembers what it did."""
+        """Add to the number. The flag of an unchanged part keeps its value."""
         before = sum(
             unpacked(state[variable]).astype(np.int64) << place
             for place, variable in enumerate(self._bits)
@@ -153,7 +153,7 @@ class Number:
 
 
 def _bits_of(registers, name):
-    """Variables of a register's bits, from the lowest on."""
+    """Variables of the bits of a register, lowest first."""
     if name in registers:
         return [registers[name]]
     found = []
@@ -163,7 +163,7 @@ def _bits_of(registers, name):
 
 
 def packed(bits: np.ndarray) -> int:
-    """A bit of each run as one number."""
+    """Pack one bit per run into one number."""
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 

@@ -1,14 +1,13 @@
-"""Counts of packets that are too long to simulate: counters start from any number.
+"""Test the counters for packets that are too long to simulate.
 
 A packet of 2^32 words takes minutes. But only the counters of a unit depend on the number of words
-that have passed. So packets run twice on the and-inverter graph of a unit, a few hundred runs at a
-time. Once, in the middle of the first packet, the counters are advanced as if more words had
-passed: to a value near a carry, or to any value. Then the status of that packet must count as many
-more words, and all other outputs must be the same in every cycle.
+that have passed. So short packets run twice on the and-inverter graph of a unit, a few hundred runs
+in parallel. In the second run, in the middle of the first packet, the counters are advanced as if
+more words had passed: to a value near a carry, or to a random value. Then the status of this packet
+must count the additional words, and all other outputs must be equal in every cycle.
 
-The unit reaches such a state in a packet with more blocks before, of suitable density. For words
-that are still to come, the command has a larger count, and the counters are moved back after the
-carries.
+The unit can reach such a state in a packet with more blocks of suitable density. For the counter of
+remaining words, the command has a larger count, and the counter is moved back after the carries.
 """
 
 import numpy as np
@@ -30,10 +29,10 @@ from cdma.verify.mutation.long_moves import (
     unpacked,
 )
 
-#: Words of packets around it, all but one behind: they are counted from zero again.
+#: Words of the packets before and after the tested one. Their counts restart from zero.
 _LONG = 1
 _SHORT = (3, 5, 0, 40, 17)
-#: How often ports do not stall, by run.
+#: Probabilities that a port does not stall.
 _WILLING = (0.6, 0.85, 1.0)
 _CYCLES_PER_BEAT = 4
 _ONES = (1 << RUNS) - 1
@@ -44,7 +43,7 @@ _NUMBERS = {
 
 
 class LongPackets:
-    """What is played on a unit, or on its mutants.
+    """The packets and moves that a unit, or its mutants, run.
 
     Parameters
     ----------
@@ -55,9 +54,9 @@ class LongPackets:
     graph : Graph
         The unit with its mutants, see :func:`cdma.verify.mutation.proof.graph`.
     seed : int
-        Seeds stalls, words, and by how much counters are moved.
+        Seed of stalls, words and moves.
     is_cut : bool
-        The first packet's last beat does not come, which is an error of a stream.
+        Remove the last beat of the first packet, so that its stream is truncated.
     """
 
     def __init__(
@@ -98,12 +97,12 @@ class LongPackets:
         self._willing = [
             {port: rng.random(RUNS) < willing for port in ports} for _ in range(cycles)
         ]
-        # In a half of the runs statuses have to wait.
+        # In half of the runs, the statuses stall.
         for cycle in range(cycles // 2):
             self._willing[cycle]["m_axis_sts_tready"] &= np.arange(RUNS) % 4 < 2
 
     def fault(self, mutant: int = 0) -> str:
-        """What is wrong with the statuses of the unit, or of a mutant, or nothing."""
+        """The wrong status of the unit or of a mutant, or an empty text."""
         statuses, _ = self._play(mutant)
         for run, each in enumerate(statuses):
             more = [int(field[run]) for field in self._moves.counted]
@@ -116,11 +115,11 @@ class LongPackets:
         return ""
 
     def ports_tell(self) -> bool:
-        """Whether anything but the statuses of the unit is other when counters are moved."""
+        """Whether a move changes any output of the unit other than the statuses."""
         return self._play(0)[1] != self._play(0, is_moved=False)[1]
 
     def _play(self, mutant, is_moved=True):
-        """Statuses of each run, and what else is seen at the ports in each cycle."""
+        """Statuses of each run, and all other outputs in each cycle."""
         graph, rng = self._graph, np.random.default_rng(0)
         chosen = {name: _ONES * bit for name, bit in choice(graph, mutant).items()}
         state = {variable: packed(rng.random(RUNS) < 0.5) for variable, _ in graph.latches}
@@ -176,7 +175,7 @@ class LongPackets:
 
 
 class _Feed:
-    """Each run's place in what a port is fed.
+    """The input of a port, with the position of each run.
 
     ``beats`` gives the bits of each pin, shape (beats,) or (beats, RUNS).
     """
@@ -188,7 +187,7 @@ class _Feed:
         self._offers = np.zeros(RUNS, bool)
 
     def pins(self, willing: np.ndarray) -> dict[str, int]:
-        """What is driven: a beat that was offered stays."""
+        """Values of the pins. An offered beat is held."""
         self._offers = (self._offers | willing) & (self.taken < self._count)
         at = np.minimum(self.taken, self._count - 1)
         found = {"tvalid": packed(self._offers)}
@@ -199,11 +198,11 @@ class _Feed:
 
     @property
     def is_done(self) -> bool:
-        """All is taken."""
+        """Whether all beats of all runs were accepted."""
         return bool((self.taken == self._count).all())
 
     def accept(self, ready: np.ndarray) -> None:
-        """What was offered is taken where the unit is ready."""
+        """Advance the runs in which the unit accepts the offered beat."""
         taken = self._offers & ready
         self.taken += taken
         self._offers &= ~taken

@@ -1,9 +1,9 @@
-"""Mutants of a unit: small faults, many in one netlist, of which an input selects one.
+"""Mutants of a unit: many small faults in one netlist. An input selects one of them.
 
-Yosys' ``mutate`` makes them, evenly over modules, cells, bits and lines of the sources: a bit at a
-cell's pin is inverted, stuck at 0 or 1, or inverted where another bit of that pin is 0 or 1. The
-netlist has word-wide cells, before any optimisation; it is flat, with whole memories. Clock pins
-are excluded: a fault there is one of the clock tree, not of the logic.
+The Yosys command ``mutate`` makes the mutants, evenly distributed over modules, cells, bits and
+source lines. A bit of a cell pin is inverted, stuck at 0 or 1, or inverted if another bit of the
+pin is 0 or 1. The netlist is flat and not optimised: it has word-wide cells and whole memories.
+Clock pins are excluded: such a fault is in the clock tree, not in the logic.
 """
 
 import re
@@ -18,9 +18,9 @@ from cdma.hdl.zvc.config import Config
 from cdma.toolchain import tool, yowasp
 from cdma.verify.formal.netlist import with_places
 
-#: Input that chooses; 0 is the unit without a fault.
+#: Input that selects a mutant. 0 selects the unit without a fault.
 CHOICE = "mutant"
-#: What ``mutate`` calls its modes, in words.
+#: Descriptions of the modes of ``mutate``.
 MODES = {
     "inv": "inverted",
     "const0": "stuck at 0",
@@ -55,7 +55,7 @@ write_verilog -norename -noattr mutated.v
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a netlist, with its kind such as ``mux`` and where it was written."""
+    """A cell of a netlist, with its kind, such as ``mux``, and its source place."""
 
     name: str
     kind: str
@@ -69,14 +69,14 @@ class Mutant:
 
     Members
     -------
-    number : value of the input ``mutant`` that chooses it, from 1 on
+    number : value of the input ``mutant`` that selects this mutant, from 1
     mode : key of :data:`MODES`
     cell : kind of cell, such as ``mux``
-    module : where the cell is, such as ``core.fetcher``
-    port, bit : pin of the cell and bit of that pin
-    other : the other bit of the pin, of a mode that has one
-    line : where the cell was written, ``hdl/zvc/decompressor/fetch.py:204``
-    command : Yosys' command that makes it
+    module : path of the cell's module, such as ``core.fetcher``
+    port, bit : pin of the cell and bit of the pin
+    other : other bit of the pin, for modes that have one
+    line : source place of the cell, ``hdl/zvc/decompressor/fetch.py:204``
+    command : options of the Yosys command ``mutate``
     """
 
     number: int
@@ -96,7 +96,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A unit's netlist, as RTLIL, and mutants of it."""
+    """The netlist of a unit, as RTLIL, and its mutants."""
 
     unit: str
     rtlil: str
@@ -105,7 +105,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Mutated:
-    """A unit with an input :data:`CHOICE` and mutants that it chooses from: Verilog and RTLIL."""
+    """Verilog and RTLIL of a unit with mutants, which the input :data:`CHOICE` selects."""
 
     verilog: str
     rtlil: str
@@ -120,24 +120,25 @@ def draw(unit: str, config: Config, count: int, seed: int, scratch: Path) -> Dra
     unit : str
         ``compressor`` or ``decompressor``.
     config : Config
-        Its size.
+        Size of the unit.
     count : int
-        How many.
+        Number of mutants.
     seed : int
-        Seeds which.
+        Seed of the choice.
     scratch : Path
-        Existing folder for Yosys to work in.
+        Existing folder for the temporary files of Yosys.
 
     Raises
     ------
     ValueError
-        When there is no such unit.
+        When the unit is unknown.
     UserError
-        When Yosys is missing or fails, or the unit has not so many.
+        When Yosys is missing or fails, or the unit has fewer mutants.
     """
     name = f"cdma_{unit}"
     design = with_places(rtlil.convert(top(unit, config), name=name))
-    # A tenth more, for those at clock pins and at the enables of reads, which no memory here has.
+    # Draw some more: mutants at clock pins, and at read enables (the memories have none), are
+    # removed.
     script = _DRAW.format(count=count + count // 10 + 10, seed=seed)
     made = tool.execute(
         yowasp.yosys(),
@@ -156,7 +157,7 @@ def draw(unit: str, config: Config, count: int, seed: int, scratch: Path) -> Dra
 
 
 def weave(drawn: Drawn, mutants: list[Mutant], scratch: Path) -> Mutated:
-    """Put some of the mutants that were drawn into the netlist, each chosen by its number.
+    """Insert some of the drawn mutants into the netlist. The input selects them by number.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def weave(drawn: Drawn, mutants: list[Mutant], scratch: Path) -> Mutated:
 
 
 def cells(text: str) -> list[Cell]:
-    """The cells of a netlist, in their order."""
+    """The cells of a netlist, in order."""
     found = []
     for attributes, kind, name, body in _CELL.findall(text):
         src = re.search(r'attribute \\src "([^"]*)"', attributes)
@@ -189,13 +190,13 @@ def cells(text: str) -> list[Cell]:
 
 
 def module_of(cell: str) -> str:
-    """Where a cell of a flat netlist is, by its name: ``core.fetcher``."""
+    """Module path of a cell in a flat netlist, from its name, such as ``core.fetcher``."""
     path = re.sub(r"^\$flatten|\\|\.?\$\d+$|\.$", "", cell).replace("..", ".")
     return path.rpartition(".$")[0] or path
 
 
 def _line(src: str) -> str:
-    """First place in this package's hardware, from the package's folder on."""
+    """First source place in the hardware of this package, relative to the package."""
     places = re.findall(r"\bhdl/[\w/]+\.py:\d+", src)
     return places[0] if places else "hdl"
 

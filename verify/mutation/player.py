@@ -1,4 +1,4 @@
-"""Plays trials on a unit and its mutants in one compiled model."""
+"""Run trials on a unit and its mutants in one compiled model."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ KILLED, OPEN = "killed", "open"
 
 @dataclass(frozen=True)
 class MutantResult:
-    """What became of a mutant.
+    """Result of a mutant.
 
     Members
     -------
     mutant : the fault
-    verdict : ``killed``; ``equivalent``, proven; or ``open``
-    trial : name of the trial that killed it
-    reason : what was wrong; of an open one what is known of it
+    verdict : ``killed``, ``equivalent`` (proven) or ``open``
+    trial : name of the trial that killed the mutant
+    reason : the failed check; for an open mutant, what is known about it
     """
 
     mutant: Mutant
@@ -36,7 +36,7 @@ class MutantResult:
 
 
 class Player:
-    """Plays trials on a unit and its mutants.
+    """Runs trials on a unit and its mutants.
 
     Parameters
     ----------
@@ -54,14 +54,15 @@ class Player:
         self._trials = [(trial.name, _Prepared(model, trial)) for trial in trials]
 
     def result(self, mutant: Mutant) -> MutantResult:
-        """Play until the mutant fails a trial, or to the last."""
+        """Run trials until the mutant fails one."""
         return result_of(mutant, self._trials)
 
 
 def result_of(mutant: Mutant, trials: Iterable[tuple[str, object]]) -> MutantResult:
-    """Try until the mutant fails a trial, or to the last.
+    """Run trials until the mutant fails one.
 
-    ``trials`` are names, each with what tells by its ``fault(number)`` what is wrong with a mutant.
+    ``trials`` are pairs of a name and an object. Its method ``fault(number)`` returns the failed
+    check of a mutant, or an empty text.
     """
     for name, trial in trials:
         reason = trial.fault(mutant.number)
@@ -71,7 +72,7 @@ def result_of(mutant: Mutant, trials: Iterable[tuple[str, object]]) -> MutantRes
 
 
 class _Prepared:
-    """A trial, and what the unit without a fault makes of it."""
+    """A trial, and the result of the unit without a fault."""
 
     def __init__(self, model, trial):
         self._check = trial.check or (lambda played: "")
@@ -95,7 +96,7 @@ class _Prepared:
             raise SimulationError(f"{trial.name}: the unit without a fault: {problem}")
 
     def fault(self, mutant: int) -> str:
-        """What is wrong with a mutant, or nothing."""
+        """The failed check of a mutant, or an empty text."""
         played = self._play(mutant)
         if played.failure:
             return played.failure

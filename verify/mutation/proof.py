@@ -1,25 +1,25 @@
-"""Whether a mutant is a fault at all: proofs that its outputs equal those of the unit.
+"""Proofs that a mutant is equivalent to the unit, so that it is no fault.
 
-Unit and mutant are combined in one and-inverter graph, a miter. Both begin in the same arbitrary
-state, with a cycle of reset, and get the same inputs. In every later cycle each ``tready`` and
-``tvalid`` must be equal, and the payload under ``tvalid``. The inputs only obey the rules of the
-stream: a beat that is offered is held until it is accepted, and ``tkeep`` of a packet's last beat
-is contiguous.
+Unit and mutant are combined in one and-inverter graph, a miter. Both start in the same arbitrary
+state, with a cycle of reset, and get the same inputs. In every later cycle, each ``tready`` and
+``tvalid`` must be equal, and the payload if ``tvalid`` is high. The only assumptions are the stream
+rules: an offered beat is held until it is accepted, and ``tkeep`` of the last beat of a packet is
+contiguous.
 
-One common initial state is enough: a property of the unit holds from any state in which it is
-reset.
+One common initial state is enough, because the properties of the unit hold for a reset in any
+state.
 
-There are three ways, the cheapest first:
+There are three methods, the cheapest first:
 
 - The structure of the graph shows that the fault reaches no output.
 - A step of the mutant equals a step of the unit, from every reachable state, except in don't-care
   registers (:mod:`cdma.verify.mutation.relation`), which may have any value.
-- Both run side by side. Only registers that can diverge are duplicated in the miter; the proof
-  includes that all others are equal. Random runs find these registers
-  (:mod:`cdma.verify.mutation.walks`), and then the counterexamples of a proof that has too few.
+- Unit and mutant run in parallel. Only registers that can diverge are duplicated in the miter; the
+  proof includes that all others are equal. Random runs (:mod:`cdma.verify.mutation.walks`) find
+  these registers. If they missed some, the counterexamples of the proof find the rest.
 
-For the last two ABC, a part of Yosys, merges signals that are equal in all reachable states (van
-Eijk, 2000) and then tries property-directed reachability (Een, Mishchenko, Brayton, 2011).
+In the last two methods, ABC, a part of Yosys, merges signals that are equal in all reachable states
+(van Eijk, 2000) and then uses property-directed reachability (Een, Mishchenko, Brayton, 2011).
 """
 
 import time
@@ -35,7 +35,7 @@ from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.relation import matters
 from cdma.verify.mutation.walks import RandomRuns
 
-#: Proven: the outputs of mutant and unit are equal.
+#: Verdict: the outputs of mutant and unit are proven equal.
 EQUIVALENT = "equivalent"
 
 _GRAPH = """
@@ -54,20 +54,20 @@ aigmap
 opt_clean
 write_aiger -ascii -symbols graph.aag
 """
-#: Registers inside the unit that are seen by their names, as outputs.
+#: Registers inside the unit that become outputs, so that they keep their names.
 _EXPOSED = " ".join(f"w:core.*.{name}" for name in ("part*", "is_*", "first", "words", "block_*"))
 
 
 def graph(rtlil: str, scratch: Path) -> aiger.Graph:
-    """And-inverter graph of a unit with its mutants; registers begin with any value.
+    """And-inverter graph of a unit with its mutants. Registers start with any value.
 
-    Its outputs are the ports; ``registers`` has those of counters by their names.
+    The outputs are the ports. ``registers`` has the registers of counters by name.
     """
     script = _GRAPH.format(exposed=_EXPOSED)
     inputs = {"mutated.il": rtlil, "graph.ys": script}
     made = tool.execute(yowasp.yosys(), ["graph.ys"], inputs, ["graph.aag"], scratch)
     whole = aiger.parse(made["graph.aag"])
-    # A fault at a register's output stands between it and its name.
+    # A fault at the output of a register hides the register behind the fault logic.
     logic = Logic()
     state = {variable: logic.input() for variable, _ in whole.latches}
     given = {name: logic.input() for name in whole.inputs} | choice(whole, 0)
@@ -85,14 +85,14 @@ def graph(rtlil: str, scratch: Path) -> aiger.Graph:
 
 
 class Judge:
-    """Decides about the mutants of a unit; threads may share it.
+    """Tries to prove mutants of a unit equivalent. Threads may share one object.
 
     Parameters
     ----------
     graph : Graph
         The unit with its mutants, see :func:`graph`.
     scratch : Path
-        Existing folder for Yosys to work in.
+        Existing folder for the temporary files of Yosys.
 
     Raises
     ------
@@ -113,7 +113,7 @@ class Judge:
         return RandomRuns(self.graph)
 
     def same_graph(self, mutant: Mutant) -> str:
-        """:data:`EQUIVALENT`, when the graph's shape shows it."""
+        """:data:`EQUIVALENT` if the structure of the graph shows it, else empty."""
         apart = set()
         while True:
             _, seen, reached = self._beside(mutant, apart)
@@ -122,7 +122,7 @@ class Judge:
             apart |= reached.keys()
 
     def same_steps(self, mutant: Mutant, seconds: int) -> str:
-        """:data:`EQUIVALENT`, when each step is the unit's; no fault is known if one is not."""
+        """:data:`EQUIVALENT` if each step is proven equal. A differing step proves no fault."""
         conditions = self._matters
 
         def counting(logic, registers, variable):
@@ -150,13 +150,13 @@ class Judge:
                 different = logic.both(different, counting(logic, side.following, variable))
             elsewhere = logic.either(elsewhere, different)
         seen = logic.both(side.counts, outputs_differ(logic, side.outputs, outputs))
-        # A step counts in reset too.
+        # Register differences also count in the cycle of reset.
         steps = logic.both(elsewhere, logic.either(side.counts, side.began ^ 1))
         known, _ = self._decide(logic.blif(logic.either(seen, steps)), seconds)
         return known
 
     def same_runs(self, mutant: Mutant, seconds: int) -> str:
-        """:data:`EQUIVALENT`, when that is proven in that time, or what else is known."""
+        """:data:`EQUIVALENT` if proven within the time, else a text on what is known."""
         apart, end = self._runs.apart(mutant.number), time.monotonic() + seconds
         while True:
             side, seen, reached = self._beside(mutant, apart)
@@ -164,7 +164,7 @@ class Judge:
             elsewhere = 0
             for different in reached.values():
                 elsewhere = logic.either(elsewhere, different)
-            # A step counts in reset too.
+            # Register differences also count in the cycle of reset.
             steps = logic.both(elsewhere, logic.either(side.counts, side.began ^ 1))
             left = max(1, round(end - time.monotonic()))
             known, trace = self._decide(logic.blif(logic.either(seen, steps)), left)
@@ -176,8 +176,9 @@ class Judge:
             apart |= more
 
     def _beside(self, mutant, apart):
-        """Unit and mutant side by side, which may differ in the registers ``apart``; that the ports
-        tell them; and of other registers that the fault reaches whether they come to differ."""
+        """Miter of unit and mutant, in which the registers ``apart`` may diverge. Also returns
+        whether the ports differ, and for each other register in the fault's reach, whether it
+        diverges."""
         side = Side(self.graph)
         logic = side.logic
         differ = {variable: logic.latch() for variable in apart}
@@ -197,7 +198,7 @@ class Judge:
         return side, seen, reached
 
     def _differ(self, mutant, side, trace):
-        """Registers in which the mutant comes to differ in a run of the inputs of a graph."""
+        """Registers in which the mutant diverges from the unit in a trace."""
         places = {literal: place for place, literal in enumerate(side.logic.inputs)}
         unit = other = {
             variable: trace[0][places[literal]] for variable, literal in side.firsts.items()
@@ -219,7 +220,8 @@ class Judge:
         return {variable: aiger.value(values, literal) for variable, literal in self.graph.latches}
 
     def _decide(self, blif, seconds):
-        """What is known of a graph, and the inputs of each cycle up to where its output is high."""
+        """Verdict about a graph, and the counterexample: inputs of each cycle until its output is
+        high."""
         found = abc.decide(blif, seconds, self._scratch)
         known = EQUIVALENT if found.is_proven else "undecided"
         return known, found.trace

@@ -1,14 +1,15 @@
-"""Don't-care registers: content that does not matter while another register has a certain value.
+"""Don't-care registers: their value has no effect while another register has a certain value.
 
-A stage may hold anything while its valid bit is low. This is a relation between states of the unit:
-they are equal except in don't-care registers. The relation is proven to be preserved: from two such
-states, with the same inputs, the unit has the same outputs and reaches two such states. The
-registers in the conditions are the same in both states, so the relation is transitive, and it is
-enough to consider states that differ in one bit.
+An example is a payload register while its valid bit is low. Two states of the unit are related if
+they are equal except in don't-care registers. The relation is proven to be preserved: from related
+states, with the same inputs, the unit has the same outputs and its next states are related. The
+registers in the conditions are equal in both states, so the relation is transitive, and the proof
+need only consider states that differ in one bit.
 
 The proof itself finds the conditions. At first, a register matters only while every condition bit
 is both high and low, that is never. Each counterexample of the solver removes the conditions that
-excused it, until none is left, and the register always matters, or no counterexample remains.
+allowed it. This ends when no counterexample remains, or when no condition is left and the register
+always matters.
 """
 
 import random
@@ -18,17 +19,18 @@ from cdma.verify.formal.aiger import Graph, value
 from cdma.verify.formal.logic import Logic
 from cdma.verify.mutation.graph import choice, offered_by, outputs_differ
 
-#: Random states that are looked at before the solver is asked.
+#: Number of random states to test before the solver is used.
 _STATES = 2048
 
 
 def matters(graph: Graph) -> dict[int, list[int]]:
-    """Find which register bits of a unit matter only at times.
+    """Find register bits that are a don't-care under a condition.
 
     Returns
     -------
     dict of int to list of int
-        By variable of a register: literals of registers; it matters only while all are true.
+        Literals of condition registers, by variable of the register. The register matters only
+        while all literals are true.
     """
     return _Search(graph).run()
 
@@ -46,7 +48,7 @@ class _Search:
         in_reset, _ = logic.evaluate(graph, inputs | {"aresetn": 0}, self._state)
         inputs["aresetn"] = 1
         self._following, outputs = logic.evaluate(graph, inputs, self._state)
-        # What has a reset value says what is valid.
+        # Valid bits have a reset value: only such registers can be conditions.
         flags = [variable for variable, literal in in_reset.items() if literal < 2]
         self._conditions = {
             variable: {2 * flag + sign for flag in flags for sign in (0, 1)}
@@ -72,7 +74,7 @@ class _Search:
         self._sample(_Samples(graph))
 
     def _sample(self, samples):
-        """Take the conditions away that random states speak against."""
+        """Remove the conditions that random states refute."""
         changes = {variable: samples.changes(variable) for variable in self._conditions}
         is_changed = True
         while is_changed:
@@ -101,7 +103,7 @@ class _Search:
         return {variable: sorted(found) for variable, found in self._conditions.items() if found}
 
     def _weaken(self, variable):
-        """Take conditions away that excuse a difference which is seen; whether there were any."""
+        """Remove conditions that a counterexample refutes. Returns whether there was one."""
         seen, different = self._reaches[variable]
         ways = [_signed(seen)]
         for each, literal in different.items():
@@ -121,7 +123,7 @@ class _Search:
         return True
 
     def _when(self, variable):
-        """Implies that the register matters in the next state."""
+        """Literal that implies that the register matters in the next state."""
         if variable not in self._whens:
             when = self._whens[variable] = self._new()
             for condition in self._conditions[variable]:
@@ -136,7 +138,8 @@ class _Search:
         self._solver.add_clause(clause)
 
     def _solve(self, *any_of):
-        """A state in which one of each list is true; what is demanded for it ends with the call."""
+        """A state in which at least one literal of each list is true. The lists are temporary
+        clauses, removed after the call."""
         now = self._new()
         for literals in any_of:
             self._demand([-now, *literals])
@@ -147,7 +150,7 @@ class _Search:
 
 
 class _Samples:
-    """Random states and inputs of a unit, and what another value of one register changes."""
+    """Random states and inputs of a unit, to test the effect of a change of one register."""
 
     def __init__(self, graph):
         self._graph = graph
@@ -162,16 +165,16 @@ class _Samples:
         self._following = dict(graph.latches)
 
     def now(self, literal):
-        """In which of the states a literal is true."""
+        """Samples in which a literal is true."""
         return value(self._values, literal, self.ones)
 
     def next(self, condition):
-        """In which of them a literal of a register is true a cycle later."""
+        """Samples in which a register literal is true one cycle later."""
         return self.now(self._following[condition >> 1] ^ condition & 1)
 
     def changes(self, variable):
-        """In which of them the ports tell that a register has another value, and by each register,
-        its next state."""
+        """Samples in which another value of a register changes the ports; and by register, those in
+        which it changes the next state."""
         values, reached = self._values.copy(), {variable}
         values[variable] ^= self.ones
         inverted = (0, self.ones)

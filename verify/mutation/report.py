@@ -1,4 +1,4 @@
-"""Results of mutation testing, as a record and as tables."""
+"""Results of mutation testing: a record for JSON, and tables."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ SURVIVORS = {"unit": "unit", "line": "line", "mutant": "mutant", "known": "what 
 
 
 def record(outcome: Outcome, seed: int) -> dict:
-    """An outcome as plain numbers and texts, its survivors by line of the sources."""
+    """An outcome as numbers and texts. Survivors are sorted by source line."""
     counts = Counter(result.verdict for result in outcome.results)
     return {
         "unit": outcome.unit,
@@ -49,7 +49,7 @@ def record(outcome: Outcome, seed: int) -> dict:
 
 
 def text(records: list[dict]) -> str:
-    """Table of the units, and of the mutants that are open if there are any."""
+    """Table of the units, and table of the open mutants, if any."""
     units = format_table([{**each, "score": f"{each['score']:.1%}"} for each in records], SUMMARY)
     left = [
         {"unit": each["unit"], **survivor}

@@ -1,8 +1,8 @@
-"""The stages of mutation testing, in a thread here or on a worker of a cluster.
+"""The stages of mutation testing, in local threads or on workers of a cluster.
 
 Each process prepares a stage once: it builds the model and runs the trials on the unit without a
-fault, or it prepares the graph for proofs. Then it decides one mutant after another. A group of
-mutants is a task of a sweep.
+fault, or it prepares the graph for proofs. Then it processes one mutant after the other. A task of
+a sweep is a group of mutants.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,16 @@ from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.player import OPEN, MutantResult, Player, result_of
 from cdma.verify.mutation.proof import EQUIVALENT, Judge
 
-#: Gives what becomes of a mutant.
+#: Function from a mutant to its result.
 Decide = Callable[[Mutant], MutantResult]
 
-#: Stages that play trials on the compiled model; all others work on the graph.
+#: Stages that run trials on the compiled model. All other stages use the graph.
 PLAYED = {
     "first trials": trials.first_trials,
     "trials": trials.trials,
     "late trials": trials.late_trials,
 }
-#: Mutants of a task where one takes little time; elsewhere a task is one mutant.
+#: Mutants per task, for stages that need little time per mutant. The default is one.
 GROUPS = {"first trials": 20, "same graphs": 20, "trials": 2, "moved counters": 4}
 
 _lock = Lock()
@@ -52,7 +52,7 @@ class Stage:
     cache : str or None
         See :func:`cdma.toolchain.cache.cache_folder`.
     seconds : int
-        Time that a proof may take.
+        Time limit of a proof.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Stage:
 
 
 def decide(group: tuple[Stage, list[Mutant]]) -> list[MutantResult]:
-    """What becomes of mutants in a stage.
+    """Results of a group of mutants in a stage.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def decide(group: tuple[Stage, list[Mutant]]) -> list[MutantResult]:
         When a tool is missing or fails.
     """
     stage, mutants = group
-    with _lock:  # threads wait for the one that prepares
+    with _lock:  # only one thread prepares the stage
         decided = _prepared(stage)
     return [decided(mutant) for mutant in mutants]
 

@@ -1,7 +1,7 @@
-"""Stimulus of the mutants: that of the regression and of the fuzzer, the most effective first.
+"""Stimulus for the mutants: from the regression and the fuzzer, the most effective first.
 
-A trial checks what the regression checks, outputs and more: the number of cycles, the cost of a
-stall, beats that are stalled, the cycle of every handshake.
+A trial has the checks of the regression: the outputs, the number of cycles, the cost of a stall,
+the stalled beats, and the cycle of every handshake.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from cdma.sim.compiled.unit import Played
 from cdma.sim.result import Scenario
 from cdma.verify.fuzz.units import make_batch
 
-#: Batches of the fuzzer: up to where which mutants are played them.
+#: Number of fuzzer batches for the first, the further and the late trials, cumulative.
 FIRST_BATCHES, BATCHES, LATE_BATCHES = 2, 12, 150
 
 
@@ -28,13 +28,13 @@ class Trial:
     name : str
     scenario : Scenario
     lost : int or None
-        Cycles by which its stall may lengthen a run of the same packets without one.
+        Maximum number of additional cycles, compared with a run without the stall.
     cycles : int or None
-        Cut off after so many cycles; what came out up to there counts.
+        Stop after this number of cycles, and check the output up to then.
     check : callable or None
-        Says what is wrong with a run, or nothing.
+        Function of a run. Returns the failed check, or an empty text.
     is_timed : bool
-        Its cycles are on record, see :mod:`cdma.verify.cycles`.
+        Whether the cycles are recorded, see :mod:`cdma.verify.cycles`.
     """
 
     name: str
@@ -46,16 +46,16 @@ class Trial:
 
 
 def first_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
-    """What every mutant is played, fifty thousand cycles, which kill nine of ten that any kill.
+    """Trials for every mutant: 50,000 cycles, which kill nine of ten killed mutants.
 
     Parameters
     ----------
     unit : str
         ``compressor`` or ``decompressor``.
     config : Config
-        Its size.
+        Size of the unit.
     seed : int
-        Seeds all that is random.
+        Seed of all random choices.
     """
     packets = stimulus.fed(unit, stimulus.packets(config, seed), config)
     yield Trial("few packets", Scenario(packets[:12], seed=seed))
@@ -71,20 +71,20 @@ def first_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
 
 
 def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
-    """What those are played that :func:`first_trials` left, with its parameters."""
+    """Trials for mutants that survive :func:`first_trials`, with the same parameters."""
     rng = np.random.default_rng([seed, 2])
     yield from _resets(stimulus.fed(unit, stimulus.packets(config, seed + 1), config), rng)
     yield from _held(unit, config)
     yield from _single(unit, config, rng)
     yield from _full(unit, config)
     yield from _batches(unit, config, seed, range(FIRST_BATCHES, BATCHES))
-    # Counts of more than two bytes, in two statuses that wait as well.
+    # Counts of more than two bytes, also in the two buffered statuses.
     words = stimulus.random_words((1 << 16) + 300, 0.7, config.format, rng)
     several = [words, *[words[:count] for count in (40_000, 65_600, 9_000, 65_800)]]
     stall = {"status": "always-but-one:25000"}
     yield Trial("long packets", Scenario(stimulus.fed(unit, several, config), stall, seed))
     if unit == "decompressor":
-        # A command of more words than can be waited for must not end early, and has masks.
+        # A command of more words than a run can finish: the packet must not end early.
         block, _ = stimulus.fed(unit, [words[: config.format.block_words]], config)[0]
         for bit in range(16, 32):
             for more in (0, 1):
@@ -94,7 +94,7 @@ def trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
 
 
 def late_trials(unit: str, config: Config, seed: int = 0) -> Iterator[Trial]:
-    """What those are played that :func:`trials` left and no step by step proof is known of."""
+    """Trials for mutants that survive :func:`trials` and have no proof by single steps."""
     yield from _batches(unit, config, seed, range(BATCHES, LATE_BATCHES))
 
 
@@ -105,7 +105,7 @@ def _batches(unit, config, seed, numbers):
 
 
 def _single(unit, config, rng):
-    """Single packets in as few cycles as is promised, also when a port stalls for a while."""
+    """Single packets in the minimum number of cycles, also with a stall at one port."""
     mixes = stimulus.fed(unit, stimulus.block_mix_packets(config, rng), config)
     yield Trial("mixed blocks", Scenario(mixes))
     for index, mix in enumerate(mixes):
@@ -124,13 +124,13 @@ def _single(unit, config, rng):
 
 
 def _full(unit, config):
-    """A packet whose last beat begins a block in a row's last lane: no other completes so many rows
-    at a time. In some runs they fill the ring behind a row that waits, and before a block that
-    is not whole."""
+    """A packet whose last beat begins a block in the last lane of a row: this beat completes the
+    largest number of rows at once. In some runs, its rows fill the ring after a stalled row, and
+    before a partial block."""
     fmt, lanes = config.format, config.lanes
     words = np.ones(fmt.block_words + lanes, fmt.dtype)
     packets = []
-    # The last word of the block before is in the last lane but one.
+    # The last word of the previous block is in the second to last lane.
     for count in range((-2 - fmt.mask_words) % lanes + 1, fmt.block_words + 1, lanes):
         most = words.copy()
         most[count : fmt.block_words] = 0
@@ -148,7 +148,7 @@ def _full(unit, config):
 
 
 def _resets(packets, rng):
-    """A reset in each of the first cycles, with other packets after it."""
+    """A reset in each of the first cycles, followed by other packets."""
     for at in range(72):
         before, after = (
             [packets[index] for index in rng.permutation(len(packets))[:8]] for _ in range(2)
@@ -167,7 +167,7 @@ def _resets(packets, rng):
 
 
 def _held(unit, config):
-    """Outputs that nobody takes."""
+    """Outputs that stall for a long time."""
     fmt = config.format
     one = stimulus.fed(unit, [np.ones(1, fmt.dtype)] * 60, config)
     block = stimulus.fed(unit, [np.ones(fmt.block_words, fmt.dtype)] * 20, config)
@@ -184,6 +184,6 @@ def _held(unit, config):
 
 
 def _check_held_beats(played):
-    """Two statuses wait in the unit and one is due: the fourth packet's beat is held."""
+    """With two buffered statuses and one pending, the unit must stall the fourth packet's beat."""
     late = played.ports["m_axis"].packets["last_cycle"][:5] > 500
     return "" if late.tolist() == [False] * 3 + [True] * 2 else "other beats are held"

@@ -1,7 +1,7 @@
-"""Random runs of a unit's ports on its and-inverter graph, thousands in parallel.
+"""Random runs on the and-inverter graph of a unit, thousands in parallel.
 
-They find registers in which a mutant diverges from the unit. Inputs obey the rules of the stream,
-except for a gap in ``tkeep``. The probability of set bits differs from run to run.
+They find registers in which a mutant diverges from the unit. Inputs obey the stream rules, except
+for gaps in ``tkeep``. The probability of set bits differs between runs.
 """
 
 import re
@@ -15,13 +15,13 @@ from cdma.verify.mutation.long_moves import packed
 
 RUNS, CYCLES = 2048, 300
 _ONES = (1 << RUNS) - 1
-#: How often ports are willing and bits of payload are set, by run.
+#: Probabilities that a port does not stall, and that a payload bit is set.
 _WILLING = (0.05, 0.3, 0.5, 0.8, 0.95, 1.0)
 _SET = (0.02, 0.1, 0.3, 0.6, 1.0)
 
 
 class RandomRuns:
-    """Random runs of a unit, which begin in any state with a cycle of reset.
+    """Random runs of a unit. They start in a random state with a cycle of reset.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class RandomRuns:
         self._evaluate = graph.evaluator()
 
     def apart(self, mutant: int) -> set[int]:
-        """Variables of the registers in which a mutant comes to differ."""
+        """Variables of the registers in which a mutant diverges from the unit."""
         chosen = {name: _ONES * bit for name, bit in choice(self.graph, mutant).items()}
         state = self._run[0][1]
         found = set()
@@ -45,9 +45,9 @@ class RandomRuns:
 
     @cached_property
     def _run(self):
-        """Inputs of each cycle, and the state in which they find the unit."""
+        """Inputs of each cycle, and the state of the unit at the start of the cycle."""
         rng = np.random.default_rng(0)
-        # All bits of a pin alike: words are zero where few of their bits are set.
+        # One probability for all bits of a port. Low values make zero words likely.
         pins = {name: name.partition("[")[0] for name in self.graph.inputs}
         shares = {
             pin: rng.choice(_WILLING if pin.endswith(("valid", "ready")) else _SET, RUNS)

@@ -1,5 +1,5 @@
-"""Proofs about the hardware, a folder for each kit: what all units share, AXI, and each codec.
+"""Proofs of the hardware: one folder (kit) for the shared library, for AXI, and for each codec.
 
-The folders follow those of :mod:`cdma.hdl`. A module of proofs has them in ``PROOFS``;
-:mod:`cdma.verify.proofs.registry` finds them, so a further kit touches no other.
+The folders mirror those of :mod:`cdma.hdl`. Each module lists its proofs in ``PROOFS``.
+:mod:`cdma.verify.proofs.registry` finds the lists, so a new kit changes no existing file.
 """

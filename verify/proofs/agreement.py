@@ -1,4 +1,4 @@
-"""Proofs before an independent checker: SymbiYosys and an SMT solver."""
+"""Check the proofs with independent tools: SymbiYosys and an SMT solver."""
 
 from pathlib import Path
 
@@ -6,20 +6,21 @@ from cdma.toolchain import sby
 from cdma.verify.formal import export, prover
 from cdma.verify.proofs.proof import Proof
 
-#: The solver; the prover's own are CaDiCaL and ABC.
+#: SMT solver. The prover itself uses CaDiCaL and ABC.
 SOLVER = "z3"
 
-#: Cycles of hypothesis and of the check before, beside those of the proof: the checker does not
-#: know that no state comes twice.
+#: Additional cycles of the induction hypothesis and of the base case. The checker needs them,
+#: because it does not exclude paths that visit a state twice.
 MORE = 3
 
-#: What comes of a proof, where every cover is met: it holds for ever, or for as many cycles as a
-#: bounded check has; it holds for a few cycles; it does not hold. Else the time was up.
+#: Outcomes of a check. AGREES: all covers are reached, and the property holds for all cycles, or
+#: for all cycles of a bounded proof. BOUNDED: the property holds only for a few cycles. DIFFERS:
+#: a counterexample was found. OPEN: the time limit was reached.
 AGREES, BOUNDED, DIFFERS, OPEN = ("agrees", "bounded", "differs", "open")
 
 
 def files(name: str, proof: Proof, size: str, scratch: Path) -> dict[str, str]:
-    """Files of a proof at a size, by their names: RTLIL and task file.
+    """RTLIL and task file of a proof at a size, by file name.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def files(name: str, proof: Proof, size: str, scratch: Path) -> dict[str, str]:
     size : str
         Name of a size.
     scratch : Path
-        Existing folder for Yosys to work in.
+        Existing folder for the temporary files of Yosys.
     """
     stem = file_stem(name, size)
     is_bounded = proof.mode == prover.BOUNDED
@@ -40,20 +41,19 @@ def files(name: str, proof: Proof, size: str, scratch: Path) -> dict[str, str]:
 
 
 def file_stem(name: str, size: str) -> str:
-    """Name of a proof's files at a size: letters, digits, ``_`` and ``-``."""
+    """File name of a proof at a size, without suffix: letters, digits, ``_`` and ``-``."""
     text = f"{name}-{size}".replace(", ", "-")
     return "".join(each if each.isalnum() or each == "-" else "_" for each in text)
 
 
 def check(name: str, proof: Proof, size: str, scratch: Path, seconds: int) -> str:
-    """Put a proof to the checker: :data:`AGREES`, :data:`BOUNDED`,
-    :data:`DIFFERS` or :data:`OPEN`.
+    """Check a proof. Returns :data:`AGREES`, :data:`BOUNDED`, :data:`DIFFERS` or :data:`OPEN`.
 
     Parameters
     ----------
     name, proof, size, scratch : as for :func:`files`
     seconds : int
-        Bound on the wall time.
+        Limit of the wall time.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Many proofs: listed, exported as files, or made one after the other."""
+"""List the proofs, export them as files, or run them one after the other."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,17 +9,17 @@ from cdma.verify.proofs import agreement
 from cdma.verify.proofs.proof import Proof
 from cdma.verify.proofs.table import row_of
 
-#: Outcomes with which a run of an engine fails.
+#: Outcomes that make a run fail, by engine.
 FAILED = {"own": ("refuted", "open", "vacuous"), "sby": (agreement.DIFFERS,)}
 
 
 def listed(proofs: dict[str, Proof]) -> list[dict]:
-    """Row of each proof."""
+    """One row per proof, for a table."""
     return [row_of(name, proof) for name, proof in proofs.items()]
 
 
 def sizes(proofs: dict[str, Proof], *, is_quick: bool) -> Iterator[tuple[str, Proof, str]]:
-    """Yield name, proof and size; with ``is_quick`` without those that take long."""
+    """Yield name, proof and size. With ``is_quick``, skip the slow sizes."""
     for name, proof in proofs.items():
         for size in proof.sizes:
             if not (is_quick and size in proof.slow):
@@ -27,12 +27,12 @@ def sizes(proofs: dict[str, Proof], *, is_quick: bool) -> Iterator[tuple[str, Pr
 
 
 def exported(proofs: dict[str, Proof], folder: Path, *, is_quick: bool = False) -> list[dict]:
-    """Write each proof at each size as RTLIL and a task file of SymbiYosys.
+    """Write each proof at each size as an RTLIL file and a SymbiYosys task file.
 
     Raises
     ------
     UserError
-        When Yosys is missing or fails, or the folder cannot be made.
+        When Yosys is missing or fails, or the folder cannot be created.
     """
     make_folder(folder)
     rows, scratch = [], cache_folder(None, "proofs")
@@ -46,18 +46,18 @@ def exported(proofs: dict[str, Proof], folder: Path, *, is_quick: bool = False) 
 def proven(
     proofs: dict[str, Proof], engine: str, seconds: int, *, is_quick: bool = False
 ) -> Iterator[dict]:
-    """Make each proof at each size, and yield what came of it.
+    """Run each proof at each size, and yield its outcome.
 
     Parameters
     ----------
     proofs : dict of Proof
-        By their full names.
+        Proofs by full name.
     engine : str
         ``own``: :mod:`cdma.verify.formal.prover`; ``sby``: :mod:`cdma.verify.proofs.agreement`.
     seconds : int
-        Bound on the wall time of a proof, for ``sby``.
+        Limit of the wall time of a proof, only for ``sby``.
     is_quick : bool
-        Leave out the sizes that take long.
+        Skip the slow sizes.
     """
     scratch = cache_folder(None, "proofs")
     for name, proof, size in sizes(proofs, is_quick=is_quick):

@@ -1,9 +1,9 @@
-"""Mutants of the units that no trial kills, put into the proofs of their components.
+"""Run the proofs on the mutants that no trial kills.
 
-A mutant goes, at the size that it was drawn at, into the proof of the component that it is in. In
-the first cycles after reset something that is asserted must then be false: a promise, or what the
-promises rest on in an induction. Of a mutant that breaks nothing so soon the proof may hold, by
-induction.
+A mutant is inserted into the design of the proof of its component, at the size of the mutated unit.
+A bounded search then looks for a violated assertion in the first cycles after reset: the promise
+itself, or an invariant of the induction. Without a violation, the full proof of the mutant is
+tried: it may hold, for a mutant that does not change the promised behaviour.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,18 +28,18 @@ from cdma.verify.proofs.registry import registry
 
 @dataclass(frozen=True)
 class Bench:
-    """The proof that the mutants of a component are put into.
+    """The proof for the mutants of one component.
 
     Parameters
     ----------
     proof : str
-        Its name in the registry.
+        Name of the proof in the registry.
     size : callable
-        Size of the proof for a configuration of the unit.
+        Gives the size of the proof for a configuration of the unit.
     cycles : int
-        Cycles in which something is to be broken.
+        Bound of the search for a violation, in cycles.
     design : callable or None
-        Makes the design for a configuration, where it is not that of the proof.
+        Makes the design for a configuration. By default, the design of the proof.
     """
 
     proof: str
@@ -48,15 +48,17 @@ class Bench:
     design: Callable[[Config], Elaboratable] | None = None
 
     def make(self, config: Config) -> Elaboratable:
-        """Make the design."""
+        """Make the design for a configuration."""
         if self.design:
             return self.design(config)
         return registry()[self.proof].design(self.size(config))
 
 
 def words_in(config: Config) -> Elaboratable:
-    """Make the bench of the compressor's counter of whole blocks: no step is longer than the
-    assembler's proof says of a row."""
+    """Make the bench of the compressor's counter of whole blocks.
+
+    The steps of the counter are limited to the bound of a row that the assembler's proof shows.
+    """
     fmt = config.format
     low = (fmt.block_words & -fmt.block_words).bit_length() - 1
     most = fmt.block_words * (config.lanes - 1 + fmt.mask_words) // fmt.mask_words
@@ -72,12 +74,12 @@ def words_in(config: Config) -> Elaboratable:
 
 
 def fetcher(config: Config) -> str:
-    """Name of the proof of the fetcher of a size."""
+    """Name of the proof of the mask fetcher that a configuration uses."""
     return f"zvc/{'counting' if config.block_beats >= 4 else 'lookup'}_fetcher"
 
 
 def benches(unit: str, config: Config) -> dict[str, Bench]:
-    """Bench of each component by its place in the unit; what is in no other is in ``core``."""
+    """Benches by the path of the component in the unit. ``core`` is for all other components."""
     if unit == "compressor":
         return {
             "core.assembler": Bench("zvc/assembler"),
@@ -100,29 +102,29 @@ def benches(unit: str, config: Config) -> dict[str, Bench]:
 def put_to_proofs(
     unit: str, config: Config, drawn: mutants.Drawn, numbers: set[int], cache: Path | None = None
 ) -> Iterator[dict]:
-    """Put mutants into the proofs of their components, and yield what comes of each.
+    """Run the proofs of their components on mutants, and yield the outcome of each.
 
     Parameters
     ----------
     unit, config : str, Config
-        What was drawn from.
+        The mutated unit.
     drawn : Drawn
-        The unit's mutants.
+        All mutants drawn for the unit.
     numbers : set of int
-        Numbers of those to put to the proofs.
+        Numbers of the mutants to run.
     cache : path or None
-        Folder of verdicts.
+        Folder that caches the verdicts.
 
     Yields
     ------
     dict
-        ``number``, ``line``, ``mutant``; ``proof`` by name; ``outcome``, ``refuted`` with the
-        ``cycle``, or ``proven`` or ``open``.
+        ``number``, ``line``, ``mutant``; ``proof``: name of the proof; ``outcome``: ``refuted``
+        (with its ``cycle``), ``proven`` or ``open``.
 
     Raises
     ------
     ValueError
-        When the design of a proof lacks the cell of a mutant.
+        When the design of the proof does not contain the cell of the mutant.
     """
     places, components = benches(unit, config), {}
     for mutant in (each for each in drawn.mutants if each.number in numbers):
@@ -134,7 +136,7 @@ def put_to_proofs(
             components[path] = Component(drawn, path, flat)
         command = components[path].command(mutant)
         if not command:
-            raise ValueError(f"Proof {bench.proof} must have the cell of {mutant}")
+            raise ValueError(f"The design of proof {bench.proof} lacks the cell of {mutant}")
         proof = registry()[bench.proof]
         how = {"command": command, "cache": cache}
         verdict = prover.prove(design, bench.cycles, mode=prover.BOUNDED, **how)

@@ -1,4 +1,4 @@
-"""A proof: what is promised of which components, at which sizes, and what it must refute."""
+"""A proof: a property of components, the sizes to prove, and broken designs to refute."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ __all__ = ["BOUNDED", "INDUCTION", "PDR", "Broken", "Proof", "faults", "named", 
 
 @dataclass(frozen=True)
 class Broken:
-    """A design that breaks the promise: with a fault in it, or with a component swapped.
+    """A design that violates the promise: with a fault, or with a wrong component.
 
     Parameters
     ----------
     name : str
-        What is wrong.
+        Name of the fault.
     cycles : int
-        Cycles after reset within which the promise is broken.
+        Number of cycles after reset within which the promise is violated.
     size : object
-        Size of the design, of the proof's kind.
+        Size of the design, as a value of :attr:`Proof.sizes`.
     fault : Fault or None
-        What is forced in the design of that size.
+        Fault to inject into the design of this size.
     design : callable or None
-        Makes the design with a component swapped, instead.
+        Makes a design with a wrong component. Used in place of ``size`` and ``fault``.
     """
 
     name: str
@@ -40,31 +40,31 @@ class Broken:
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """A promise about components, and how it is proven.
+    """A property of components, and the method that proves the property.
 
     Parameters
     ----------
     name : str
-        Short name, one of its kit.
+        Short name, unique in its kit.
     promise : str
-        What is promised, a sentence.
+        The property, as one sentence.
     components : tuple
-        Classes of the components that it is about; functions where it is about these.
+        Classes or functions under proof.
     parts : tuple
-        Classes of components inside that have no proof of their own: the invariants of this one,
-        an induction, say what they hold and do.
+        Classes of subcomponents without a proof of their own. The invariants of this proof, an
+        induction, cover them.
     design : callable
-        Makes the design to prove from a size.
+        Makes the design to prove. The argument is a size.
     sizes : mapping
-        Each size that is proven, by its name.
+        Sizes to prove, by name.
     slow : tuple of str
-        Names of the sizes that take long.
+        Names of the sizes that take more than a few seconds.
     mode : str
         One of :data:`cdma.verify.formal.prover.MODES`.
     depth : int
-        Cycles, see :func:`cdma.verify.formal.prover.prove`.
+        Number of cycles, see :func:`cdma.verify.formal.prover.prove`.
     broken : tuple of Broken
-        What has to be refuted.
+        Designs for which the prover must find a counterexample.
     """
 
     name: str
@@ -86,29 +86,31 @@ class Proof:
             raise ValueError(f"Slow sizes must be among the sizes, not {', '.join(unknown)}")
 
     def make(self, size: str) -> Elaboratable:
-        """Make the design of a size."""
+        """Make the design at a size."""
         return self.design(self.sizes[size])
 
     def prove(self, size: str, **options) -> Verdict:
-        """Prove the promise at a size; ``options`` see :func:`cdma.verify.formal.prover.prove`."""
+        """Prove the promise at a size. For ``options`` see
+        :func:`cdma.verify.formal.prover.prove`.
+        """
         return prover.prove(self.make(size), self.depth, mode=self.mode, **options)
 
     def refute(self, broken: Broken, **options) -> Verdict:
-        """Look for what a broken design breaks."""
+        """Search for a counterexample in a broken design."""
         design = broken.design() if broken.design else self.design(broken.size)
         return prover.prove(design, broken.cycles, mode=BOUNDED, fault=broken.fault, **options)
 
 
 def named(*configs) -> dict[str, Any]:
-    """Sizes by their configurations' names."""
+    """Sizes by the names of their configurations."""
     return {config.name: config for config in configs}
 
 
 def faults(size, cycles: int, *forced: Fault) -> tuple[Broken, ...]:
-    """Designs of one size, each with one signal forced."""
+    """Broken designs of one size, each with one fault."""
     return tuple(Broken(str(fault), cycles, size, fault) for fault in forced)
 
 
 def swapped(cycles: int, designs: Mapping[str, Callable[[], Elaboratable]]) -> tuple[Broken, ...]:
-    """Designs with a component swapped, by what is wrong with it."""
+    """Broken designs, each with a wrong component, by the name of the fault."""
     return tuple(Broken(name, cycles, design=design) for name, design in designs.items())

@@ -1,4 +1,4 @@
-"""All proofs, by name: found in the modules of this folder."""
+"""All proofs by name, found in the modules of this folder."""
 
 import importlib
 import pkgutil
@@ -10,12 +10,12 @@ from cdma.verify.proofs.proof import Proof
 
 @lru_cache
 def registry() -> dict[str, Proof]:
-    """Give every proof by its full name, ``kit/name``, in the order of the names.
+    """All proofs by full name, ``kit/name``, sorted by name.
 
     Raises
     ------
     ValueError
-        When two of a kit have one name.
+        When two proofs of a kit have the same name.
     """
     found = {}
     for module in pkgutil.walk_packages(proofs.__path__, f"{proofs.__name__}."):
@@ -25,23 +25,23 @@ def registry() -> dict[str, Proof]:
         for proof in getattr(importlib.import_module(module.name), "PROOFS", ()):
             name = f"{kit}/{proof.name}"
             if name in found:
-                raise ValueError(f"Proof's name must be its own, not {name!r} twice")
+                raise ValueError(f"Two proofs have the name {name!r}: each needs its own name")
             found[name] = proof
     return dict(sorted(found.items()))
 
 
 def name_of(component) -> str:
-    """What a report calls a component."""
+    """Name of a component in reports."""
     return component.__name__
 
 
 def chosen(components: list[str]) -> dict[str, Proof]:
-    """Proofs about any of the components, or of that name or kit; all where none is given.
+    """Proofs selected by component, by proof name or by kit. Without a selection, all proofs.
 
     Raises
     ------
     ValueError
-        When nothing has that name.
+        When no component, proof or kit has the name.
     """
     if not components:
         return registry()
@@ -54,6 +54,8 @@ def chosen(components: list[str]) -> dict[str, Proof]:
             or wanted in map(name_of, (*proof.components, *proof.parts))
         }
         if not about:
-            raise ValueError(f"Component must be one that proofs are about, not {wanted!r}")
+            raise ValueError(
+                f"Component must be the name of a component, proof or kit, not {wanted!r}"
+            )
         found |= about
     return dict(sorted(found.items()))

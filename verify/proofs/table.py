@@ -1,10 +1,10 @@
-"""The table of proofs: what ``make formal`` writes and docs/verification.md shows."""
+"""The table of proofs that ``make formal`` writes and docs/verification.md shows."""
 
 from cdma.verify.proofs import agreement
 from cdma.verify.proofs.proof import BOUNDED, INDUCTION, PDR, Proof
 from cdma.verify.proofs.registry import name_of
 
-#: Columns of the table.
+#: Columns of the table: key of the row, title.
 COLUMNS = {
     "promise": "promise",
     "components": "components",
@@ -15,12 +15,12 @@ COLUMNS = {
     "engine": "engine",
     "z3": "Z3 agrees",
 }
-#: Engine by the mode of a proof.
+#: Solver by mode of the proof.
 ENGINES = {INDUCTION: "CaDiCaL", BOUNDED: "CaDiCaL", PDR: "ABC"}
 
 
 def row_of(name: str, proof: Proof) -> dict:
-    """Row of a proof without its time."""
+    """Table row of a proof, without its run time."""
     return {
         "proof": name,
         "promise": proof.promise,
@@ -32,8 +32,8 @@ def row_of(name: str, proof: Proof) -> dict:
 
 
 def merged(rows: list[dict], before: list[dict]) -> list[dict]:
-    """Rows in the order of their names, each with the whole seconds of before where these differ by
-    less than half."""
+    """Rows sorted by name, with the run times in whole seconds. A run time that changed by less
+    than half keeps its earlier value, so that the file does not change with each run."""
     known = {row["proof"]: row["seconds"] for row in before}
     result = []
     for row in sorted(rows, key=lambda row: row["proof"]):
@@ -44,14 +44,14 @@ def merged(rows: list[dict], before: list[dict]) -> list[dict]:
 
 
 def with_engines(rows: list[dict], checked: list[dict]) -> list[dict]:
-    """Rows with the engine that proves each, and the sizes at which an independent checker agrees.
+    """Rows with the solver of each proof, and the sizes at which an independent checker agrees.
 
     Parameters
     ----------
     rows : list of dict
-        As :func:`merged` gives them.
+        Rows from :func:`merged`.
     checked : list of dict
-        What ``cdma formal --engine sby`` saved: ``proof``, ``size`` and ``outcome``.
+        Rows saved by ``cdma formal --engine sby``: ``proof``, ``size`` and ``outcome``.
     """
     result = []
     for row in rows:

@@ -14,8 +14,13 @@ A container (.zvc) holds type and shape of its array. A raw stream (--raw) is wh
 emits; to decompress it you need type and shape. IN may be - for an .npy file on stdin, OUT may be -
 for stdout.
 
+--lossy keeps floating-point elements within an error bound EB: |x - decompressed| <= EB for each.
+rel=R is R times the standard deviation of the finite non-zero elements. Zeros stay zeros; NaNs,
+infinities and what rounding would move out of the bound are stored bit for bit.
+
 example:
   cdma compress relu1.npy -o relu1.zvc
+  cdma compress relu1.npy -o relu1.zvc --lossy abs=0.01
   cdma compress tensors.npz:relu1 -o relu1.bin --raw
   cdma compress model.safetensors:conv1.weight -o conv1.zvc
   producer | cdma compress - -o - | consumer
@@ -28,6 +33,8 @@ def add_parser(subparsers) -> None:
     parser.add_argument("input", metavar="IN", help=f"tensor: {NAMING}")
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write")
     parser.add_argument("--raw", action="store_true", help="write the bare stream, no container")
+    help_ = "error bound: compress with the lossy codec, which quantises (float16 to float64)"
+    parser.add_argument("--lossy", metavar="abs=EB|rel=R", help=help_)
     add_format_options(parser, default="the size of an element, and nothing else fits")
     help_ = "NumPy type that the elements are, where the file has no name for it, such as bfloat16"
     parser.add_argument("--dtype", metavar="TYPE", help=help_)
@@ -36,7 +43,7 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the container, or the bare stream."""
     from cdma.tensors.codec.compress import compress_tensor
-    from cdma.tensors.codec.figures import by
+    from cdma.tensors.codec.figures import by, lossy_line
 
     refuse_json_on_stdout(args)
     facts = compress_tensor(
@@ -46,15 +53,18 @@ def run(args: argparse.Namespace) -> int:
         word_bits=args.word_bits,
         block_words=args.block_words,
         dtype=args.dtype,
+        lossy=args.lossy,
     )
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0
+    stored = facts["stream_bytes"] + facts.get("outlier_bytes", 0)
     lines = [
         f"wrote {args.output}: {facts['dtype']} {by(facts['shape'])}, {facts['raw_bytes']:,} bytes "
-        f"to {facts['stream_bytes']:,} (ratio {facts['ratio']:.3f}, density "
-        f"{facts['density']:.1%})"
+        f"to {stored:,} (ratio {facts['ratio']:.3f}, density {facts['density']:.1%})"
     ]
+    if args.lossy:
+        lines.append(lossy_line(facts))
     lines += [f"note: {note}" for note in facts["notes"]]
     if args.raw:
         shape = ",".join(map(str, facts["shape"]))

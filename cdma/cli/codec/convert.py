@@ -4,8 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from cdma.cli.codec.shared import shape_of
-from cdma.cli.options import add_verb
+from cdma.cli.options import add_verb, shape_of
 from cdma.errors import UserError
 
 EPILOG = """\

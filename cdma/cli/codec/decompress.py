@@ -5,8 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout, shape_of
-from cdma.cli.options import add_format_options, flag
+from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout
+from cdma.cli.options import add_format_options, flag, shape_of
 from cdma.errors import UserError
 from cdma.files import STDIO
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
             f"{flag(next(iter(stream)))} is for raw streams: add --raw, or leave it out"
         )
     from cdma.tensors.codec.decompress import decompress_file
-    from cdma.tensors.codec.figures import by
+    from cdma.tensors.codec.figures import by, lossy_line
 
     facts = decompress_file(args.input, args.output, is_raw=args.raw, **stream)
     if args.json:
@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     array = f"{facts['dtype']} {by(facts['shape'])}, {facts['raw_bytes']:,} bytes"
     lines = [f"wrote {args.output}: {array}"]
+    if "error_bound" in facts:
+        lines.append(lossy_line(facts))
     if facts["dtype"] == "bfloat16":
         view = "np.load(FILE).view(ml_dtypes.bfloat16)"
         lines.append(f"note: .npy has no name for bfloat16; read the file by {view}")

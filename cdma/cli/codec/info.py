@@ -7,7 +7,7 @@ from cdma.cli.codec.shared import add_codec_verb
 from cdma.files import reading
 
 EPILOG = """\
-ratio: bytes of the array for each byte of the stream (bigger is better)
+ratio: bytes of the array for each byte of the stream, and of outliers (bigger is better)
 density: share of words that are not zero
 
 example:
@@ -26,15 +26,15 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from cdma.golden import read_container, read_header
+    from cdma.golden.zvc.words import to_words
     from cdma.tensors.codec.errors import naming
-    from cdma.tensors.codec.figures import by, figures
+    from cdma.tensors.codec.figures import by, figures, lossy_figures, lossy_line
 
     with reading(args.input) as source, naming(args.input):
         header = read_header(source)
         nonzeros = header.nonzeros
         if nonzeros is None:  # raw chunks: count their words
-            words = read_container(source).reshape(-1)
-            nonzeros = int(np.count_nonzero(words.view(header.format.dtype)))
+            nonzeros = int(np.count_nonzero(to_words(read_container(source))))
     fmt = header.format
     facts = {
         "file": args.input,
@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         "dtype": header.dtype,
         "shape": list(header.shape),
         **figures(fmt, header.words, nonzeros, header.stream_bytes, header.file_bytes),
+        **lossy_figures(header),
         "header_bytes": header.header_bytes,
         "chunks": len(header.chunk_crcs),
         "chunk_blocks": header.chunk_blocks,
@@ -61,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
         "density": f"{facts['density']:.1%} of the words are not zero",
         "ratio": f"{header.ratio:.3f}",
     }
+    if header.lossy:
+        lines["codec"] = lossy_line(facts)
     for name, text in lines.items():
         print(f"{name:<8} {text}")
     return 0

@@ -15,17 +15,6 @@ def add_codec_verb(subparsers, name: str, run, summary: str, epilog: str):
     return parser
 
 
-def shape_of(text: str) -> tuple[int, ...]:
-    """Type of ``--shape``."""
-    try:
-        shape = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        shape = (-1,)
-    if any(size < 0 for size in shape):
-        raise argparse.ArgumentTypeError(f"must be sizes with commas between, not {text!r}")
-    return shape
-
-
 def refuse_json_on_stdout(args: argparse.Namespace) -> None:
     """Refuse ``--json`` where the output itself goes to stdout."""
     if args.output == STDIO and args.json:

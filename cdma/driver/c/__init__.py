@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-#: The sources, to be compiled with ``folder`` on the include path.
+#: The C sources. Compile them with ``FOLDER`` on the include path.
 FOLDER = Path(__file__).parent
 SOURCES = (FOLDER / "cdma.c",)
 HEADERS = (FOLDER / "cdma.h", FOLDER / "cdma_regs.h")

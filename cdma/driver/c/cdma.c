@@ -33,7 +33,7 @@ static int gives_up(struct cdma *engine)
     return engine->io.idle && engine->io.idle(engine->io.context);
 }
 
-/* Memory is little-endian, whatever this processor is. */
+/* Descriptors and completions are little-endian on every processor. */
 static void put(volatile uint8_t *at, uint64_t value, unsigned bytes)
 {
     unsigned i;
@@ -75,9 +75,9 @@ static uint32_t waiting(const struct cdma_ring *ring)
     return (uint16_t)(ring->tail - ring->head);
 }
 
-/* Write CQ HEAD. A completion is seen in memory before the engine counts it: its count is awaited
- * first, or the new one would look impossible to it. */
-static int tell(struct cdma *engine, uint32_t number)
+/* Write CQ HEAD. A completion is visible in memory before the engine updates its counts. So wait
+ * for the counts first: the engine treats a CQ HEAD past its CQ TAIL as an error. */
+static int report_head(struct cdma *engine, uint32_t number)
 {
     struct cdma_ring *ring = &engine->ring[number];
     uint32_t counted;
@@ -91,7 +91,7 @@ static int tell(struct cdma *engine, uint32_t number)
         if (gives_up(engine))
             return CDMA_E_GAVE_UP;
     }
-    ring->told = ring->head;
+    ring->reported = ring->head;
     return write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
 }
 
@@ -157,8 +157,8 @@ int cdma_reset(struct cdma *engine)
         if (gives_up(engine))
             error = CDMA_E_GAVE_UP;
     }
-    engine->ring[0].tail = engine->ring[0].head = engine->ring[0].told = 0;
-    engine->ring[1].tail = engine->ring[1].head = engine->ring[1].told = 0;
+    engine->ring[0].tail = engine->ring[0].head = engine->ring[0].reported = 0;
+    engine->ring[1].tail = engine->ring[1].head = engine->ring[1].reported = 0;
     return error;
 }
 
@@ -177,8 +177,8 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
     ring->setup = *setup;
-    ring->tail = ring->head = ring->told = 0;
-    /* The phase of old entries could look new. */
+    ring->tail = ring->head = ring->reported = 0;
+    /* Old entries could have the phase of new entries. */
     for (i = 0; i < CDMA_COMPLETION_BYTES << setup->log2; i++)
         setup->cq[i] = 0;
     error = write_pair(engine, CDMA_RING_DEV_BASE_LO(number), setup->device_base);
@@ -212,8 +212,8 @@ int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job
     ring = &engine->ring[number];
     if (waiting(ring) >> ring->setup.log2)
         return CDMA_E_FULL;
-    if ((uint16_t)(ring->tail - ring->told) >> ring->setup.log2) {
-        error = tell(engine, number);
+    if ((uint16_t)(ring->tail - ring->reported) >> ring->setup.log2) {
+        error = report_head(engine, number);
         if (error)
             return error;
     }
@@ -242,7 +242,7 @@ int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *comp
     struct cdma_ring *ring;
     const volatile uint8_t *at;
     uint8_t last;
-    uint16_t untold;
+    uint16_t unreported;
     int error;
     if (number > 1u || !completion)
         return CDMA_E_ARGUMENT;
@@ -262,8 +262,8 @@ int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *comp
     completion->status = at[30];
     completion->channel = last & 0x7Fu;
     ring->head++;
-    untold = (uint16_t)(ring->head - ring->told);
-    error = 2u * untold >= 1u << ring->setup.log2 ? tell(engine, number) : 0;
+    unreported = (uint16_t)(ring->head - ring->reported);
+    error = 2u * unreported >= 1u << ring->setup.log2 ? report_head(engine, number) : 0;
     return error ? error : 1;
 }
 
@@ -288,7 +288,7 @@ int cdma_run(struct cdma *engine, uint32_t number, const struct cdma_job *job,
         if (gives_up(engine))
             return CDMA_E_GAVE_UP;
     }
-    /* A descriptor that could not be read or trusted has cookie 0. */
+    /* The completion of an unreadable or invalid descriptor has cookie 0. */
     if (completion->cookie != cookie && (completion->cookie || !completion->status))
         return CDMA_E_COOKIE;
     return completion->status;
@@ -374,13 +374,13 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
     error = read_register(engine, CDMA_RING_SQ_HEAD(number), &head);
     if (error)
         return error;
-    /* Completions that could not be written: their entries must not look new next time. */
+    /* Completions that the engine could not write: their entries must not look new later. */
     for (; ring->head != (uint16_t)head; ring->head++)
         put(ring->setup.cq + CDMA_COMPLETION_BYTES * entry_of(ring, ring->head) + 31,
             phase_of(ring, ring->head) << 7, 1);
     if (withdrawn)
         *withdrawn = waiting(ring);
-    ring->tail = ring->told = ring->head;
+    ring->tail = ring->reported = ring->head;
     barrier(engine);
     error = write_register(engine, CDMA_RING_SQ_TAIL(number), ring->tail);
     if (!error)

@@ -17,10 +17,10 @@ extern "C" {
 
 enum {
     CDMA_E_ACCESS = -1,   /* the engine refused a register access */
-    CDMA_E_DEVICE = -2,   /* the device is no engine, or of another major version */
+    CDMA_E_DEVICE = -2,   /* the device is not an engine, or has another major version */
     CDMA_E_ARGUMENT = -3, /* an argument is out of range or misaligned */
     CDMA_E_FULL = -4,     /* the ring has no room */
-    CDMA_E_GAVE_UP = -5,  /* io.idle asked to stop waiting; the descriptor is still the engine's */
+    CDMA_E_GAVE_UP = -5,  /* io.idle stopped the wait; the engine still owns the descriptor */
     CDMA_E_COOKIE = -6,   /* a completion belongs to another descriptor */
     CDMA_E_FATAL = -7     /* the link has failed: only aresetn recovers */
 };
@@ -36,28 +36,28 @@ enum {
     CDMA_F_APPEND = 1 << 20
 };
 
-/* How the driver reaches the engine. */
+/* Access to the engine. */
 struct cdma_io {
     void *context;
-    /* Register access at a byte address; 0, or anything else when it was refused. */
+    /* Register access at a byte address. Returns 0, or another value if the access failed. */
     int (*read)(void *context, uint32_t address, uint32_t *value);
     int (*write)(void *context, uint32_t address, uint32_t value);
-    /* Orders memory accesses before with those after; may be NULL. */
+    /* Orders the memory accesses before and after the call; may be NULL. */
     void (*barrier)(void *context);
     /* Called while the driver waits: sleep until the interrupt, or return at once.
-     * Not 0: stop waiting. NULL: wait for ever. */
+     * A value other than 0 stops the wait. With NULL, the driver polls without a time limit. */
     int (*idle)(void *context);
 };
 
-/* Size of the engine, out of its capability registers. */
+/* Size of the engine, from its capability registers. */
 struct cdma_config {
     uint32_t channels, lanes, word_bytes, stripe_bytes, link_bytes, block_words;
     uint32_t address_bits, auto_distance;
 };
 
-/* Memory of a ring, which the engine reaches at the bus addresses. 2^log2 entries each. */
+/* Memory of a ring and its bus addresses. Each ring has 2^log2 entries. */
 struct cdma_ring_setup {
-    volatile uint8_t *sq, *cq;       /* 64 and 32 bytes an entry */
+    volatile uint8_t *sq, *cq;       /* 64 and 32 bytes per entry */
     uint64_t sq_address, cq_address; /* multiples of 64 */
     uint32_t log2;                   /* 0 to 15 */
     uint64_t device_base, device_limit, host_base, host_limit; /* windows; limits are excluded */
@@ -66,7 +66,7 @@ struct cdma_ring_setup {
 struct cdma_ring {
     struct cdma_ring_setup setup;
     uint16_t tail, head; /* descriptors submitted, completions read */
-    uint16_t told;       /* completions read, as far as the engine knows */
+    uint16_t reported;   /* completions read, last value of CQ HEAD written to the engine */
 };
 
 struct cdma {
@@ -76,7 +76,7 @@ struct cdma {
     uint64_t cookie;
 };
 
-/* What a descriptor says; zeros are good defaults. */
+/* Fields of a descriptor; zeros are good defaults. */
 struct cdma_job {
     uint32_t op, flags, raw; /* CDMA_OP_, CDMA_F_, CDMA_RAW_ */
     uint32_t rows;
@@ -92,45 +92,46 @@ struct cdma_completion {
     uint8_t status, channel;
 };
 
-/* Most bytes of the stream of so many bytes, and stripes of a row. */
+/* Maximum stream size for a number of bytes, and number of stripes of a row. */
 uint64_t cdma_bound(const struct cdma_config *config, uint64_t bytes);
 uint64_t cdma_stripes(const struct cdma_config *config, uint64_t row_bytes);
 
 /* Check the device, reset it, read its size. */
 int cdma_open(struct cdma *engine, const struct cdma_io *io);
 
-/* Program a ring and run it; after cdma_open, and again after cdma_reset. */
+/* Program a ring and run it. Call it after cdma_open, and again after cdma_reset. */
 int cdma_ring_open(struct cdma *engine, uint32_t ring, const struct cdma_ring_setup *setup);
 
-/* Submit a job; *cookie names it. */
+/* Submit a job. *cookie gets its identifier, which the completion returns. */
 int cdma_submit(struct cdma *engine, uint32_t ring, const struct cdma_job *job, uint64_t *cookie);
 
-/* Take the next completion: 1 when there was one, 0 when not. */
+/* Read the next completion. Returns 1 if there was one, else 0. */
 int cdma_poll(struct cdma *engine, uint32_t ring, struct cdma_completion *completion);
 
-/* Submit a job, wait for its completion. The ring must have nothing else waiting. */
+/* Submit a job and wait for its completion. The ring must have no other pending jobs. */
 int cdma_run(struct cdma *engine, uint32_t ring, const struct cdma_job *job,
              struct cdma_completion *completion);
 
-/* Compress a tensor of device memory into host memory.
+/* Compress a tensor in device memory into host memory.
  * stream: 64-byte aligned, capacity bytes; index: 8 bytes for each stripe. */
 int cdma_offload(struct cdma *engine, uint64_t device, uint64_t bytes, uint64_t stream,
                  uint64_t capacity, uint64_t index, uint32_t raw, uint32_t flags,
                  struct cdma_completion *completion);
 
-/* The reverse; stream_bytes as the offload's completion has them. */
+/* The reverse of cdma_offload. stream_bytes is the value of the offload's completion. */
 int cdma_prefetch(struct cdma *engine, uint64_t device, uint64_t bytes, uint64_t stream,
                   uint64_t stream_bytes, uint64_t index, uint32_t flags,
                   struct cdma_completion *completion);
 
-/* Abort a ring from any state and run it again. Started jobs end as ABORTED; completions that were
- * not polled before are dropped. *withdrawn counts the jobs that were not started. */
+/* Abort a ring from any state and run it again. Started jobs end as ABORTED. Unread completions
+ * are discarded. *withdrawn gets the number of jobs that were not started. */
 int cdma_recover(struct cdma *engine, uint32_t ring, uint32_t *withdrawn);
 
-/* Use a channel again after a timeout: 1 when it is free, 0 while it owes answers. */
+/* Take a channel out of quarantine after a timeout. Returns 1 if it is free, 0 while it has
+ * outstanding responses. */
 int cdma_clear_quarantine(struct cdma *engine, uint32_t channel);
 
-/* Reset the engine; both rings must then be opened again. */
+/* Reset the engine. Then open both rings again. */
 int cdma_reset(struct cdma *engine);
 
 #ifdef __cplusplus

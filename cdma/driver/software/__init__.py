@@ -1,4 +1,4 @@
-"""An engine in software: registers, rings and memories, with the golden engine behind them."""
+"""A software engine: registers, rings and memories around the golden engine."""
 
 from cdma.driver.software.device import SoftwareDevice
 

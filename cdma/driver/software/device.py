@@ -1,4 +1,4 @@
-"""The software device: an engine's registers and interrupt over two memories."""
+"""The software device: registers and interrupt of an engine, with two memories."""
 
 from cdma.driver.errors import RegisterError
 from cdma.driver.memory import Memory
@@ -7,7 +7,7 @@ from cdma.engine_codes import State, Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.registers import Access, Block, Guard, Register, register_map
 
-#: Registers of a ring whose value is a part of its settings: attribute, upper half.
+#: Register pairs that are settings of a ring.
 _PAIRS = ("SQ_BASE", "CQ_BASE", "DEV_BASE", "DEV_LIMIT", "HOST_BASE", "HOST_LIMIT")
 _PAIRS += ("ARENA_BASE", "ARENA_LIMIT", "ARENA_POINTER")
 _WINDOWS = ("dev_base", "dev_limit", "host_base", "host_limit")
@@ -19,20 +19,20 @@ _SET = {
 
 
 class SoftwareDevice:
-    """An engine in software, for development without hardware and as fallback.
+    """A software engine, for development without hardware and as fallback.
 
-    It is what the driver sees of an engine: registers, rings and buffers in host memory, tensors in
-    device memory, an interrupt. Work is done in whole descriptors. Time does not pass: TIMEOUT
-    comes from memory that was told to hang (``Memory.fail(..., "HANG")``), the coalescing timer
-    fires when the device is asked for its interrupt.
+    It has the driver's view of an engine: registers, rings and buffers in host memory, tensors in
+    device memory, and an interrupt. It executes whole descriptors and has no notion of time.
+    TIMEOUT comes from memory with an injected hang (``Memory.fail(..., "HANG")``). The coalescing
+    timer expires when the interrupt is read.
 
     Parameters
     ----------
     config : EngineConfig
     host, device : Memory or None
-        Memories at the link and at the channels; ``None`` makes 16 MiB each.
+        Memories at the link and at the channels. ``None`` allocates 16 MiB each.
     automatic : bool
-        Work as soon as a register is written. Else ``start``, ``finish`` and ``step`` do it.
+        Execute descriptors on each register write. Otherwise, call ``start``, ``finish``, ``step``.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class SoftwareDevice:
     # -- registers --
 
     def read(self, address: int) -> int:
-        """Value of a register. RegisterError where there is none."""
+        """Value of a register. Raises RegisterError if there is no register at the address."""
         self._pass()
         block, instance, register = self._find(address)
         special = getattr(self, f"_read_{block.name.lower()}")(instance, register)
         return self._values[address] if special is None else special
 
     def write(self, address: int, value: int) -> None:
-        """Write a register. RegisterError where that is refused."""
+        """Write a register. Raises RegisterError if the write is not allowed."""
         self._pass()
         block, instance, register = self._find(address)
         if not register.is_written:
@@ -91,9 +91,9 @@ class SoftwareDevice:
 
     @property
     def lag(self) -> int:
-        """Register accesses that pass until a completion in memory is counted; 0 at once.
+        """Register accesses between a completion in memory and its count; 0 counts at once.
 
-        In hardware a completion is seen before its count: its write is answered later.
+        In hardware, a completion is visible before its count, because the write response is later.
         """
         return self.rings[0].lag
 
@@ -202,7 +202,7 @@ class SoftwareDevice:
             (self._disabled.discard if value & 1 else self._disabled.add)(channel)
 
     def _is_owed(self, channel: int) -> bool:
-        """Whether the memory still owes an answer: it hangs until it is healed."""
+        """Whether the channel has outstanding responses: the memory hangs until it is healed."""
         return channel in self._quarantined and self.memory.hangs
 
     def _read_counters(self, _, register: Register) -> int:
@@ -216,7 +216,7 @@ class SoftwareDevice:
         return value >> 32 if name.endswith("_HI") else value & 0xFFFFFFFF
 
     def _count(self) -> dict[str, int]:
-        """Counters that make sense without time; bytes are spread evenly over the channels."""
+        """Counters that need no time. Bytes are distributed evenly over the channels."""
         spread = self.config.beat_bytes * self.config.channels
         words = sum(ring.words_moved for ring in self.rings)
         streams = sum(ring.stream_moved for ring in self.rings)
@@ -227,7 +227,7 @@ class SoftwareDevice:
         return counts
 
     def _reset(self) -> None:
-        """Everything as after reset, but for locked windows."""
+        """Reset all state except locked windows."""
         self._values = {
             address: register.reset for address, (_, _, register) in self._addresses.items()
         }
@@ -244,11 +244,11 @@ class SoftwareDevice:
     # -- work --
 
     def start(self, number: int) -> bool:
-        """Start the next descriptor of a ring; False when there is none or it waits."""
+        """Start the next descriptor of a ring. False if there is none or it must wait."""
         return self.rings[number].start(self.rings[1 - number])
 
     def finish(self, number: int) -> bool:
-        """Finish the oldest started descriptor of a ring; False when there is none."""
+        """Finish the oldest started descriptor of a ring. False if there is none."""
         ring = self.rings[number]
         before, quarantined = ring.state, len(self._quarantined)
         done = ring.finish()
@@ -263,12 +263,12 @@ class SoftwareDevice:
         return done
 
     def step(self, number: int) -> bool:
-        """Start and finish one descriptor of a ring; False when there was nothing to do."""
+        """Start and finish one descriptor of a ring. False if there is nothing to do."""
         self.start(number)
         return self.finish(number)
 
     def work(self) -> None:
-        """Do all there is to do."""
+        """Execute all pending descriptors."""
         while sum(self.step(number) for number in range(2)):
             pass
 
@@ -280,13 +280,13 @@ class SoftwareDevice:
         return bool(self._irq & self._register("IRQ_ENABLE"))
 
     def elapse(self) -> None:
-        """Let the coalescing timer run out."""
+        """Let the coalescing timer expire."""
         for number in range(2):
             if self._pending[number]:
                 self._fire(number)
 
     def wait(self, timeout: float) -> bool:
-        """Wait for the interrupt, for the driver: what can happen has happened already."""
+        """``wait`` of the driver. Returns at once: all possible work is already done."""
         del timeout
         self.elapse()
         return self.irq
@@ -301,7 +301,7 @@ class SoftwareDevice:
             self._pend(number)
 
     def _pend(self, number: int) -> None:
-        """A completion waits to be signalled."""
+        """Count a completion towards the coalesced interrupt."""
         coalesce = self._register("IRQ_COALESCE")
         count, timer = coalesce & 0xFF, coalesce >> 8
         self._pending[number] += 1

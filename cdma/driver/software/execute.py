@@ -1,4 +1,4 @@
-"""Carry out one good descriptor in software, with the golden engine."""
+"""Execute one valid descriptor in software, with the golden engine."""
 
 import numpy as np
 
@@ -14,17 +14,17 @@ from cdma.golden.engine.index import unpack_index
 class Execution:
     """One descriptor, from its memories to its completion.
 
-    Bus errors are found byte by byte, not burst by burst: stripes before the first byte at fault
-    are finished.
+    Bus errors have the granularity of bytes, not of bursts: all stripes before the first faulty
+    byte are processed.
 
     Parameters
     ----------
     config : EngineConfig
     host, device : Memory
     descriptor : Descriptor
-        One that the rules accept.
+        Valid descriptor.
     address, limit : int
-        Address and capacity of the stream: those of the descriptor, or of the arena.
+        Address and capacity of the stream, from the descriptor or the arena.
     """
 
     def __init__(
@@ -38,18 +38,19 @@ class Execution:
     ):
         self._config, self._host, self._device = config, host, device
         self._descriptor, self._address, self._limit = descriptor, address, limit
+        row_bytes = 0 if descriptor.op == Op.NOP else descriptor.row_bytes
+        rows = descriptor.row_count if row_bytes else 1  # any number of rows without bytes
         self._addresses = stripes.placement(
-            config, descriptor.device, descriptor.row_bytes, descriptor.row_count, descriptor.pitch
+            config, descriptor.device, row_bytes, rows, descriptor.pitch
         )
-        row = stripes.memory_sizes(descriptor.row_bytes, config)
-        self._sizes = np.tile(row, descriptor.row_count)
-        #: Channels that did not answer; of their buffers the engine is not done.
+        self._sizes = np.tile(stripes.memory_sizes(row_bytes, config), rows)
+        #: Channels without a response. The engine may still use their buffers.
         self.lost: set[int] = set()
-        #: Bytes of words and of the stream that were moved, for counters.
+        #: Bytes of words and of the stream transferred, for the counters.
         self.moved = (0, 0)
 
     def run(self) -> Completion:
-        """Do it; the completion has no cookie and no head."""
+        """Execute the descriptor. The completion has no cookie and no head."""
         if not len(self._addresses) or self._descriptor.op == Op.NOP:
             return Completion(Status.OK)
         if self._descriptor.op in (Op.OFFLOAD, Op.MEASURE):
@@ -91,7 +92,7 @@ class Execution:
         unread = faults[0] if faults else None
         entries = unpack_index(index)
         ends = np.cumsum(entries.sizes)
-        # A limit beyond the sum of the index is an error whatever it is: nothing more is read.
+        # A limit past the sum of the index is an error. One more word shows it.
         limit = min(self._limit, int(ends[-1]) + config.word_bytes)
         faults += self._host_faults(ends - entries.sizes, np.minimum(ends, limit))
         if descriptor.op == Op.PREFETCH:
@@ -109,7 +110,7 @@ class Execution:
             self._write_tensor(found.words[: found.written].view(np.uint8))
         self.moved = (found.written * config.word_bytes, found.bytes)
         if unread is not None and (found.status, found.stripe) == (Status.INDEX, unread[0]):
-            return self._failed(unread, found.bytes)  # its entry is not impossible but unknown
+            return self._failed(unread, found.bytes)  # the entry was not read: report the bus error
         return self._completion(found, fault)
 
     def _copy(self, out: bool) -> Completion:
@@ -161,7 +162,7 @@ class Execution:
         return data.view(self._config.format.dtype)
 
     def _read_index(self) -> tuple[np.ndarray, list]:
-        """All entries, zeros from the first that cannot be read on; and that error."""
+        """All entries, with zeros from the first unreadable entry; and the read error."""
         count = len(self._addresses)
         faults = self._index_faults(count)
         good = faults[0][0] if faults else count
@@ -170,7 +171,7 @@ class Execution:
         return index, faults
 
     def _readable_stream(self, limit: int) -> np.ndarray:
-        """The stream, zeros from the first byte that cannot be read on."""
+        """The stream, with zeros from the first unreadable byte."""
         error = self._host.fault(self._address, limit)
         good = limit if error is None else error.address - self._address
         stream = np.zeros(limit, np.uint8)
@@ -237,6 +238,6 @@ class Execution:
 
 
 def _rank(fault: tuple) -> tuple:
-    """Lowest stripe first, within it the host before the device."""
+    """Sort key: lowest stripe first; in a stripe, the host before the device."""
     stripe, _, _, channel = fault
     return stripe, channel != LINK

@@ -1,4 +1,4 @@
-"""One ring of the software device: counts, state, descriptors from fetch to completion."""
+"""One ring of the software device: counts, state, and descriptors from fetch to completion."""
 
 from collections import deque
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _ARENA_ALIGNMENT = 64
 
 @dataclass
 class Settings:
-    """What software sets of a ring; addresses in bytes."""
+    """Settings of a ring by software. Addresses are in bytes."""
 
     sq_base: int = 0
     sq_size: int = 0
@@ -34,7 +34,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class _Started:
-    """A descriptor that was started, and what it ends with if that is known already."""
+    """A started descriptor, and its completion if it is already known."""
 
     descriptor: Descriptor
     completion: Completion | None = None
@@ -51,9 +51,9 @@ class SoftwareRing:
     config : EngineConfig
     host, device : Memory
     quarantined, disabled : set of int
-        Channels in quarantine, and those that issue no address; shared with the device.
+        Channels in quarantine, and channels that issue no address; shared with the device.
     on_completion : callable
-        Called with (ring number, interrupt asked for, status) after each completion is written.
+        Called with (ring number, interrupt requested, status) after each completion is written.
     """
 
     def __init__(
@@ -71,26 +71,26 @@ class SoftwareRing:
         self._quarantined, self._disabled = quarantined, disabled
         self._on_completion = on_completion
         self.settings = Settings()
-        #: Register accesses until a completion that is in memory is counted, as in hardware.
+        #: Register accesses between a completion in memory and its count, as in hardware.
         self.lag = 0
         self.clear()
 
     def clear(self) -> None:
-        """Counts and state as after reset; the settings stay."""
+        """Reset counts and state. Keep the settings."""
         self.tail = self.head = self.cq_head = 0
         self.state, self.status, self.error = State.STOPPED, Status.OK, 0
         self.halts_on_error = False
         self._started: deque[_Started] = deque()
-        self._waits_for = None  # snapshot of the other ring for a FENCE that was fetched
+        self._waits_for = None  # snapshot of the other ring, for a fetched FENCE
         self._untrusted = self.link_failed = False
         self._uncounted: list[int] = []
-        #: Bytes moved per channel are not known; these are of the whole ring.
+        #: Bytes of the whole ring. Bytes per channel are not known.
         self.words_moved = self.stream_moved = self.errors = 0
 
     # -- what software does --
 
     def submit(self, tail: int) -> bool:
-        """SQ TAIL was written; False when the count is impossible and the ring enters ERROR."""
+        """SQ TAIL was written. On an impossible count, the ring enters ERROR: returns False."""
         if (tail - self.counted) & _COUNT > 1 << self.settings.sq_size:
             self.enter_error(Status.OK, 0)
             return False
@@ -98,7 +98,7 @@ class SoftwareRing:
         return True
 
     def consume(self, head: int) -> bool:
-        """CQ HEAD was written; False when the count is impossible and the ring enters ERROR."""
+        """CQ HEAD was written. On an impossible count, the ring enters ERROR: returns False."""
         if (self.counted - head) & _COUNT > 1 << self.settings.cq_size:
             self.enter_error(Status.OK, 0)
             return False
@@ -106,7 +106,7 @@ class SoftwareRing:
         return True
 
     def run(self) -> bool:
-        """RUN was set; False when a ring lies outside the host window."""
+        """RUN was set. False if a ring lies outside the host window."""
         if self.state not in (State.STOPPED, State.HALTED):
             return True
         window = rules.Window(self.settings.host_base, self.settings.host_limit)
@@ -122,13 +122,13 @@ class SoftwareRing:
         return True
 
     def stop(self) -> None:
-        """RUN was cleared: started descriptors end as they would."""
+        """RUN was cleared: started descriptors finish normally."""
         if self.state == State.RUNNING:
             self.state = State.STOPPED
         self._waits_for = None
 
     def abort(self) -> None:
-        """Complete started descriptors as ABORTED, drop fetched ones, stop."""
+        """Complete started descriptors as ABORTED, discard fetched ones, and stop."""
         self.state, self.status, self._waits_for = State.ABORTING, Status.OK, None
         while self._started:
             started = self._started.popleft()
@@ -144,25 +144,25 @@ class SoftwareRing:
 
     @property
     def counted(self) -> int:
-        """SQ HEAD and CQ TAIL as the registers show them: behind by completions not yet counted."""
+        """SQ HEAD and CQ TAIL in the registers, without the completions not yet counted."""
         return (self.head - len(self._uncounted)) & _COUNT
 
     def count_on(self) -> None:
-        """A register access passes: completions wait for ``lag`` of them to be counted."""
+        """One register access. Completions are counted after ``lag`` accesses."""
         self._uncounted = [left - 1 for left in self._uncounted if left > 1]
 
     @property
     def started(self) -> int:
-        """Count of descriptors started."""
+        """Number of started descriptors."""
         return (self.head + len(self._started)) & _COUNT
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is started."""
+        """Whether a descriptor is started and not complete."""
         return bool(self._started)
 
     def start(self, other: "SoftwareRing") -> bool:
-        """Fetch, check and start the next descriptor; False when there is none or it waits."""
+        """Fetch, check and start the next descriptor. False if there is none or it must wait."""
         count = self.started
         has_room = (count - self.cq_head) & _COUNT < 1 << self.settings.cq_size
         runs = self.state == State.RUNNING and not self._untrusted
@@ -179,9 +179,9 @@ class SoftwareRing:
         return True
 
     def finish(self) -> bool:
-        """Carry out the oldest started descriptor and write its completion.
+        """Execute the oldest started descriptor and write its completion.
 
-        False when there is none, or it waits for a channel that is disabled.
+        False if there is none, or it waits for a disabled channel.
         """
         if not self._started:
             return False
@@ -197,11 +197,11 @@ class SoftwareRing:
         return any(each.descriptor.append and not each.completion for each in self._started)
 
     def _is_open(self, other: "SoftwareRing") -> bool:
-        """Whether nothing is started that a FENCE waits for."""
+        """Whether no started descriptor blocks the FENCE."""
         if self._waits_for is None:
             self._waits_for = other.started
         waits = (self._waits_for - other.head) & _COUNT
-        is_past = waits == 0 or waits > 0x8000  # the other ring has gone on
+        is_past = waits == 0 or waits > 0x8000  # the other ring has passed the snapshot
         return not self._started and (is_past or other.state == State.ERROR)
 
     def _fetch(self, count: int) -> _Started:
@@ -250,9 +250,9 @@ class SoftwareRing:
         return completion
 
     def _touched(self, descriptor: Descriptor) -> set[int]:
-        """Channels of a descriptor's stripes."""
+        """Channels of the stripes of a descriptor."""
         if descriptor.op == Op.NOP:
-            return set()
+            return set()  # whatever its other fields say
         addresses = stripes.placement(
             self._config,
             descriptor.device,
@@ -263,7 +263,7 @@ class SoftwareRing:
         return set(stripes.channels_of(self._config, addresses).tolist())
 
     def _complete(self, started: _Started, completion: Completion) -> None:
-        """Write the completion, then count it, then the interrupt."""
+        """Write the completion, then update the counts, then signal the interrupt."""
         count = self.head
         entry = count & ((1 << self.settings.cq_size) - 1)
         address = self.settings.cq_base + COMPLETION_BYTES * entry

@@ -4,10 +4,13 @@ import numpy as np
 
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import STDIO, reading, refuse_same, writing
-from cdma.golden import Format, compress, write_container
+from cdma.golden import Format, compress, read_header, write_container
+from cdma.golden.lossy.bound import Bound
+from cdma.golden.lossy.codec import quantise
+from cdma.golden.lossy.file import write_quantised
 from cdma.golden.zvc.words import to_words
 from cdma.tensors.codec.elements import typed
-from cdma.tensors.codec.figures import figures
+from cdma.tensors.codec.figures import figures, lossy_figures
 from cdma.tensors.commonest import Commonest, hint
 from cdma.tensors.load import load_tensor, split
 
@@ -20,6 +23,7 @@ def compress_tensor(
     word_bits: int | None = None,
     block_words: int | None = None,
     dtype: str | None = None,
+    lossy: str | None = None,
 ) -> dict:
     """Compress a tensor, and tell what it came to.
 
@@ -35,12 +39,15 @@ def compress_tensor(
         Format of the stream; a word has the bits of an element, and no others.
     dtype : str, optional
         Element type, where the file has no name for it.
+    lossy : str, optional
+        Error bound, ``abs=EB`` or ``rel=R``: use the lossy codec, in its own format.
 
     Returns
     -------
     dict
         Fit for JSON: ``output``, ``container``, ``dtype``, ``shape``,
-        :func:`~cdma.tensors.codec.figures.figures`, and ``notes``, sentences for the user.
+        :func:`~cdma.tensors.codec.figures.figures`, and ``notes``, sentences for the user; with
+        ``lossy`` also :func:`~cdma.tensors.codec.figures.lossy_figures`.
 
     Raises
     ------
@@ -49,6 +56,12 @@ def compress_tensor(
     """
     if name != STDIO:
         refuse_same(output, split(name)[0])
+    if lossy is not None:
+        given = {"--raw": is_raw, "--word-bits": word_bits, "--block-words": block_words}
+        for option, value in given.items():
+            if value:
+                raise UserError(f"{option} does not go with --lossy: leave one of them out")
+        return _compress_lossy(name, output, lossy, dtype)
     with reading(name, ".npy") as source:
         array, notes = typed(load_tensor(source), dtype)
         with refusals_as_user_errors():
@@ -77,4 +90,30 @@ def compress_tensor(
         "shape": list(array.shape),
         **figures(fmt, array.size, nonzeros, stream_bytes, file_bytes),
         "notes": [*notes, *([advice] if advice else [])],
+    }
+
+
+def _compress_lossy(name: str, output: str, bound: str, dtype: str | None) -> dict:
+    with refusals_as_user_errors():
+        parsed = Bound.parse(bound)
+    with reading(name, ".npy") as source:
+        array, notes = typed(load_tensor(source), dtype)
+        try:
+            quantised = quantise(array, parsed)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"{name}: {error}") from error
+        with writing(output) as temporary:
+            with refusals_as_user_errors():
+                write_quantised(temporary, quantised)
+            header = read_header(temporary)
+    nonzeros = int(np.count_nonzero(quantised.q)) + len(quantised.outliers)
+    sizes = header.stream_bytes, header.file_bytes
+    return {
+        "output": output,
+        "container": True,
+        "dtype": header.dtype,
+        "shape": list(header.shape),
+        **figures(header.format, header.words, nonzeros, *sizes),
+        **lossy_figures(header),
+        "notes": notes,
     }

@@ -11,7 +11,7 @@ from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 from cdma.golden import read_header
-from cdma.golden.container.header import DTYPES
+from cdma.golden.container.elements import DTYPES
 from cdma.golden.engine import read_zvc, write_zvc
 from cdma.tensors.codec.errors import naming
 

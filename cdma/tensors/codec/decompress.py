@@ -10,7 +10,7 @@ from cdma.files import reading, refuse_same, writing
 from cdma.golden import Format, decompress, read_container, read_header
 from cdma.tensors.codec.elements import dtype_of
 from cdma.tensors.codec.errors import naming
-from cdma.tensors.codec.figures import by
+from cdma.tensors.codec.figures import by, lossy_figures
 
 
 def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -> dict:
@@ -30,7 +30,8 @@ def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -
     Returns
     -------
     dict
-        Fit for JSON: ``output``, ``dtype``, ``shape``, ``words`` and ``raw_bytes``.
+        Fit for JSON: ``output``, ``dtype``, ``shape``, ``words`` and ``raw_bytes``; of the lossy
+        codec also :func:`~cdma.tensors.codec.figures.lossy_figures`.
 
     Raises
     ------
@@ -41,8 +42,10 @@ def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -
     with reading(name) as source, naming(name):
         if is_raw:
             array, dtype = read_raw(source, name, **stream)
+            lossy = {}
         else:
-            array, dtype = read_container(source), read_header(source).dtype
+            header = read_header(source)
+            array, dtype, lossy = read_container(source), header.dtype, lossy_figures(header)
     with writing(output) as temporary, temporary.open("wb") as file:
         np.lib.format.write_array(file, array, allow_pickle=False)
     return {
@@ -50,6 +53,7 @@ def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -
         "dtype": dtype,
         "shape": list(array.shape),
         "words": array.size,
+        **lossy,
         "raw_bytes": array.nbytes,
     }
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cdma.errors import UserError
-from cdma.golden.container.file import numpy_dtype
+from cdma.golden.container.elements import numpy_dtype
 
 
 def dtype_of(name: str) -> np.dtype:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from cdma.format import Format
+from cdma.golden import Header
 
 
 def by(shape: Sequence[int]) -> str:
@@ -24,3 +25,26 @@ def figures(fmt: Format, words: int, nonzeros: int, stream_bytes: int, file_byte
         "ratio": raw_bytes / stream_bytes if words else 1.0,
         "density": nonzeros / words if words else 0.0,
     }
+
+
+def lossy_figures(header: Header) -> dict:
+    """What a container of the lossy codec has more, fit for JSON; nothing of another."""
+    if header.lossy is None:
+        return {}
+    return {
+        "codec": "lossy-zvc",
+        "error_bound": header.lossy.step / 2,
+        "q_bits": header.format.word_bits,
+        "outliers": header.lossy.outliers,
+        "outlier_bytes": header.outlier_bytes,
+        "raw_bytes": header.raw_bytes,
+        "ratio": header.ratio,
+    }
+
+
+def lossy_line(facts: dict) -> str:
+    """What :func:`lossy_figures` says, in a line."""
+    return (
+        f"lossy: error at most {facts['error_bound']:g}, {facts['q_bits']}-bit numbers, "
+        f"{facts['outliers']:,} outliers"
+    )

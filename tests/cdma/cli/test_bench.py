@@ -2,10 +2,12 @@ import argparse
 import json
 import re
 
+import numpy as np
 import pytest
 
 from cdma.cli import bench
 from cdma.errors import UserError
+from cdma.sim.engine import measure
 from cdma.study import speed
 from cdma.toolchain import simulators
 
@@ -75,3 +77,37 @@ def test_mistakes(arguments, message):
 def test_compiled_rtl_is_thirty_times_as_fast_as_cocotb():
     _, compiled = speed.measure_rtl(speed.RTL_BYTES, 0.5)
     assert compiled["times_cocotb"] >= 30
+
+
+def test_options_of_the_engine(refuse, tmp_path):
+    for name, words in {"a": np.zeros(4, "<u4"), "b": np.zeros(4, "<u2")}.items():
+        np.save(tmp_path / f"{name}.npy", words)
+    told = refuse("bench", "--channels", 2)
+    assert told == "cdma bench: --channels is for --engine"
+    told = refuse("bench", "--engine", tmp_path / "a.npy", tmp_path / "b.npy")
+    assert told == "cdma bench: the tensors must have elements of one width"
+    told = refuse("bench", "--engine", tmp_path / "a.npy", "--channels", 3)
+    assert told == "cdma bench: Number of channels must be 1, 2, 4 or 8, not 3"
+
+
+def test_cycles_of_the_engine(monkeypatch, report, tmp_path):
+    """What the model measures is printed and saved; a tensor that differs ends with 1."""
+    np.save(tmp_path / "a.npy", np.zeros(400, "<u4"))
+    seen = []
+
+    def measured(tensors, configs, progress):
+        for config in configs:
+            seen.append((list(tensors), config.name))
+            yield {
+                "tensor": next(iter(tensors)),
+                "channels": config.channels,
+                "comparison": "equal",
+            }
+
+    monkeypatch.setattr(measure, "measure", measured)
+    file = tmp_path / "engine.json"
+    told = report("bench", "--engine", tmp_path / "a.npy", "--channels", 1, 4, "--save", file)
+    assert [name for _, name in seen] == ["1x8x32s4096l16", "4x8x32s4096l16"]
+    assert [row["channels"] for row in told["records"]] == [1, 4]
+    assert told["records"][0]["tensor"] == "a.npy"
+    assert json.loads(file.read_text()) == told

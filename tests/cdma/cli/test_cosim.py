@@ -163,3 +163,68 @@ def test_missing_simulator_is_reported(refuse, tensor, monkeypatch):
         "cdma cosim: verilator needs make, which is not installed: "
         "install make (Debian: apt-get install make)"
     )
+
+
+ENGINE = ("--unit", "engine", "--channels", "2", "--lanes", "4", "--stripe-bytes", "1024")
+ENGINE += ("--link-bytes", "8", "--latency", "60")
+
+
+@pytest.mark.slow
+def test_engine(report, tmp_path):
+    """Out to host memory and back; the file has the stream."""
+    words = np.arange(3000, dtype="<i4") * (np.arange(3000) % 3 == 0)
+    np.save(tmp_path / "tensor.npy", words)
+    out = tmp_path / "out.bin"
+    memories = ("--memory", "near", "--host-memory", "rough:latency=30")
+    told = report("cosim", tmp_path / "tensor.npy", *ENGINE, *memories, "-o", out)
+    assert (told["unit"], told["channels"], told["comparison"]) == ("engine", 2, "equal")
+    assert told["stream_bytes"] == out.stat().st_size
+    assert told["stripes"] == 12
+    assert told["offload_cycles"] > told["least_offload_cycles"] > 0
+    assert told["prefetch_cycles"] > told["least_prefetch_cycles"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_engine_in_a_simulator(report, tmp_path, simulator):
+    """The simulators under cocotb pass the same cycles as the compiled model."""
+    words = np.arange(2100, dtype="<i4") * (np.arange(2100) % 3 == 0)
+    np.save(tmp_path / "tensor.npy", words)
+    memories = ("--memory", "near:r=bernoulli:0.3", "--host-memory", "near", "--seed", 3)
+    command = ("cosim", tmp_path / "tensor.npy", *ENGINE, *memories)
+    fast, waves = report(*command), tmp_path / "all.fst"
+    told = report(*command, "--sim", simulator, "--waves", waves)
+    assert told == {**fast, "simulator": simulator}
+    assert (fast["comparison"], fast["simulator"]) == ("equal", "fast")
+    assert waves.stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_waveforms_of_the_engine(report, tmp_path, tensor):
+    waves = tmp_path / "all.fst"
+    options = ("--word-bits", 16, "--memory", "near", "--host-memory", "near")
+    told = report("cosim", tensor, *ENGINE, *options, "--waves", waves)
+    assert told["comparison"] == "equal"
+    assert waves.read_bytes()[:1] == b"\x00", "the header block of an FST file"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--channels", "3"], "Number of channels must be 1, 2, 4 or 8, not 3"),
+        (["--memory", "fast"], "Memory must be one of ideal, near, dram, far, host, rough"),
+        (["--waves", "x.txt"], "x.txt: waveforms are written as .fst or .vcd"),
+        (["--stall", "never"], "--stall is for units"),
+    ],
+)
+def test_engine_options_that_are_refused(capsys, tensor, options, told):
+    base = ["cosim", str(tensor), "--unit", "engine", "--word-bits", "16"]
+    assert main([*base, *options]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--channels", "--memory", "--raw", "--link-bytes"])
+def test_options_of_the_engine_are_not_for_units(capsys, tensor, option):
+    value = {"--memory": "far", "--raw": "auto"}.get(option, "8")
+    assert main(["cosim", str(tensor), option, value]) == 2
+    assert f"{option} is for the engine, not for units" in capsys.readouterr().err

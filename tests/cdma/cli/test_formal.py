@@ -14,7 +14,7 @@ def test_list(capsys):
     rows = json.loads(capsys.readouterr().out)
     assert [row["proof"] for row in rows] == list(registry())
     assert main(["formal", "--list", "Queue"]) == 0
-    assert "A queue keeps order" in capsys.readouterr().out
+    assert "A queue keeps the order" in capsys.readouterr().out
 
 
 def test_proofs_of_a_component(capsys, tmp_path):
@@ -47,7 +47,7 @@ def test_export(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["Bus"], "Component must be one that proofs are about, not 'Bus'"),
+        (["Bus"], "Component must be the name of a component, proof or kit, not 'Bus'"),
         (["--seconds", "0"], "--seconds must be 1 or more, not 0"),
         (["--engine", "luck"], "invalid choice: 'luck'"),
     ],

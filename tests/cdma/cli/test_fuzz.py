@@ -81,3 +81,19 @@ def test_a_users_file_is_in_what_replays_it(capsys, tmp_path):
     assert main(["fuzz", *SMALL, *argv, "--json"]) == 1
     (row,) = json.loads(capsys.readouterr().out)
     assert shlex.split(row["replay"])[-2:] == ["--verilog", str(file)]
+
+
+@pytest.mark.slow
+def test_engine(report):
+    sizes = ("--channels", 2, "--lanes", 4, "--stripe-bytes", 1024, "--link-bytes", 8)
+    (row,) = report("fuzz", "--unit", "engine", *sizes, "--latency", 60, "--packets", 100)
+    assert (row["unit"], row["packets"], row["verdict"]) == ("engine", 100, "as it should be")
+    assert {"OK", "BAD_DESCRIPTOR", "OVERFLOW"} < set(row["errors"])
+    assert row["malformed"] == sum(row["errors"].values()) - row["errors"]["OK"]
+
+
+def test_engine_options_that_are_refused(capsys):
+    assert main(["fuzz", "--unit", "compressor", "--channels", "2"]) == 2
+    assert "--channels is for the engine, not for units" in capsys.readouterr().err
+    assert main(["fuzz", "--unit", "engine", "--channels", "5"]) == 2
+    assert "Number of channels must be 1, 2, 4 or 8, not 5" in capsys.readouterr().err

@@ -139,8 +139,8 @@ def test_refuses_and_makes_no_folder(refuse, tmp_path, argv, message):
 
 
 def test_unknown_unit(refuse, tmp_path):
-    line = refuse("generate", "engine", "-o", tmp_path)
-    assert line.startswith("cdma generate: argument unit: invalid choice: 'engine' ")
+    line = refuse("generate", "codec", "-o", tmp_path)
+    assert line.startswith("cdma generate: argument unit: invalid choice: 'codec' ")
 
 
 def test_without_yosys(refuse, tmp_path, monkeypatch):

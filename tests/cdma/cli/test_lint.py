@@ -86,3 +86,16 @@ def test_a_file_is_of_one_unit(refuse, tmp_path):
     assert told == "cdma lint: --verilog needs one --unit, and takes no --config"
     told = refuse("lint", "--unit", "decompressor", "--verilog", tmp_path / "mine.v")
     assert told == f"cdma lint: {tmp_path}/mine.v: has no module cdma_decompressor"
+
+
+def test_the_engine_as_given(capsys, tmp_path):
+    (tmp_path / "mine.v").write_text(CLEAN.replace("cdma_compressor", "cdma_engine"))
+    assert main.main(["lint", "--unit", "engine", "--verilog", str(tmp_path / "mine.v")]) == 0
+    assert "engine as given: verilator: 0 findings" in capsys.readouterr().out
+
+
+def test_sizes_of_the_engine_are_not_for_units(refuse):
+    told = refuse("lint", "--unit", "compressor", "--channels", 2)
+    assert told == "cdma lint: --channels is for the engine, not for units"
+    told = refuse("lint", "--unit", "engine", "--channels", 3)
+    assert told == "cdma lint: Number of channels must be 1, 2, 4 or 8, not 3"

@@ -124,7 +124,9 @@ def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, librar
         (["--baseline", "none.json"], "none.json: cannot read this baseline"),
         (["--seeds", "0"], "argument --seeds: must be an integer of at least 1, not '0'"),
         (["--jobs", "two"], "argument --jobs: must be an integer of at least 1, not 'two'"),
-        (["--unit", "engine"], "argument --unit: invalid choice: 'engine'"),
+        (["--unit", "codec"], "argument --unit: invalid choice: 'codec'"),
+        (["--channels", "2"], "--channels is for the engine, not for units"),
+        (["--unit", "engine", "--channels", "3"], "Number of channels must be 1, 2, 4 or 8, not 3"),
     ],
 )
 def test_mistakes_are_one_line_and_status_2(run, capsys, arguments, complaint):

@@ -194,6 +194,16 @@ def test_reset_starts_over(build, tensor):
     assert driver.host.free_bytes == free
 
 
+def test_close_gives_all_memory_back(build, tensor):
+    device, driver = build(timeout=0.05)
+    device.automatic = False
+    with pytest.raises(EngineTimeoutError):
+        driver.offload(tensor)
+    driver.close()
+    assert driver.host.free_bytes == len(driver.host.data)
+    assert driver.device.free_bytes == len(driver.device.data)
+
+
 def test_a_lost_completion_is_recovered(build, tensor):
     device, driver = build(log2_ring=1)
     driver.wait(driver.submit(0, Descriptor(Op.NOP))[0])

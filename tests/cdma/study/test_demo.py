@@ -39,3 +39,26 @@ def test_refuses_a_number_of_lanes():
     words = {"a": np.zeros(4, "<u4")}
     with pytest.raises(UserError, match=r"^Number of lanes must be a power of two in 2\.\.64"):
         demo.run(words, 3, lambda text: None)
+
+
+@pytest.mark.slow
+def test_the_largest_tensor_through_an_engine():
+    tensors = {
+        "a": np.zeros(40, "<u4"),
+        "b": np.arange(9000, dtype="<u4") % 3,
+        "c": np.ones(9, "<u4"),
+    }
+    told = []
+    out, back = demo.run_engine(tensors, 2, 4, told.append)
+    assert (out["tensor"], out["unit"], back["unit"]) == ("b", "engine out", "engine back")
+    assert {row["verdict"] for row in (out, back)} == {"equal"}
+    assert out["bytes_in"] == back["bytes_out"] == 36_000
+    assert 0.66 < out["bytes_out"] / out["bytes_in"] < 0.72
+    assert out["cycles"] > 36_000 / 32
+    assert set(demo.COLUMNS) == set(out)
+    assert told[0] == "engine 2x4x32s4096l8: b, out to host memory and back"
+
+
+def test_channels_of_the_engine_are_checked():
+    with pytest.raises(UserError, match=r"^Number of channels must be 1, 2, 4 or 8, not 3$"):
+        demo.run_engine({"a": np.zeros(4, "<u4")}, 3, None, print)

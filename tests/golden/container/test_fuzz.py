@@ -15,6 +15,9 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from cdma.golden import ErrorCode, Format, write_container
+from cdma.golden.lossy.codec import quantise_words
+from cdma.golden.lossy.elements import from_float64
+from cdma.golden.lossy.file import write_quantised
 
 fuzz = settings(deadline=None, max_examples=250)
 
@@ -29,6 +32,8 @@ NUMERIC_FIELDS = [
     *((8, "H"), (10, "H"), (12, "B"), (13, "B"), (14, "H"), (16, "I"), (20, "I")),
     *((24, "Q"), (32, "Q"), (40, "Q")),
 ]
+#: Likewise, of the lossy codec.
+LOSSY_FIELDS = [(64, "Q"), (72, "Q"), (80, "I"), (84, "I")]
 
 
 @pytest.fixture(params=["batches as usual", "small batches"], scope="module", autouse=True)
@@ -55,6 +60,12 @@ def containers(draw) -> bytes:
     array = rng.integers(1, 256, shape).astype(fmt.dtype)
     array[rng.random(shape) < draw(st.sampled_from([0, 0.01, 0.5, 1]))] = 0
     file = io.BytesIO()
+    if draw(st.integers(0, 3)) == 0:  # of the lossy codec, some elements outliers
+        dtype = draw(st.sampled_from(["float16", "bfloat16", "float32", "float64"]))
+        words = from_float64(array.reshape(-1) * np.float64(0.7), dtype)
+        bound, bits = draw(st.sampled_from([0.1, 0.4, 3.5])), draw(st.sampled_from([8, 16, 32]))
+        write_quantised(file, quantise_words(words, dtype, array.shape, bound, bits))
+        return file.getvalue()
     raw_chunks = draw(st.booleans())
     write_container(file, array, fmt, draw(st.integers(1, 4)), raw_chunks=raw_chunks)
     return file.getvalue()
@@ -65,17 +76,20 @@ def damaged(draw, kinds) -> bytes:
     """A container with some things of these kinds done to it."""
     data = bytearray(draw(containers()))
     dimensions, header_bytes = data[13], int.from_bytes(data[24:32], "little")
-    chunks = (header_bytes - 4 - 64 - 8 * dimensions) // 12
+    is_lossy = data[14] == 1
+    shape_at = 64 + 24 * is_lossy
+    chunks = (header_bytes - 4 - shape_at - 8 * dimensions) // 12
     for _ in range(draw(st.integers(1, 3))):
         what = draw(st.sampled_from(kinds))
         at = draw(st.integers(0, max(0, len(data) - 1)))
         if what == "field":
-            offset, code = draw(st.sampled_from(NUMERIC_FIELDS))
+            fields = NUMERIC_FIELDS + LOSSY_FIELDS * is_lossy
+            offset, code = draw(st.sampled_from(fields))
             _forge(data, offset, struct.calcsize("<" + code), draw)
         elif what in ("shape", "index"):
-            index_at = 64 + 8 * dimensions
+            index_at = shape_at + 8 * dimensions
             start, step, entries = (
-                (64, 8, dimensions) if what == "shape" else (index_at, 12, chunks)
+                (shape_at, 8, dimensions) if what == "shape" else (index_at, 12, chunks)
             )
             _forge(data, start + step * draw(st.integers(0, max(0, entries - 1))), 8, draw)
         elif what == "padding":

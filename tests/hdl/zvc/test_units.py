@@ -15,14 +15,17 @@ def params(configs, is_slow=False):
 
 
 QUICK = [
-    *(NAMED[name] for name in ("8x32", "16x16", "32x8")),
+    NAMED["8x32"],
     Config.of(2, 8, 32),  # a mask of two beats
     Config.of(4, 8, 32),  # a mask of a beat
     Config.of(4, 64),
     Config.of(4, 8, 24),  # blocks that are no power of two
     Config.of(8, 32, 64),  # a mask of two words
 ]
-SLOW = [NAMED["32x32"], Config.of(64, 8, 64)]  # a block a beat
+SLOW = [
+    *(NAMED[name] for name in ("16x16", "32x8", "32x32")),
+    Config.of(64, 8, 64),
+]  # a block a beat
 EVERY = pytest.mark.parametrize("config", params(QUICK) + params(SLOW, is_slow=True))
 SMALL = [Config.of(4, 16), Config.of(2, 8, 32), Config.of(8, 8, 8)]
 SOME = pytest.mark.parametrize("config", params(SMALL))

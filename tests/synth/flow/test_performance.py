@@ -15,6 +15,7 @@ PAGES = [
     ("performance", "docs/experiments.md"),
     ("choosing", "docs/choosing-parameters.md"),
     ("readme", "README.md"),
+    ("engine", "docs/engine.md"),
 ]
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from cdma.engine_config import EngineConfig
 from cdma.hdl import emit
 from cdma.hdl.zvc.config import NAMED, Config
 from cdma.synth.lint import check, waivers
@@ -40,6 +41,20 @@ def test_every_waiver_is_needed():
     records = lint(found, ("compressor", "decompressor"), NAMED.values())
     used = {(each["kind"], each["pattern"]) for record in records for each in record["waived"]}
     assert [each for each in waivers.WAIVERS if (each.kind, each.pattern) not in used] == []
+
+
+@pytest.mark.slow
+def test_the_engine_has_no_finding_and_needs_its_waivers():
+    tools, missing = check.installed()
+    if missing:
+        pytest.skip("; ".join(missing))
+    config = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=8, latency=60)
+    records = list(lint(tools, ["compressor", "engine"], [config]))
+    assert [(each["unit"], each["tool"]) for each in records] == [("engine", t) for t in tools]
+    assert [each["findings"] for each in records] == [[]] * len(tools)
+    used = {(each["kind"], each["pattern"]) for record in records for each in record["waived"]}
+    found = [each for each in waivers.ENGINE_WAIVERS if (each.kind, each.pattern) not in used]
+    assert found == []
 
 
 def test_pragmas_hide_nothing():

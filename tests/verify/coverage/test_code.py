@@ -1,4 +1,4 @@
-"""Lines, branches and toggles: what is not reached is explained, and nothing else is."""
+"""Code coverage: every item that is not reached has an explanation, and no reached item has."""
 
 import re
 

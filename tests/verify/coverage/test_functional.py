@@ -1,4 +1,4 @@
-"""Functional coverage: the regression's stimulus shows all that must be seen, and nothing else."""
+"""Functional coverage: the stimulus of the regression covers all bins, and no other value."""
 
 import re
 from itertools import pairwise, product
@@ -28,19 +28,19 @@ SMALL = Config.of(4, 16, 32)
 
 
 def seen(unit, scenario, config=SMALL):
-    """What one scenario shows, by point."""
+    """Bins that one scenario covers, by point."""
     found = measure(unit, config, [scenario])
     return {name: dict(point.hits) for name, point in found.points.items()}
 
 
-def told(coverage):
+def described(coverage):
     return {p.name: (p.missing, p.unexpected) for p in coverage.points.values()}
 
 
 @UNIT
 def test_everything_is_seen(unit):
     coverage = measure(unit, CONFIG, scenarios(unit, CONFIG))
-    assert coverage.is_complete, told(coverage)
+    assert coverage.is_complete, described(coverage)
 
 
 @pytest.mark.slow
@@ -49,11 +49,11 @@ def test_everything_is_seen(unit):
 def test_everything_is_seen_at_other_sizes(unit, size):
     config = Config.of(*size)
     coverage = measure(unit, config, scenarios(unit, config, seed=1))
-    assert coverage.is_complete, told(coverage)
+    assert coverage.is_complete, described(coverage)
 
 
 def test_what_a_packet_shows():
-    # A block with words 1, 2 and 5 behind a mask of two words, and a part of one with word 6.
+    # A block with words 1, 2 and 5 after a mask of two words, and a partial block with word 6.
     words = np.zeros(39, "<u2")
     words[[1, 2, 5, 32 + 6]] = 7
     found = seen("compressor", Scenario([words]))
@@ -65,7 +65,7 @@ def test_what_a_packet_shows():
     assert found["words of a packet's last block"] == {7: 1}
     assert found["words of a stream's last beat"] == {4: 1}
     assert found["length x next length, back to back"] == {}
-    # The decompressor shows the same of it.
+    # The decompressor covers the same bins.
     stream = compress(words, SMALL.format)
     back = seen("decompressor", Scenario([(bytes(stream), words.size)]))
     for name in list(found)[:8]:
@@ -79,7 +79,7 @@ def test_packets_are_back_to_back_when_the_source_does_not_pause():
     classes = [length_class(packet.size, SMALL) for packet in packets]
     assert len(set(classes)) == 7
     assert seen("compressor", Scenario(packets))[name] == dict.fromkeys(pairwise(classes), 1)
-    # Stalls of the sink do not part packets, those of the source do.
+    # Stalls of the sink do not separate packets, pauses of the source do.
     assert len(seen("compressor", Scenario(packets, {"sink": "alternating"}))[name]) == 6
     assert seen("compressor", Scenario(packets, {"source": "alternating"}))[name] == {}
 

@@ -1,4 +1,4 @@
-"""Exported proofs: reset is high in the first cycle, in which no statement counts."""
+"""Exported proofs: reset is high in the first cycle, and no statement is checked in it."""
 
 import re
 
@@ -11,7 +11,7 @@ from cdma.verify.formal.stream_rules import anything
 
 
 class Counting(Elaboratable):
-    """Counts from 3 on; the promise is what it never reaches."""
+    """Counts from 3. The assertion names a value that is never reached."""
 
     def __init__(self, never):
         self.never = never
@@ -36,7 +36,7 @@ def status(tmp_path, never, **how):
 @pytest.mark.parametrize(
     ("never", "how", "found"),
     [
-        (2, {}, {"prove": "PASS", "cover": "PASS"}),  # a register holds it before the reset
+        (2, {}, {"prove": "PASS", "cover": "PASS"}),  # a register has this value before the reset
         (6, {}, {"prove": "FAIL", "cover": "PASS"}),
         pytest.param(
             *(6, {"depth": 3}, {"prove": "PASS", "cover": "PASS"}), marks=pytest.mark.slow

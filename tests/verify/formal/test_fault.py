@@ -1,4 +1,4 @@
-"""Fault points, on a design of which every fault's effect is known."""
+"""Fault injection, on a design in which the effect of every fault is known."""
 
 import re
 
@@ -11,7 +11,7 @@ from cdma.verify.formal.stream_rules import anything
 
 
 class Pipeline(Elaboratable):
-    """A sum, and the sum of the cycle before; the upper bits go through a name of their own."""
+    """A sum, and the sum of the previous cycle. The upper bits are a separate named signal."""
 
     def __init__(self):
         self.a, self.b = Signal(2), Signal(2)
@@ -27,7 +27,7 @@ class Pipeline(Elaboratable):
 
 
 class Expects(Elaboratable):
-    """What the pipeline gives in the second cycle after reset, by a function of both sums."""
+    """Asserts a function of both sums in the second cycle after reset."""
 
     def __init__(self, expect):
         self.expect = expect
@@ -52,7 +52,7 @@ def is_right(dut, now, before):
     return [dut.total == now, dut.held == before, dut.upper == now[1:]]
 
 
-#: What holds with a fault in place, and with no other.
+#: For each fault, an assertion that holds with this fault and with no other.
 EXPECTED = {
     None: is_right,
     Fault("dut.total", "stuck at 0"): lambda dut, now, before: [

@@ -1,4 +1,4 @@
-"""And-inverter graphs that are being built: no gate twice, and functions are what they say."""
+"""Construction of and-inverter graphs: no duplicate gates, and correct functions."""
 
 import itertools
 
@@ -15,7 +15,7 @@ OPERATIONS = {
 
 
 def value(logic, literal, inputs):
-    """Value of a literal, gate by gate."""
+    """Value of a literal, evaluated gate by gate."""
     values = {0: 0, **{each: inputs[each] for each in logic.inputs}}
     for (a, b), result in logic.gates.items():
         values[result] = (values[a & ~1] ^ (a & 1)) & (values[b & ~1] ^ (b & 1))

@@ -1,4 +1,4 @@
-"""The prover, on designs of which the truth is known, and against Yosys' own checker on Z3."""
+"""The prover, on designs with known results, and compared with ``yosys-smtbmc`` and Z3."""
 
 import os
 import re
@@ -19,7 +19,7 @@ BITS = 4
 
 
 class Counting(Elaboratable):
-    """A register that counts while it may, with statements about it."""
+    """A register that counts while it is enabled, with statements about it."""
 
     def __init__(self, statements, *, reset_less=False):
         self.statements = statements
@@ -76,7 +76,7 @@ def prove(tmp_path):
 def test_what_holds_is_proven(prove, mode):
     verdict = prove(Counting(holds), mode=mode)
     assert (verdict.outcome, verdict.statement, verdict.trace) == ("proven", None, None)
-    assert verdict.cycle == 3  # the cover, two steps behind the first cycle
+    assert verdict.cycle == 3  # the cover is reached two steps after the first cycle
 
 
 @pytest.mark.parametrize("mode", [prover.INDUCTION, prover.BOUNDED, prover.PDR])
@@ -92,7 +92,7 @@ def test_a_bounded_check_sees_no_further_than_its_depth(prove):
 
 
 def test_an_induction_that_does_not_close_is_open(prove):
-    """From 9, 10 and 11, which are never reached, 12 could be."""
+    """State 12 follows from the unreachable states 9, 10 and 11."""
 
     class Jumps(Elaboratable):
         def elaborate(self, platform):
@@ -110,7 +110,7 @@ def test_an_induction_that_does_not_close_is_open(prove):
 
 
 def test_a_pause_is_no_progress(prove):
-    """The register two behind is known only when states that come twice are left out."""
+    """The value two stages later is only known if paths with repeated states are excluded."""
 
     class Pipeline(Elaboratable):
         def elaborate(self, platform):
@@ -246,7 +246,7 @@ def test_the_trace_shows_how(prove):
             time = int(line[1:])
         elif (found := re.match(r"b(\d+) (\S+)$", line)) and names[found[2]] == "count":
             values[time // 10] = int(found[1], 2)
-    # Anything before the reset, then from zero on.
+    # Any value before the reset, then counting from zero.
     assert {cycle: value for cycle, value in values.items() if cycle} == {
         cycle: cycle - 1 for cycle in range(1 if values.get(0) else 2, 7)
     }
@@ -272,7 +272,7 @@ def test_progress_is_told(prove):
     [(holds, 12), (breaks_at_5, 4), (breaks_at_5, 8), (is_not_inductive, 12), (held_still, 6)],
 )
 def test_another_checker_agrees(prove, tmp_path, statements, depth):
-    """The same statements before ``yosys-smtbmc`` and Z3, up to the same cycle."""
+    """``yosys-smtbmc`` with Z3 gives the same result up to the same cycle."""
     pytest.importorskip("z3")
     design = Counting(statements)
     ours = prove(design, depth, mode=prover.BOUNDED).outcome

@@ -1,4 +1,4 @@
-"""Units with a fault."""
+"""Verilog of units with a fault."""
 
 import pytest
 
@@ -7,7 +7,8 @@ from cdma.hdl import emit
 
 @pytest.fixture
 def spoiled():
-    """Verilog of a unit behind a wrapper that gives ``fault``, of ``x``, in place of a port's x."""
+    """Verilog of a unit in a wrapper, in which the port has the value ``fault``, an expression of
+    the original value ``x``."""
 
     def verilog(unit, config, port, fault):
         name = f"cdma_{unit}"

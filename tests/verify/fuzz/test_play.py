@@ -1,4 +1,4 @@
-"""A run is the same wherever its batches are played, and ends with the first that fails."""
+"""A run gives the same result wherever its batches run, and ends with the first that fails."""
 
 from dataclasses import replace
 
@@ -11,9 +11,9 @@ from cdma.verify.fuzz import play
 from cdma.verify.fuzz.play import fuzz
 
 CONFIG = Config.of(4, 16)
-#: Ten batches, of which two are one task.
+#: Ten batches, two per task.
 RUN = ("decompressor", CONFIG, 4500, 7)
-#: The error code of streams of 280 bytes loses a bit, which shows in batches 5 and 8.
+#: The error code of streams of 280 bytes loses a bit, which batches 5 and 8 detect.
 WRONG = "x & ~({40{x[31:0] == 32'd280}} & 40'd2 << 32)"
 FAULT = ("decompressor", CONFIG, "m_axis_sts_tdata", WRONG)
 
@@ -26,12 +26,12 @@ def small_tasks(monkeypatch):
 
 @pytest.fixture(scope="module")
 def here():
-    """What comes of the run in this process."""
+    """Outcome of the run in this process."""
     return fuzz(*RUN)
 
 
 def same(outcome):
-    """An outcome without what differs from run to run."""
+    """An outcome without the fields that differ between runs."""
     return replace(outcome, seconds=0.0)
 
 

@@ -1,4 +1,4 @@
-"""The fuzzer: sound units pass, a seed and a batch replay, and faults are found."""
+"""The fuzzer: correct units pass, a batch can be replayed from its seed, faults are found."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
 
 UNITS = ("compressor", "decompressor", "roundtrip")
 CONFIG = Config.of(4, 16)
-#: Beside the named ones.
+#: Further sizes, in addition to the named ones.
 SIZES = [
     *(CONFIG, Config.of(2, 8, 32), Config.of(8, 32, 96), Config.of(16, 16, 32)),
     *(Config.of(2, 32), Config.of(64, 8), Config.of(4, 64), Config.of(16, 32)),

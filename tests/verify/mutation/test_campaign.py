@@ -1,4 +1,4 @@
-"""Mutants die of what the regression looks at; what is left is proven or named."""
+"""The checks of the regression kill mutants. Survivors are proven equivalent or listed."""
 
 import re
 from itertools import count, islice
@@ -57,7 +57,7 @@ def test_a_trial_that_the_unit_fails_is_refused(model):
 
 
 def test_each_limit_of_a_trial_kills(mutated, model, monkeypatch):
-    """A trial that demands the impossible of a mutant that does what the unit does."""
+    """An equivalent mutant fails a trial with an impossible limit."""
     alive = Player(model, islice(first_trials("compressor", SMALL), 3))
     same = next(mutant for mutant in mutated.mutants if alive.result(mutant).verdict == OPEN)
     scenario = Scenario(packets(SMALL)[:3])
@@ -125,7 +125,7 @@ def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
     assert all(result.reason for result in outcome.of(OPEN))
     assert told[0] == "drawing mutants"
     assert any("same graphs: " in text for text in told)
-    # What became of them is kept.
+    # The results come from the cache.
     told.clear()
     again = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
     assert again.results == outcome.results
@@ -144,7 +144,7 @@ def test_the_same_on_a_cluster_that_loses_a_worker(tmp_path, frail_cluster, monk
     assert frail_cluster.has_lost()
     assert there.of(KILLED) == here.of(KILLED)
     assert len(here.of(KILLED)) > 0.7 * COUNT
-    # How far a search comes depends on the load of the machine.
+    # The progress of a search depends on the load of the machine, so reasons may differ.
     assert {result.mutant for result in there.of(OPEN)} == {
         result.mutant for result in here.of(OPEN)
     }

@@ -1,4 +1,4 @@
-"""A unit's mutant is put into the same cell of a proof, and breaks what the cell is for."""
+"""A mutant of a unit is inserted into the same cell of a proof, and violates its assertion."""
 
 import re
 
@@ -11,7 +11,7 @@ from cdma.verify.mutation.mutants import Drawn, Mutant, module_of
 
 
 class Pair(Elaboratable):
-    """Two sums alike, of which the second may be held."""
+    """Two equal adders. The register of the second one has an enable."""
 
     def __init__(self):
         self.a, self.b, self.hold = Signal(4), Signal(4), Signal()
@@ -32,7 +32,7 @@ def drive(m, pair):
 
 
 class Unit(Elaboratable):
-    """Has two pairs somewhere inside."""
+    """Contains two pairs, at different depths."""
 
     def elaborate(self, platform):
         m = Module()
@@ -47,7 +47,7 @@ class Unit(Elaboratable):
 
 
 class Alone(Elaboratable):
-    """The pair and what it promises."""
+    """The pair and its assertions."""
 
     def elaborate(self, platform):
         m = Module()
@@ -61,7 +61,7 @@ class Alone(Elaboratable):
 
 
 def unit(tmp_path):
-    """Its netlist, with the lowest bit of the output of each adder inverted."""
+    """Netlist of the unit, and mutants that invert the lowest output bit of each adder."""
     text = netlist.flat(netlist.rtlil_of(Unit()), tmp_path)
     names = re.findall(r"cell \$add \\?(\S+)", text)
     commands = [f"-mode inv -module top -cell {name} -port Y -portbit 0" for name in names]

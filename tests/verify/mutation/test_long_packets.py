@@ -1,4 +1,4 @@
-"""Counts go on from any number, up to that of a packet that is too long to be played."""
+"""Counters continue from any value, up to values of packets that are too long to simulate."""
 
 from functools import cache
 

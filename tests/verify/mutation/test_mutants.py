@@ -1,5 +1,4 @@
-"""Mutants are drawn by their seed, name their line, and lie in the netlist without effect until
-they are chosen."""
+"""Mutants depend only on their seed, name their source line, and have no effect unless selected."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What is no fault is proven to be none, and what is one is not; the stream's rules count."""
+"""Equivalent mutants are proven equivalent, faults are not. Inputs obey the stream rules."""
 
 import re
 
@@ -9,7 +9,7 @@ from amaranth.hdl import ClockDomain, Module, Mux, Signal
 from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.proof import EQUIVALENT, Judge, graph
 
-#: By number, what differs from the unit when the mutant is chosen.
+#: Difference from the unit, by number of the mutant.
 MUTANTS = {
     1: "nothing: a bit that is never set is inverted where it is set",
     2: "a payload that is not offered",
@@ -22,7 +22,7 @@ MUTANTS = {
 
 
 def unit():
-    """One beat is held; counters beside it."""
+    """A unit with a register for one beat, and counters."""
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=False)
     pins = {
@@ -101,7 +101,7 @@ def test_no_fault_is_proven_to_be_none(judge, number):
 @pytest.mark.slow  # a faster machine decides more in the same time
 @pytest.mark.parametrize("number", [1, 4, 7], ids=MUTANTS.get)
 def test_steps_are_the_same_but_for_what_does_not_matter(judge, number):
-    """The value before reset is held in a register that matters only while it is full."""
+    """The value before reset is in a register that is a don't-care while it is empty."""
     assert judge.same_steps(mutant(number), seconds=30) == EQUIVALENT
 
 

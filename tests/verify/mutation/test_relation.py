@@ -1,4 +1,4 @@
-"""What does not matter while a flag is low is found, and nothing else."""
+"""The search finds exactly the registers that are a don't-care while a flag is low."""
 
 import pytest
 from amaranth.back import rtlil
@@ -9,7 +9,7 @@ from cdma.verify.mutation.relation import matters
 
 
 def pipeline(reads_always):
-    """Two stages that stall together; the second's payload is at a port, valid or not."""
+    """Two stages with a common stall. The payload of the second is at a port, valid or not."""
     m = Module()
     m.domains.sync = domain = ClockDomain()
     names = ["aclk", "aresetn", "s_axis_tvalid", "s_axis_tdata", "m_axis_tvalid", "m_axis_tdata"]

@@ -1,4 +1,4 @@
-"""Random runs show which registers a mutant changes, and obey the rules of the stream."""
+"""Random runs find the registers that a mutant changes, and obey the stream rules."""
 
 import pytest
 from amaranth.back import rtlil
@@ -11,7 +11,7 @@ WIDTH = 4
 
 
 def unit():
-    """Takes a beat when it holds none; remembers whether a beat that had to wait was changed."""
+    """Accepts a beat when empty, and records whether a stalled beat changed."""
     m = Module()
     m.domains.sync = domain = ClockDomain()
     pins = {
@@ -44,7 +44,7 @@ def unit():
         was.eq(data),
         waited.eq(valid & full),
         broken.eq((chosen == 1) & waited & (~valid | (data != was))),
-        # Zeros and ones only, one behind the other.
+        # A word of zeros after a word of ones.
         rare.eq((chosen == 2) & ~full & valid & (data == 0) & (held == (1 << WIDTH) - 1)),
     ]
     with m.If(~full & valid):

@@ -1,5 +1,7 @@
-"""``--save-proofs FILE`` writes what was proven, a record for each proof, and shows it;
-``--save-mutants FILE`` see ``test_mutants.py``."""
+"""Options: ``--save-proofs FILE`` writes and prints a record of each proof.
+
+For ``--save-mutants FILE`` see ``test_mutants.py``.
+"""
 
 import json
 from pathlib import Path
@@ -10,7 +12,7 @@ from cdma.verify.proofs.table import COLUMNS, merged
 
 
 def pytest_addoption(parser):
-    parser.addoption("--save-proofs", type=Path, help="JSON file to write: what was proven")
+    parser.addoption("--save-proofs", type=Path, help="JSON file to write: outcomes of proofs")
     parser.addoption("--save-mutants", type=Path, help="JSON file to write: mutants in proofs")
 
 
@@ -20,7 +22,7 @@ def pytest_configure(config):
 
 
 class _Records:
-    """What the tests of a session have proven; the times of a proof's sizes are added up."""
+    """Outcomes of the proofs in a session. The run times of all sizes of a proof are added."""
 
     def __init__(self, file):
         self.file = file

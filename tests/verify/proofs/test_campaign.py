@@ -1,4 +1,4 @@
-"""Proofs are listed, exported and made one after the other; an independent checker agrees."""
+"""Proofs are listed, exported and run. An independent checker agrees with the prover."""
 
 import pytest
 

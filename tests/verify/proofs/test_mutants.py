@@ -1,6 +1,6 @@
-"""Proofs notice faults: mutants of the units that no trial kills are put into them.
+"""Proofs detect faults: they run on the mutants of the units that no trial kills.
 
-``--save-mutants FILE`` writes what came of it.
+``--save-mutants FILE`` writes the outcomes.
 """
 
 import json
@@ -23,7 +23,7 @@ SMALL = Config.of(2, 8, 8)
 
 @pytest.mark.slow
 def test_what_no_trial_kills_is_put_to_the_proofs(request):
-    """What comes of it is on record."""
+    """The outcomes agree with ``docs/measurements/mutation_proofs.json``."""
     found = []
     for record in json.loads((MEASUREMENTS / "mutation.json").read_text()):
         unit, config = record["unit"], config_named(record["config"])

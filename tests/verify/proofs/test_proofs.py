@@ -1,4 +1,4 @@
-"""Every proof of the registry holds at each size, and refutes each of its broken designs."""
+"""Every proof of the registry holds at each size, and each of its broken designs is refuted."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from cdma.verify.proofs.table import row_of
 
 
 def sizes():
-    """Name and size of each proof; the slow ones are marked."""
+    """Name and size of each proof. Slow sizes are marked ``slow``."""
     for name, proof in registry().items():
         for size in proof.sizes:
             marks = [pytest.mark.slow] if size in proof.slow else []
@@ -15,7 +15,7 @@ def sizes():
 
 
 def broken():
-    """Name of each proof with each broken design; all but the first of a proof are slow."""
+    """Each proof with each broken design. Only the first design of a proof is quick."""
     for name, proof in registry().items():
         is_slow = set(proof.sizes) == set(proof.slow)
         for index, design in enumerate(proof.broken):

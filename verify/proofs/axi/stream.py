@@ -1,4 +1,4 @@
-"""The AXI4-Stream tops: each port is the unit's, whatever the unit does, and reset reaches it."""
+"""The AXI4-Stream tops connect each port and the reset directly to the unit."""
 
 from amaranth.hdl import (
     Assert,
@@ -25,7 +25,7 @@ from cdma.verify.proofs.proof import Proof, swapped
 
 
 class Anything:
-    """In place of what a unit does: all outputs are anything at any time; and a register."""
+    """Replaces the logic of a unit: outputs are unconstrained. One register checks the reset."""
 
     def elaborate(self, platform):
         m = Module()
@@ -48,7 +48,7 @@ class AnyDecompressor(Anything, Decompressor):
 
 
 class IsThin(Elaboratable):
-    """Names, and nothing else, stand between the ports and the unit."""
+    """Each AXI port carries the same value as the port of the unit."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -64,7 +64,7 @@ class IsThin(Elaboratable):
         ]
         for name, member in unit.signature.members.items():
             port, axi = getattr(unit, name), _Axi(dut, PREFIXES[name])
-            # Of a beat tdata, tkeep and tlast are the payload; of a record tdata is.
+            # The payload of a beat is tdata, tkeep and tlast. The payload of a record is tdata.
             payload = [axi.tdata, axi.tkeep, axi.tlast] if name in ("i", "o") else [axi.tdata]
             inputs = [axi.tready] if member.flow is Out else [axi.tvalid, *payload]
             for k, signal in enumerate(inputs):
@@ -83,7 +83,7 @@ class IsThin(Elaboratable):
 
 
 class _Axi:
-    """Signals of a top by their prefix."""
+    """Signals of one AXI port of a top, found by prefix."""
 
     def __init__(self, top, prefix):
         self._top, self._prefix = top, prefix
@@ -93,7 +93,7 @@ class _Axi:
 
 
 class LastIsKeep(AxiTop):
-    """The ports of ``tlast`` are those of a bit of ``tkeep``."""
+    """``tlast`` is connected to a bit of ``tkeep``."""
 
     def _signals(self, name):
         for suffix, value, is_forward in super()._signals(name):
@@ -130,7 +130,7 @@ WRONG = {
 PROOFS = (
     Proof(
         name="axi_top",
-        promise="A top adds nothing to its unit",
+        promise="The AXI top connects each port and the reset directly to its unit",
         components=(AxiTop,),
         design=lambda unit: IsThin(AxiTop(unit(CONFIG))),
         sizes={"8x32": AnyCompressor, "8x32 decompressor": AnyDecompressor},

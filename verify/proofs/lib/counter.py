@@ -1,4 +1,4 @@
-"""Counters in parts are plain arithmetic."""
+"""Counters that are split into parts agree with plain arithmetic."""
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
@@ -38,7 +38,7 @@ class Sums(Elaboratable):
 
 
 class Leaves(Elaboratable):
-    """What is left is what was loaded less a block for each step, up to a last step."""
+    """The remaining count is the loaded value minus one block per step, until the last step."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -48,7 +48,7 @@ class Leaves(Elaboratable):
         m.submodules.dut = dut = self.dut
         size = dut.size
         left, loaded = Signal(dut.width), Signal(dut.width)
-        is_known = Signal()  # since a load, up to the step from the last block
+        is_known = Signal()  # from a load until the step of the last block
         m.d.comb += [
             dut.load.eq(anything(m, 1, "load")),
             dut.load_words.eq(anything(m, dut.width, "load_words")),
@@ -77,7 +77,7 @@ class Leaves(Elaboratable):
 PROOFS = (
     Proof(
         name="counter",
-        promise="A counter is the sum of its steps",
+        promise="The value of a counter is the sum of its steps",
         components=(Counter,),
         design=lambda size: Sums(Counter(*size)),
         sizes={"32 bits by 4": (32, 4), "32 by 9": (32, 9), "29 by 1": (29, 1)},
@@ -91,7 +91,7 @@ PROOFS = (
     ),
     Proof(
         name="countdown",
-        promise="What is left is what was loaded less the steps",
+        promise="The remaining count is the loaded value minus the steps",
         components=(Countdown,),
         design=lambda size: Leaves(Countdown(COUNT_BITS, size)),
         sizes={f"blocks of {size}": size for size in (8, 32, 64, 96)},

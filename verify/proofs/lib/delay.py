@@ -1,4 +1,4 @@
-"""A delay line: each value comes out after as many enabled cycles as there are stages."""
+"""The delay line: the delay of each value, in enabled cycles, is the number of stages."""
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
 
@@ -11,8 +11,8 @@ BITS = 4
 
 
 class Delays(Elaboratable):
-    """Any value, picked as it enters, comes out after so many enabled cycles, as does its valid
-    bit; after reset no value is valid until one came in."""
+    """A value, picked at the input, leaves with its valid bit after this number of enabled cycles.
+    After reset, no output is valid before the first valid input."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -48,7 +48,7 @@ class Delays(Elaboratable):
 PROOFS = (
     Proof(
         name="delay_line",
-        promise="Each value comes out after as many enabled cycles as there are stages",
+        promise="The delay of each value, in enabled cycles, is the number of stages",
         components=(DelayLine,),
         design=lambda stages: Delays(DelayLine(BITS, stages)),
         sizes={f"{BITS} bits, {stages} stages": stages for stages in (1, 2, 3)},

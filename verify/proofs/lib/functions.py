@@ -1,4 +1,4 @@
-"""The functions that components share are plain arithmetic, for every value of what they read."""
+"""The shared functions of the components agree with plain arithmetic, for all input values."""
 
 from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
@@ -11,7 +11,7 @@ from cdma.verify.proofs.proof import Proof, swapped
 
 
 class Says(Elaboratable):
-    """What is stated by a function that gets the module."""
+    """A design without a component: a function states the assertions in the module it gets."""
 
     def __init__(self, state):
         self.state = state
@@ -43,7 +43,8 @@ def counts_the_lowest(count_thermometer, width):
 
 
 def counts_ones(popcount, width):
-    """One more than without the uppermost, when that is one; none are ones of nothing."""
+    """Recursive definition: the count without the uppermost bit, plus this bit; zero bits have no
+    ones."""
 
     def state(m):
         bits = anything(m, width, "bits")
@@ -94,7 +95,7 @@ def waits_a_cycle(registered):
 PROOFS = (
     Proof(
         name="thermometer",
-        promise="A thermometer has as many of its lowest bits set as the count says",
+        promise="A thermometer code has its lowest bits set, as many as the count",
         components=(thermometer,),
         design=lambda size: marks_the_lowest(thermometer, *size),
         sizes={"8 bits by 4": (8, 4), "8 by 3": (8, 3), "64 by 7": (64, 7)},
@@ -109,7 +110,7 @@ PROOFS = (
     ),
     Proof(
         name="count_thermometer",
-        promise="A thermometer is counted",
+        promise="The count of a thermometer code is the number of its ones",
         components=(count_thermometer,),
         design=lambda width: counts_the_lowest(count_thermometer, width),
         sizes={"8 bits": 8, "32 bits": 32},
@@ -124,7 +125,7 @@ PROOFS = (
     ),
     Proof(
         name="popcount",
-        promise="Ones are counted",
+        promise="The result is the number of ones",
         components=(popcount,),
         design=lambda width: counts_ones(popcount, width),
         sizes={"16 bits": 16},
@@ -139,7 +140,7 @@ PROOFS = (
     ),
     Proof(
         name="add_row",
-        promise="Rows go around the ring",
+        promise="A row number wraps around at the end of the ring",
         components=(add_row,),
         design=lambda size: goes_around(add_row, *size),
         sizes={
@@ -159,7 +160,7 @@ PROOFS = (
     ),
     Proof(
         name="select",
-        promise="One value is selected",
+        promise="The output is the selected value",
         components=(select,),
         design=lambda count: chooses(select, count),
         sizes={"5 values": 5},
@@ -174,7 +175,7 @@ PROOFS = (
     ),
     Proof(
         name="registered",
-        promise="A register is a cycle late",
+        promise="A register delays its input by one cycle",
         components=(registered,),
         design=lambda function: waits_a_cycle(function),
         sizes={"8 bits": registered},

@@ -1,4 +1,4 @@
-"""The prefix sum of every mask, with and without its register."""
+"""The prefix sum of each mask, with and without the output register."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
@@ -10,7 +10,8 @@ from cdma.verify.proofs.proof import Proof, faults
 
 
 class Counts(Elaboratable):
-    """A rank is one more than that of the bit below when that is set; the total is one beyond."""
+    """Recursive definition: the rank of a bit is the rank of the bit below, plus the bit below. The
+    total is the rank one position above the last bit."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -41,7 +42,7 @@ class Counts(Elaboratable):
 PROOFS = (
     Proof(
         name="prefix_sum",
-        promise="A rank is the number of ones below",
+        promise="The rank of a bit is the number of ones below the bit",
         components=(PrefixSum,),
         design=lambda width: Counts(PrefixSum(width)),
         sizes={f"{width} bits": width for width in (2, 8, 16, 32)},

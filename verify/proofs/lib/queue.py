@@ -1,4 +1,4 @@
-"""Queues and buffers: nothing is lost, doubled or reordered."""
+"""FIFOs and buffers: no payload is lost, duplicated or reordered."""
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
@@ -12,7 +12,7 @@ BITS = 8
 
 
 class KeepsOrder(Elaboratable):
-    """Any payload that enters, chosen at any time, leaves behind just those before it."""
+    """A payload, picked at the input at any time, leaves after exactly the earlier payloads."""
 
     def __init__(self, dut, *, pipe):
         self.dut = dut
@@ -53,7 +53,7 @@ class KeepsOrder(Elaboratable):
 PROOFS = (
     Proof(
         name="queue",
-        promise="A queue keeps order and never holds more than its depth",
+        promise="A queue keeps the order and never holds more entries than its depth",
         components=(Queue,),
         design=lambda size: KeepsOrder(Queue(BITS, size[0], pipe=size[1]), pipe=size[1]),
         sizes={
@@ -78,7 +78,7 @@ PROOFS = (
     ),
     Proof(
         name="row_buffer",
-        promise="A buffer keeps order and never holds more than its depth",
+        promise="A buffer keeps the order and never holds more entries than its depth",
         components=(RowBuffer,),
         design=lambda depth: KeepsOrder(RowBuffer(BITS, depth), pipe=True),
         sizes={f"8 bits, depth {depth}": depth for depth in (2, 3, 5)},

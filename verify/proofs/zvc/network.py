@@ -1,4 +1,4 @@
-"""The routing networks, for all words, masks, offsets and pauses: any lane, any bank."""
+"""The routing networks, for all words, masks, offsets and stalls, at any lane and bank."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
@@ -13,9 +13,9 @@ WORD_BITS = 32
 
 
 class Routed(Elaboratable):
-    """A network with words, mask and offset that may be anything in each cycle.
+    """A network with unconstrained words, mask and offset in each cycle.
 
-    A lane is picked once; what has to come of them in each beat waits beside it.
+    The solver picks one lane. The expected result of each beat is delayed beside the network.
     """
 
     def __init__(self, network, words, mask):
@@ -63,7 +63,7 @@ class Routed(Elaboratable):
 
 
 class Collapsed(Routed):
-    """A compactor: a marked word is in the bank of its rank behind the offset."""
+    """Compactor: each marked word leaves at the bank of its rank plus the offset."""
 
     def __init__(self, network):
         super().__init__(network, network.words, Signal(network.lanes, name="mask"))
@@ -80,8 +80,8 @@ class Collapsed(Routed):
 
 
 class Spread(Routed):
-    """An expander: a marked lane has the word of its rank behind the offset if that bank has one,
-    others are zero."""
+    """Expander: each marked lane gets the word from the bank of its rank plus the offset, if that
+    bank has a word. All other lanes are zero."""
 
     def __init__(self, network):
         super().__init__(network, network.bank_words, network.mask)
@@ -109,7 +109,7 @@ SIZES = {"2x32": 2, "8x32": 8, "16x32": 16}
 PROOFS = (
     Proof(
         name="compactor",
-        promise="A marked word comes to the bank of its rank",
+        promise="Each marked word reaches the bank of its rank",
         components=(Compactor,),
         design=lambda lanes: Collapsed(Compactor(lanes, WORD_BITS)),
         sizes=SIZES,
@@ -125,7 +125,7 @@ PROOFS = (
     ),
     Proof(
         name="expander",
-        promise="A marked lane gets the word of its rank and others zero",
+        promise="Each marked lane gets the word of its rank and other lanes get zero",
         components=(Expander,),
         design=lambda lanes: Spread(Expander(lanes, WORD_BITS)),
         sizes=SIZES,

@@ -1,4 +1,4 @@
-"""The way out: rows become beats, each packet has its status."""
+"""The output stage: converts rows to beats and sends one status per packet."""
 
 from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
@@ -12,9 +12,9 @@ from cdma.verify.proofs.proof import Proof, faults
 
 
 class Reports(Elaboratable):
-    """A packet picked at any time has its own status, behind its last beat.
+    """A packet, picked at any time, gets its own status after its last beat.
 
-    The status is made anew in the cycle after a beat leaves, as the output asks for.
+    As the output stage requires, the status input changes only in the cycle after a beat leaves.
     """
 
     def __init__(self, dut):
@@ -52,11 +52,11 @@ class Reports(Elaboratable):
             Assert(probe(m, "dut.flows", 1) == ~(due & waiting[1])),
             Cover(owed == 3),
         ]
-        # A status that is owed comes in the next cycle at the latest.
+        # A pending status leaves in the next cycle at the latest.
         with m.If(~dut.o_status.valid):
             m.d.comb += Assert(owed <= 1)
 
-        # What is owed to a picked packet; how many statuses come before it.
+        # The picked packet, and the number of pending statuses before its own.
         is_picked, is_new = Signal(), Signal()
         ahead = Signal(range(4))
         expected = Signal(len(status))
@@ -86,7 +86,7 @@ class Reports(Elaboratable):
 PROOFS = (
     Proof(
         name="packet_output",
-        promise="Each packet has its status behind its last beat",
+        promise="Each packet gets its status after its last beat",
         components=(PacketOutput,),
         design=lambda size: Reports(PacketOutput(size[0], size[1]())),
         sizes={

@@ -1,4 +1,4 @@
-"""Compressor into decompressor: what enters comes back."""
+"""Round trip: the decompressor returns every word that enters the compressor."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
@@ -13,15 +13,15 @@ from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything, offer, take
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
 
-COUNT = 6  # bits of packets and beats that are counted; more than fit in the cycles looked at
+COUNT = 6  # bits of the counters of packets and beats: they do not overflow within the bound
 PACKETS = 4
 
 
 class ComesBack(Elaboratable):
-    """Any word of any of four packets, picked as it enters, comes back in its beat and lane.
+    """A word of one of four packets, picked at the input, comes back in its beat and lane.
 
-    Packets have any length up to three blocks, and no more beats than their words need. Commands
-    and words come when they like, or, without stalls, always.
+    Packets have any length up to three blocks, and no more beats than their words need. With
+    stalls, commands and words arrive at any time. Without stalls, they are always valid.
     """
 
     def __init__(self, compressor, decompressor, *, stalls=True):
@@ -77,7 +77,7 @@ class ComesBack(Elaboratable):
                 packet.eq(packet + beat.last),
             ]
 
-        # A picked word.
+        # The picked word.
         lane = Signal(range(lanes))
         m.d.comb += lane.eq(AnyConst(len(lane)))
         is_picked, number, word = Signal(), Signal.like(entered), Signal.like(beat.words[0])
@@ -116,7 +116,7 @@ def comes_back(size):
 PROOFS = (
     Proof(
         name="round_trip",
-        promise="Any word comes back under any stalls",
+        promise="Compression and decompression return each word, with any stalls",
         components=(Compressor, Decompressor),
         design=comes_back,
         sizes={SMALL.name: (SMALL, True)},
@@ -127,7 +127,7 @@ PROOFS = (
     ),
     Proof(
         name="round_trip_no_stalls",
-        promise="Any word comes back when nobody stalls",
+        promise="Compression and decompression return each word, without stalls",
         components=(Compressor, Decompressor),
         design=comes_back,
         sizes={SMALL.name: (SMALL, False)},

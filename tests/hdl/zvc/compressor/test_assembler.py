@@ -23,7 +23,15 @@ CONFIGS = [
     Config.of(2, 64),
 ]
 JUNK = 0xDEADBEEFDEADBEEF  # in banks to which no word comes
-EVERY = pytest.mark.parametrize("config", CONFIGS, ids=[config.name for config in CONFIGS])
+#: Corners of all of them; the other sizes are slow.
+QUICK = ("8x32", "2x8b32", "8x8b8")
+EVERY = pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
+        for config in CONFIGS
+    ],
+)
 
 
 @dataclass

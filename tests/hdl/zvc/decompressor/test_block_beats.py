@@ -14,7 +14,15 @@ CONFIGS = [
     Config.of(8, 8, 8),  # a block a beat
     Config.of(32, 8),  # the prefix sum has a register
 ]
-EVERY = pytest.mark.parametrize("config", CONFIGS, ids=[config.name for config in CONFIGS])
+#: Corners of all of them; the other sizes are slow.
+QUICK = ("8x32", "4x8b24", "8x8b8")
+EVERY = pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
+        for config in CONFIGS
+    ],
+)
 
 
 def random_blocks(config, rng, packets):

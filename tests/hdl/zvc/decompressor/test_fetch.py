@@ -27,7 +27,15 @@ CONFIGS = [
     Config.of(8, 8, 24),
     Config.of(8, 8, 8),  # a block a cycle
 ]
-EVERY = pytest.mark.parametrize("config", CONFIGS, ids=[config.name for config in CONFIGS])
+#: Corners of all of them; the other sizes are slow.
+QUICK = ("8x32", "2x8b24", "8x8b24", "8x8b8")
+EVERY = pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
+        for config in CONFIGS
+    ],
+)
 
 
 class Fetcher(wiring.Component):

@@ -28,7 +28,15 @@ CONFIGS = [
     Config.of(4, 8, 32),  # a mask as long as a beat
     Config.of(8, 8, 8),  # a block a beat
 ]
-EVERY = pytest.mark.parametrize("config", CONFIGS, ids=[config.name for config in CONFIGS])
+#: Corners of all of them; the other sizes are slow.
+QUICK = ("8x32", "2x8b24", "8x8b8")
+EVERY = pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
+        for config in CONFIGS
+    ],
+)
 
 
 class Reader(wiring.Component):

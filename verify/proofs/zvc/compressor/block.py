@@ -1,4 +1,4 @@
-"""The mask of the block at the head, from the parts of its beats."""
+"""The mask of the oldest block, combined from the masks of its beats."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
@@ -13,8 +13,8 @@ from cdma.verify.proofs.proof import Proof, faults, named
 
 
 class Gathers(Elaboratable):
-    """Any word's bit of the mask, the number of words and the end of the packet are those of the
-    beats up to the first that ends a block; what waits behind that beat does not matter."""
+    """The mask bits, the number of words and the end of the packet come from the beats up to the
+    first beat that ends a block. Later beats have no influence."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -26,7 +26,7 @@ class Gathers(Elaboratable):
         beats, pieces = config.block_beats, pieces_of(config)
         parts = list(dut.parts)[:beats]
         m.d.comb += Value.cast(dut.parts).eq(anything(m, Value.cast(dut.parts).shape().width, "p"))
-        end = Signal(range(Intake.rows(config)))  # number of the beat that ends the block
+        end = Signal(range(Intake.rows(config)))  # index of the beat that ends the block
         for index, part in reversed(list(enumerate(parts))):
             m.d.comb += [Assume(part.kept <= lanes), Assume(part.end | ~part.last)]
             with m.If(part.end):
@@ -59,7 +59,7 @@ class Gathers(Elaboratable):
 PROOFS = (
     Proof(
         name="block_mask",
-        promise="A block's mask is that of its beats up to the one that ends it",
+        promise="The mask of a block comes from its own beats and from no later beat",
         components=(BlockMask,),
         design=lambda config: Gathers(BlockMask(config)),
         sizes=named(Config.of(8, 32), Config.of(16, 16), Config.of(2, 8, 8), Config.of(8, 8, 8)),

@@ -1,4 +1,4 @@
-"""The place of any beat in the stream, after anything that went before."""
+"""The place of each beat in the stream, after any earlier beats."""
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
@@ -12,7 +12,7 @@ from cdma.verify.proofs.proof import Proof, faults, named
 
 
 class Places(Elaboratable):
-    """What a beat's place says follows from the words before it and its own, counted plainly."""
+    """The place of a beat agrees with a plain count of all words up to this beat."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -36,7 +36,7 @@ class Places(Elaboratable):
             beat = later
         valid, mask, keep, first, last = beat
 
-        lane = Signal(lane_bits)  # words of the row that went before
+        lane = Signal(lane_bits)  # number of words already in the row
         begins = first & keep[0]
         offset, end = Signal(range(2 * lanes + mask_words)), Signal(range(2 * lanes + mask_words))
         m.d.comb += [
@@ -51,7 +51,7 @@ class Places(Elaboratable):
             m.d.comb += [
                 Assert(place.has_mask == begins),
                 Assert(place.last == last),
-                # An empty row has to be there for the packet to end in.
+                # Without a further word, the packet ends in an empty row.
                 Assert(
                     place.rows == Mux(last & ((end == 0) | (end % lanes != 0)), 1, 0) + end // lanes
                 ),
@@ -77,7 +77,7 @@ class Places(Elaboratable):
 PROOFS = (
     Proof(
         name="placer",
-        promise="A beat has its place behind all before",
+        promise="The place of a beat follows the words of all earlier beats",
         components=(Placer,),
         design=lambda config: Places(Placer(config)),
         sizes=named(Config.of(8, 32), Config.of(2, 8, 8)),

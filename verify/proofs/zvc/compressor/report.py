@@ -1,4 +1,4 @@
-"""The compressor's report, against plain sums over the rows of a packet."""
+"""The status of the compressor, compared with sums over the rows of a packet."""
 
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
@@ -14,10 +14,10 @@ from cdma.verify.proofs.proof import Proof, faults, named
 
 
 class Sums(Elaboratable):
-    """After a packet's last row the status has the sums of what its rows say.
+    """After the last row of a packet, the status contains the sums over all its rows.
 
-    Only a packet's last row is not full, and only one block of a packet is not whole, as the
-    assembler's proof has them.
+    Assumptions, proven of the assembler: only the last row of a packet may be partial, and at most
+    one block of a packet is partial.
     """
 
     def __init__(self, dut):
@@ -55,7 +55,7 @@ class Sums(Elaboratable):
                 Cover((stream_words == 0) & (words == 0)),
             ]
 
-        # What holds of the registers.
+        # Invariants of the registers.
         m.d.comb += [
             Assert(probe(m, "dut.is_first", 1) == is_first),
             Assert(probe(m, "dut.rest", low) == words[:low]),
@@ -83,7 +83,7 @@ class Sums(Elaboratable):
 PROOFS = (
     Proof(
         name="compressor_report",
-        promise="A packet's status has the sums of what its rows say",
+        promise="The status of a packet contains the sums over its rows",
         components=(CompressorReport,),
         design=lambda config: Sums(CompressorReport(config)),
         sizes=named(Config.of(8, 32), Config.of(2, 8, 8)),

@@ -1,4 +1,4 @@
-"""The compressor: every word that enters is accounted for in the stream that leaves."""
+"""The compressor: the output stream contains every input word at the place of the format."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
@@ -12,12 +12,13 @@ from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything, goes_on, offer, take
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named
 
-COUNT = 7  # bits of rows, words and packets that are counted; more than fit in the cycles looked at
+COUNT = 7  # bits of the counters of rows, words and packets: they do not overflow within the bound
 
 
 class Counted(Elaboratable):
-    """On the way in places in the stream are counted: output beat and lane, a packet beginning with
-    a beat of its own. On the way out beats are counted, nothing else.
+    """Base of the benches: counts the stream places of the input and the beats of the output.
+
+    The place of a word is an output beat and a lane. A packet begins with a new beat.
     """
 
     def __init__(self, dut):
@@ -43,11 +44,11 @@ class Counted(Elaboratable):
         return m
 
     def place(self, name):
-        """Where a word of the stream stands: the output beat, and the lane below."""
+        """Place of a word of the stream: output beat in the upper bits, lane in the lower bits."""
         return Signal(COUNT + self.lane_bits, name=name)
 
     def _count_in(self, m, accept):
-        """Follow the place of the next word of the stream, beat by beat."""
+        """Update the place of the next word of the stream with each input beat."""
         beat, lanes, fmt = self.dut.i.payload, self.config.lanes, self.config.format
         keep = beat.keep[:: fmt.word_bytes]
         with m.If(self.dut.i.valid & beat.last):
@@ -58,8 +59,8 @@ class Counted(Elaboratable):
         m.d.comb += [self.non_zero[k].eq(self.kept[k] & (beat.words[k] != 0)) for k in range(lanes)]
 
         place, block_place = self.place("place"), self.place("block_place")
-        start = self.place("start")  # of the packet
-        words = Signal(COUNT)  # of the packet
+        start = self.place("start")  # start of the packet
+        words = Signal(COUNT)  # words of the packet
         self.packets = Signal(COUNT)
         self.block_beat = Signal(range(self.config.block_beats))
         begins_block = self.block_beat == 0
@@ -67,8 +68,8 @@ class Counted(Elaboratable):
             self.place(name) for name in ("mask_at", "first", "after", "end")
         )
         self.words_after, self.size = Signal(COUNT), self.place("size")
-        # A last beat without a word, behind a whole block, cannot be foreseen: where the stream
-        # ends with a full beat, it costs one.
+        # The unit cannot predict an empty last beat after a whole block. If the stream already
+        # ends with a full beat, the empty last beat costs one output beat.
         is_surprise = begins_block & ~self.kept[0]
         m.d.comb += [
             self.mask_at.eq(Mux(begins_block, place, block_place)),
@@ -89,13 +90,13 @@ class Counted(Elaboratable):
             ]
             with m.If(beat.last):
                 m.d.sync += start.eq(self.end)
-        # Up to here all words and masks of the stream are known.
+        # All words and masks of the stream before this output beat have entered.
         self.known = Signal(COUNT)
         m.d.comb += self.known.eq(Mux(begins_block, place, block_place) >> self.lane_bits)
 
 
 class Words(Counted):
-    """Any word of any packet, picked as it enters, and its mask bit are where the format says."""
+    """A word of any packet, picked at the input, and its mask bit are where the format says."""
 
     def check(self, m):
         fmt, lanes, lane_bits = self.config.format, self.config.lanes, self.lane_bits
@@ -132,7 +133,7 @@ class Words(Counted):
 
 
 class Packets(Counted):
-    """Any packet, picked as it ends, has the beats and bytes of its stream, and its status."""
+    """A packet, picked at its end, has the expected beats, bytes and status."""
 
     def check(self, m):
         fmt, lanes, lane_bits = self.config.format, self.config.lanes, self.lane_bits
@@ -161,7 +162,7 @@ class Packets(Counted):
             m.d.comb += Assert(out.last == is_end)
             with m.If(is_end):
                 m.d.comb += Cover(picked["packets"] == 2)
-                # Behind a full beat one without a word may follow.
+                # An empty beat may follow a full beat.
                 m.d.comb += Assert((popcount(m, kept) == count) | ((rest == 0) & (kept == 0)))
 
         status = self.dut.o_status.payload
@@ -175,8 +176,8 @@ class Packets(Counted):
 
 
 class Moves(Counted):
-    """No beat leaves before what is in it came in; when nobody stalls, what is known leaves and
-    beats are taken in, each within the latency."""
+    """No beat leaves before its words entered. Without stalls at the ports, the unit sends known
+    beats and accepts input beats, each within its latency."""
 
     def check(self, m):
         dut = self.dut
@@ -192,13 +193,13 @@ class Moves(Counted):
         m.d.comb += Cover((self.reported == 2) & (self.rows > 4))
 
 
-#: Sizes with all of the structure, small enough to look a dozen cycles ahead.
+#: Sizes with the full structure of the unit, small enough for a bound of a dozen cycles.
 SMALL = Config.of(2, 8, 8)
 SIZES = named(SMALL, Config.of(4, 8, 8))
 
 
 def about(name, promise, harness, depth, *forced):
-    """A proof of the whole unit; ``forced`` are faults that break it."""
+    """A proof of the whole unit. ``forced`` are the faults it must refute."""
     return Proof(
         name=name,
         promise=promise,
@@ -216,7 +217,7 @@ def about(name, promise, harness, depth, *forced):
 PROOFS = (
     about(
         "compressor_words",
-        "Any word is in the stream just when non-zero under its mask bit",
+        "Each word is in the stream if and only if it is not zero, and its mask bit agrees",
         Words,
         11,
         stuck_at(1, "dut.block.mask", 3),
@@ -224,7 +225,7 @@ PROOFS = (
     ),
     about(
         "compressor_packets",
-        "Any packet has the bytes of its stream and its status",
+        "Each packet has the expected beats, bytes and status",
         Packets,
         11,
         stuck_at(1, "dut.report.rest", 0),
@@ -233,7 +234,7 @@ PROOFS = (
     ),
     about(
         "compressor_moves",
-        "What came in leaves and nothing before",
+        "No word leaves before it entered and, without stalls, each leaves within the latency",
         Moves,
         13,
         stuck_at(0, "dut.control.may_issue"),

@@ -10,7 +10,7 @@ from cdma.verify.proofs.proof import Proof, faults
 
 
 class Detects(Elaboratable):
-    """Any lane is marked just when its word is kept and has a bit set."""
+    """A lane is marked if and only if its word is kept and not zero."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -37,7 +37,7 @@ class Detects(Elaboratable):
 PROOFS = (
     Proof(
         name="mask_generator",
-        promise="A word is marked just when it is kept and has a bit set",
+        promise="A word is marked if and only if it is kept and not zero",
         components=(MaskGenerator,),
         design=lambda size: Detects(MaskGenerator(*size)),
         sizes={"8x32": (8, 32), "16x16": (16, 16), "32x8": (32, 8)},

@@ -1,4 +1,4 @@
-"""The decompressor's report, against one that looks at a packet block by block."""
+"""The status of the decompressor, compared with a model that checks a packet block by block."""
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
@@ -15,9 +15,11 @@ from cdma.verify.proofs.proof import Proof, faults, named
 
 
 class Reports(Elaboratable):
-    """The first bad block of a packet gives its error and where it begins: a mask that goes past
-    the end, or else what did not arrive. Without one all words count, and those left over are the
-    error. Of the beats nothing is assumed.
+    """The status has the error of the first bad block and the place where the block begins.
+
+    A mask past the end of the packet has priority over missing words. Without a bad block, the
+    place is the end of the used words, and trailing words are the error. The input beats are
+    unconstrained.
     """
 
     def __init__(self, dut):
@@ -32,8 +34,8 @@ class Reports(Elaboratable):
             read.as_value().eq(anything(m, ReadBeat(dut.config).size, "any_read")),
         ]
 
-        # The packet so far: its words; of the blocks before, the first error and where its block
-        # begins; and the same of the block that has begun.
+        # State of the packet: its words; the first error in earlier blocks and the start of that
+        # block; the start and the error flags of the current block.
         is_fresh, words = Signal(init=1), Signal(COUNT_BITS)
         error, start = Signal(2), Signal(COUNT_BITS)
         block_start, is_past_end, is_truncated = Signal(COUNT_BITS), Signal(), Signal()
@@ -64,7 +66,7 @@ class Reports(Elaboratable):
                 is_truncated.eq(now_truncated),
             ]
 
-        # What is owed of the packet that ended last.
+        # Expected status of the last packet that ended.
         is_owed, owed, offset = Signal(), Signal(2), Signal(COUNT_BITS)
         is_trailing = (read.behind < read.there) | read.has_more
         with m.If(dut.enable & tags.last):
@@ -87,7 +89,7 @@ class Reports(Elaboratable):
                 Cover((owed == ErrorCode.MASK_PAST_END) & is_truncated & (offset != 0)),
             ]
 
-        # What holds of the registers.
+        # Invariants of the registers.
         is_clean = error == ErrorCode.NONE
         is_here = probe(m, "dut.is_here", 1)
         m.d.comb += [
@@ -117,7 +119,7 @@ class Reports(Elaboratable):
 
 
 def _error(is_past_end, is_truncated):
-    """Of a block."""
+    """Error code of a block."""
     truncated = Mux(is_truncated, ErrorCode.TRUNCATED, ErrorCode.NONE)
     return Mux(is_past_end, ErrorCode.MASK_PAST_END, truncated)
 
@@ -125,7 +127,7 @@ def _error(is_past_end, is_truncated):
 PROOFS = (
     Proof(
         name="decompressor_report",
-        promise="The first error of any packet is reported with its place",
+        promise="The status of a packet reports its first error and the place of the error",
         components=(DecompressorReport,),
         design=lambda config: Reports(DecompressorReport(config)),
         sizes=named(Config.of(8, 32), Config.of(2, 8, 32)),

@@ -1,4 +1,4 @@
-"""The ring: every row is held, and read, until it is passed, and none is written before."""
+"""The ring: each row is kept and readable until the reader passes it."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Signal
@@ -14,9 +14,9 @@ CONFIG, SMALL = Config.of(8, 32), Config.of(2, 8, 32)
 
 
 class Holds(Elaboratable):
-    """Any beat, picked as it enters, is there until it is passed: in any lane, to both readers.
+    """A beat, picked at the input, is readable in every lane by both readers until it is passed.
 
-    Rows are passed at any time, as many as are there; there is room for one more while not all are.
+    The reader passes any number of stored rows at any time. The ring has room while it is not full.
     """
 
     def __init__(self, dut):
@@ -33,7 +33,7 @@ class Holds(Elaboratable):
             dut.has_room.eq(anything(m, 1, "has_room")),
         ]
 
-        # Rows that are there, from the head on.
+        # Stored rows, from the head of the ring.
         head, level = Signal(range(rows)), Signal(range(rows + 1))
         ahead = [Signal(range(rows), name=f"ahead{row}") for row in range(rows)]
         m.d.comb += [
@@ -55,7 +55,7 @@ class Holds(Elaboratable):
             Cover((passes != 0) & (level == 1) & (head == rows - 1)),
         ]
 
-        # A picked beat.
+        # The picked beat.
         is_inside, at, lane = Signal(), Signal(range(rows)), Signal(range(lanes))
         m.d.comb += lane.eq(AnyConst(len(lane)))
         word = Signal.like(dut.words_a[0])
@@ -91,7 +91,7 @@ class Holds(Elaboratable):
 PROOFS = (
     Proof(
         name="ring",
-        promise="A row is held until it is passed and none is written before",
+        promise="A row is kept until the reader passes it and is not overwritten before",
         components=(StreamRing,),
         design=lambda size: Holds(StreamRing(*size)),
         sizes={

@@ -1,4 +1,4 @@
-"""The decompressor: whatever bytes come in, each command gets its words, and nothing hangs."""
+"""The decompressor: for any input bytes, each command gets its words and the unit never hangs."""
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
@@ -10,13 +10,13 @@ from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything, goes_on, offer, take
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named
 
-COUNT = 6  # bits of packets and beats that are counted; more than fit in the cycles looked at
+COUNT = 6  # bits of the counters of packets and beats: they do not overflow within the bound
 
 
 class Watched(Elaboratable):
-    """Any bytes under any commands: commands, packets and statuses are counted.
+    """Base of the benches: counts commands, packets and statuses, for any bytes and any commands.
 
-    Nothing is assumed of what comes in, not even that the bytes kept are contiguous.
+    The input is unconstrained: the kept bytes need not even be contiguous.
     """
 
     def __init__(self, dut):
@@ -41,7 +41,7 @@ class Watched(Elaboratable):
 
 
 class Obeys(Watched):
-    """A packet picked at any time has the words of its command, and then its status."""
+    """A packet, picked at any time, has the words of its command, then its status."""
 
     def check(self, m):
         dut = self.dut
@@ -79,9 +79,8 @@ class Obeys(Watched):
 
 
 class NeverHangs(Watched):
-    """Whatever the oldest packet needs is given: its command, its beats up to the last, room for
-    what leaves. Then something happens at some port, each time within the latency and as many
-    cycles as the ring has rows to drain."""
+    """With its command and all its beats offered, and with the outputs ready, the oldest packet
+    makes progress: a transfer at some port within the latency, plus one cycle per row to drain."""
 
     def check(self, m):
         dut = self.dut
@@ -100,13 +99,13 @@ class NeverHangs(Watched):
         m.d.comb += [Cover((idle == most // 2) & (self.came == 1)), Cover(self.reported == 3)]
 
 
-#: Sizes with all of the structure, small enough to look a dozen cycles ahead.
+#: Sizes with the full structure of the unit, small enough for a bound of a dozen cycles.
 SMALL = Config.of(2, 8, 8)
 SIZES = named(SMALL, Config.of(4, 8, 8))
 
 
 def about(name, promise, harness, depth, *forced):
-    """A proof of the whole unit; ``forced`` are faults that break it."""
+    """A proof of the whole unit. ``forced`` are the faults it must refute."""
     return Proof(
         name=name,
         promise=promise,
@@ -123,7 +122,7 @@ def about(name, promise, harness, depth, *forced):
 PROOFS = (
     about(
         "decompressor_obeys",
-        "Any bytes give just the commanded words, one last beat and one status",
+        "For any bytes, each command gives exactly its words, one last beat and one status",
         Obeys,
         14,
         stuck_at(1, "dut.reader.o_valid"),
@@ -132,7 +131,7 @@ PROOFS = (
     ),
     about(
         "decompressor_moves",
-        "No bytes whatever make it hang",
+        "No input bytes make the unit hang",
         NeverHangs,
         22,
         stuck_at(0, "dut.reader.window.is_past"),

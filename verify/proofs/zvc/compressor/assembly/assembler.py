@@ -1,4 +1,4 @@
-"""Beat assembly: each word is in its place of its row, each row has its keep, last and count."""
+"""Beat assembly: each word is at its place in its row, each row has its keep, last and count."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
@@ -16,11 +16,11 @@ from cdma.verify.proofs.proof import Proof, faults, named
 
 
 class Assembles(Elaboratable):
-    """Rows are those of a plain list: beats land behind each other, rows leave at the other end.
+    """The output rows agree with a list: beats are appended at one end, rows leave at the other.
 
-    Beats have any places that follow from each other, as the placer's proof has them, and any words
-    and masks; of all lanes any one is followed. A place to which nothing comes is zero. Beats wait
-    just when there is no room for them in the ring.
+    The places of the beats follow each other, as the placer's proof shows. Words and masks are
+    unconstrained. One lane, picked by the solver, is compared. Unused places of a row are zero. A
+    beat stalls if and only if the ring has no room for the beat.
     """
 
     def __init__(self, dut):
@@ -28,11 +28,11 @@ class Assembles(Elaboratable):
         self.config = dut.config
         self.depth = rows_of_ring(dut.config)
         lanes, depth = self.config.lanes, self.depth
-        # The beat that was taken in; its words come now.
+        # The accepted beat. Its words arrive one cycle later, in this cycle.
         self.is_held, self.held = Signal(), Signal(Place(self.config))
         self.mask, self.kept = Signal.like(dut.mask), Signal.like(dut.kept)
-        # Rows from the head on, so many of them complete. What landed in the one behind those: its
-        # words, up to this lane, and words of data that no row counts.
+        # Rows from the head of the ring; the first `level` of them are complete. The next row is
+        # partial: it holds `behind` words, and `uncounted` data words not yet in a row's count.
         self.level, self.behind = Signal(range(depth + 1)), Signal(range(lanes))
         self.rows = [Signal(AssembledRow(self.config), name=f"row{k}") for k in range(depth)]
         self.words = [Signal(self.config.format.word_bits, name=f"word{k}") for k in range(depth)]
@@ -49,7 +49,7 @@ class Assembles(Elaboratable):
         m.d.comb += self.lane.eq(AnyConst(len(self.lane)))
         leaves = take(m, dut.o, "o")
 
-        # The cycle after reset, in which no beat comes.
+        # No beat arrives in the first cycle after reset.
         is_start = Signal(init=1)
         m.d.sync += is_start.eq(0)
         m.d.comb += [
@@ -58,7 +58,7 @@ class Assembles(Elaboratable):
             Assert(probe(m, "dut.account.lands", 1) == (dut.enable | is_start)),
         ]
 
-        # Take a beat in: it stands behind the one before.
+        # Accept a beat. Its place follows the previous beat.
         with m.If(dut.enable):
             m.d.sync += [is_held.eq(dut.valid), held.eq(dut.place)]
             m.d.sync += [self.mask.eq(dut.mask), self.kept.eq(dut.kept)]
@@ -71,7 +71,7 @@ class Assembles(Elaboratable):
         with m.If(is_held):
             m.d.comb += [Assert(rule) for rule in self._follows(held, self.kept, self.behind)]
 
-        # Let it land, and the first row leave.
+        # Write the accepted beat into the list, and remove the first row.
         counted = self.uncounted + self.kept
         with m.If(lands):
             m.d.sync += self.behind.eq(behind)
@@ -83,7 +83,7 @@ class Assembles(Elaboratable):
             m.d.sync += self.rows[k].eq(Mux(leaves, next_row, row))
             m.d.sync += self.words[k].eq(Mux(leaves, next_word, word))
 
-        # What leaves is the first row, and only room is waited for.
+        # The output is the first row. The only reason for a stall is a full ring.
         out, row, word = dut.o.payload, self.rows[0], self.words[0]
         m.d.comb += [
             Assert(level <= depth),
@@ -104,7 +104,7 @@ class Assembles(Elaboratable):
         return m
 
     def _follows(self, place, kept, behind):
-        """What a beat's place is when it stands behind so many words of the row."""
+        """Rules for the place of a beat after ``behind`` words of the row."""
         lanes = self.config.lanes
         first = self._first(place)
         is_partial = (place.end % lanes != 0) | (place.end == 0)
@@ -123,19 +123,19 @@ class Assembles(Elaboratable):
         return place.lane + Mux(place.has_mask, self.config.format.mask_words, 0)
 
     def _fits(self, level, end):
-        """Whether there is room; where no row is left, there is none for a beat without a word."""
+        """Whether the beat has room. With all rows complete, even an empty beat has none."""
         is_room = level * self.config.lanes + end <= self.depth * self.config.lanes
         return is_room & (level != self.depth)
 
     def _at(self, k, lane):
-        """Of the held beat: the place of a lane in the row that is ``k`` behind that in which it
-        begins; whether it, its mask and its words come there."""
+        """Place of a lane in row ``k``, counted from the row in which the held beat begins; and
+        whether this place belongs to the beat, to its mask, and to its words or later."""
         place = k * self.config.lanes + lane
         first, begin = self._first(self.held), self.held.lane
         return place, place >= begin, (place >= begin) & (place < first), place >= first
 
     def _landed(self, m, index, lands, counted):
-        """A row of the list and its word, the held beat's included."""
+        """A row of the list and its word, after the held beat is written."""
         held, lanes = self.held, self.config.lanes
         row, word = Signal.like(self.rows[index]), Signal.like(self.words[index])
         m.d.comb += [row.eq(self.rows[index]), word.eq(self.words[index])]
@@ -160,7 +160,7 @@ class Assembles(Elaboratable):
         return row, word
 
     def _inside(self, m):
-        """What holds of the registers."""
+        """Invariants of the registers."""
         held, is_held, level, depth = self.held, self.is_held, self.level, self.depth
         lanes, fmt = self.config.lanes, self.config.format
         reach = rows_reached(self.config)
@@ -182,7 +182,7 @@ class Assembles(Elaboratable):
                 == Cat(~is_held | self._fits(k, held.end) for k in range(1, depth + 1))
             ),
             Assert((level != depth) | (self.behind == 0)),
-            # A mask that has landed takes its place of the row: so few of them a row counts.
+            # Each mask in the row takes words of the row, which bounds the number of its blocks.
             Assert(self.uncounted * fmt.mask_words <= fmt.block_words * self.behind),
         ]
         most = fmt.block_words * (lanes - 1 + fmt.mask_words)
@@ -248,7 +248,7 @@ class Assembles(Elaboratable):
 PROOFS = (
     Proof(
         name="assembler",
-        promise="Each word is in its place of its row and all other places are zero",
+        promise="Each word is at its place in its row and all other places are zero",
         components=(Assembler,),
         parts=(RowAccount, LandingPlan, RowStore),
         design=lambda config: Assembles(Assembler(config)),

@@ -1,4 +1,4 @@
-"""From blocks to beats: each block's beats, in order, with their words counted."""
+"""From blocks to beats: the beats of each block, in order, with their word counts."""
 
 from itertools import pairwise
 
@@ -21,10 +21,9 @@ from cdma.verify.proofs.proof import PDR, Proof, faults, named
 
 
 class Cuts(Elaboratable):
-    """What leaves is what follows from the blocks that came in, beat by beat.
+    """The output beats agree with a model that cuts the input blocks into beats.
 
-    Beats stand behind each other in a line of registers, of which each is filled as soon as it can
-    be.
+    The model is a pipeline of registers. Each register is loaded as soon as it is free.
     """
 
     def __init__(self, dut):
@@ -45,7 +44,7 @@ class Cuts(Elaboratable):
                 Assume(given.words <= self.lanes),
             ]
 
-        # The block that is cut, and how many of its beats have gone on.
+        # The current block, and the number of its beats already sent.
         self.block, self.valid = block, valid = Signal(Block(config)), Signal()
         self.number = number = Signal(range(config.block_beats))
         is_final = number == block.beats
@@ -61,7 +60,7 @@ class Cuts(Elaboratable):
             Assert(dut.i.ready == next_ready),
         ]
 
-        # The line.
+        # The pipeline.
         is_counted = fetcher_of(config) is CountingFetcher
         m.submodules.waiting = waiting = Queue(CountedBeat(config), 2 if is_counted else 3)
         line = [(valid, self._cut(m))]
@@ -74,8 +73,8 @@ class Cuts(Elaboratable):
             with m.If(moves):
                 m.d.sync += [is_valid.eq(was_valid), beat.eq(before)]
         m.d.comb += goes.eq(moves)
-        # A block comes in as soon as there is room. Where blocks are short it may wait all the
-        # same, but then the line is full and two beats wait behind it.
+        # A block is accepted as soon as there is room. The variant for short blocks may stall
+        # earlier, but only with a full pipeline and two further beats waiting.
         may_wait = Const(0, 1)
         if not is_counted:
             may_wait = Cat(is_valid for is_valid, _ in line).all() & waiting.valid[1]
@@ -96,7 +95,7 @@ class Cuts(Elaboratable):
         return m
 
     def _cut(self, m):
-        """The block's next beat."""
+        """The next beat of the block."""
         block, number, lanes = self.block, self.number, self.lanes
         beat = Signal(data.StructLayout({"mask": lanes, "tags": BeatTags(self.config)}))
         ends = block.last & (number == block.beats)
@@ -117,7 +116,7 @@ class Cuts(Elaboratable):
         return beat
 
     def _count(self, m, beat, counted):
-        """Count a beat's words."""
+        """Count the words of a beat."""
         for k, rank in enumerate(counted.ranks):
             m.d.comb += rank.eq(popcount(m, beat.mask[:k]) if k else 0)
         m.d.comb += [
@@ -131,7 +130,7 @@ class Cuts(Elaboratable):
 PROOFS = (
     Proof(
         name="block_beats",
-        promise="A block gives its beats counted",
+        promise="Each block gives its beats in order, with their word counts",
         components=(BlockBeats,),
         parts=(BlockCutter, BeatCounter),
         design=lambda config: Cuts(BlockBeats(config)),

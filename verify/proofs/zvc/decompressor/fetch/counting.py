@@ -1,4 +1,4 @@
-"""The mask fetcher: of any rows whatever, the mask of each block from where it stands."""
+"""The mask fetcher for long blocks: counts the ones of each mask to find the next mask."""
 
 from amaranth.hdl import Assert, Cat, Const, Cover, Mux, Signal
 
@@ -12,12 +12,13 @@ from cdma.hdl.zvc.decompressor.fetch.window import MaskWindow
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.proofs.proof import Proof, faults, named
-from cdma.verify.proofs.zvc.decompressor.fetch.registers import Registers, Stand
+from cdma.verify.proofs.zvc.decompressor.fetch.registers import FetcherState, Registers
 from cdma.verify.proofs.zvc.decompressor.fetch.walks import ROW_BITS
 
 
 class Counts(Registers):
-    """Masks are counted once they are fetched: the fetcher stands at the mask that it offers."""
+    """Invariants of the counting variant. A mask is counted after its fetch: the fetcher remains at
+    the mask of the block at its output."""
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
@@ -25,7 +26,7 @@ class Counts(Registers):
         reads = reads_of(self.config)
         awaits, is_short, content = self.awaits, self.is_short, self.content
 
-        # While the ones of a mask are counted the fetcher stands where it was.
+        # While the ones of a mask are counted, the fetcher keeps its old position.
         stages, old_place, has_run = Signal(3), self.word("old_place"), Signal()
         m.d.sync += [stages.eq(Cat(self.is_moving, stages[:2])), has_run.eq(1)]
         with m.If(self.is_moving):
@@ -48,7 +49,7 @@ class Counts(Registers):
             Assert(self.inside(m, "control.goes", 1) == (may_fetch & self.dut.o.ready)),
             Assert(self.idle <= Mux(may_fetch, 3 + is_second, Mux(stages[2], 2, stages[1]))),
         ]
-        self.hold(m, Stand(self.active, awaits, self.rest, self.place, self.end), at)
+        self.hold(m, FetcherState(self.active, awaits, self.rest, self.place, self.end), at)
         index = self.inside(m, "index", range(self.rows))
         with m.If(~awaits):
             one_hot = self.inside(m, "window.at", self.lanes)
@@ -61,7 +62,7 @@ class Counts(Registers):
             counted = self.less(self.place, old_place) - fmt.mask_words
             m.d.comb += Assert((counted >= 0) & (counted <= fmt.block_words))
             m.d.comb += Assert(self.less(content, begin) >= fmt.mask_words)
-        # Counted from the row in which the mask before ends.
+        # Position of the next mask, counted from the row in which the current mask ends.
         to = self.place + first_words - 1 - (at >> self.lane_bits << self.lane_bits)
         ones = [self.inside(m, f"ones{k}", 4 if k else 5) for k in range(0, fmt.block_words, 8)]
         with m.If(stages[0]):
@@ -75,7 +76,7 @@ class Counts(Registers):
         if reads > 1:
             earlier = Cat(self.word_at(m, begin + k) for k in range(first_words))
             cut = self.dut.o.valid & ~self.is_whole & has_first & (self.rest != 0)
-            m.d.comb += Cover(cut)  # in its second beat
+            m.d.comb += Cover(cut)  # the packet ends inside the mask, after the first read
             with m.If(is_second):
                 held = self.inside(m, "window.earlier", len(earlier))
                 m.d.comb += [
@@ -95,7 +96,7 @@ SMALL, TWO_READS = Config.of(2, 8, 8), Config.of(2, 8, 24)
 PROOFS = (
     Proof(
         name="counting_fetcher",
-        promise="Each block has the mask that stands at its place",
+        promise="Each block has the mask at its place in the stream",
         components=(CountingFetcher,),
         parts=(FetchControl, MaskWindow, PacketEnds),
         design=walks,

@@ -1,4 +1,4 @@
-"""The jump table: where the next mask ends, of any word that may end one."""
+"""The jump table: for each word that may end a mask, the place where the next mask ends."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Cat, Cover, Elaboratable, Module, Signal
@@ -15,7 +15,8 @@ ROWS = 4
 
 
 class Tells(Elaboratable):
-    """The last beat written to any row says of any lane how many words on the next mask ends."""
+    """An entry, by row and lane, is the number of words to the end of the next mask. It belongs to
+    the last beat written to the row."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -35,7 +36,7 @@ class Tells(Elaboratable):
             dut.row.eq(row),
             dut.lane.eq(lane),
         ]
-        # Beats come a cycle later to where they are counted, and the one before stays.
+        # The table counts a beat one cycle later and keeps the previous beat.
         accepted, tail, now = Signal(), Signal.like(dut.tail), Signal.like(words)
         has_before, before = Signal(), Signal.like(words)
         m.d.sync += [accepted.eq(dut.accept), tail.eq(dut.tail), now.eq(words)]
@@ -54,7 +55,8 @@ class Tells(Elaboratable):
             with m.If(is_known):
                 m.d.comb += Assert(held == counts(value))
 
-        # The mask that ends with the word, and how many words on the next one does.
+        # Expected jump: the ones of the mask that ends with this word, plus the length of a mask,
+        # relative to lane 0.
         size = fmt.word_bits
         line = Cat(before, now)
         jumps = []
@@ -79,7 +81,7 @@ class Tells(Elaboratable):
 PROOFS = (
     Proof(
         name="jump_table",
-        promise="Any word tells where the next mask ends",
+        promise="For each word, the table gives the place where the next mask ends",
         components=(JumpTable,),
         design=lambda config: Tells(JumpTable(config, ROWS)),
         sizes=named(Config.of(4, 8, 8), Config.of(16, 16, 32)),

@@ -1,4 +1,4 @@
-"""The mask fetcher where blocks are short: the table's jumps lead from mask to mask."""
+"""The mask fetcher for short blocks: a table gives the jump from each mask to the next."""
 
 from amaranth.hdl import Array, Assert, Cat, Const, Cover, Mux, Signal, Value
 from amaranth.lib import data
@@ -14,18 +14,18 @@ from cdma.hdl.zvc.decompressor.ring import RowInfo
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.proofs.proof import Proof, faults, named
-from cdma.verify.proofs.zvc.decompressor.fetch.registers import Registers, Stand
+from cdma.verify.proofs.zvc.decompressor.fetch.registers import FetcherState, Registers
 from cdma.verify.proofs.zvc.decompressor.fetch.walks import ROW_BITS, End
 
 
 class Jumps(Registers):
-    """The way on is looked up: the fetcher is a block further than what it offers, if need be in
-    the packet behind; where a block has two beats, a cycle after it came to offer it. The table is
-    inside, tied to the words of the rows that are there."""
+    """Invariants of the lookup variant. The fetcher is one block ahead of the block at its output,
+    possibly in the next packet. With blocks of two beats, it gets there one cycle after the block
+    is offered. The table is part of the fetcher; invariants relate it to the words of the rows."""
 
     def _rows(self, m):
-        """Beside each word its ones are noted, byte by byte: then they need not be counted again
-        of the mask that is found."""
+        """Store the number of ones of each byte beside the words, so that the solver need not
+        count the ones of each mask again."""
         super()._rows(m)
         dut, fmt, lanes = self.dut, self.config.format, self.lanes
         in_bytes = data.ArrayLayout(data.ArrayLayout(4, fmt.word_bytes), lanes)
@@ -39,7 +39,7 @@ class Jumps(Registers):
             with m.If(dut.accept & (dut.tail == row)):
                 m.d.sync += noted.eq(now)
         words = [[tree(m, [*word]) for word in row] for row in self.noted]
-        self.ones_up_to = []  # any word of each row: those of the mask that ends with it
+        self.ones_up_to = []  # by row and word: ones of the mask that would end with this word
         for row in range(self.rows):
             line = [*words[row - 1], *words[row]]
             ends = range(lanes + 1, 2 * lanes + 1)
@@ -55,27 +55,29 @@ class Jumps(Registers):
         fmt, dut, rows, lanes = self.config.format, self.dut, self.rows, self.lanes
         end, is_ahead, is_last = self.end, dut.o.valid, self.rest <= fmt.block_words
         awaiting = self.inside(m, "control.awaiting_end", 1)
-        # In the cycle in which the next mask's place is looked up it stays.
-        stays = self.inside(m, "moves", 1) if self.config.block_beats > 1 else Const(0, 1)
-        is_past = Signal()  # in the packet behind
+        # The position holds for the cycle in which the table is read.
+        looks_up = self.inside(m, "moves", 1) if self.config.block_beats > 1 else Const(0, 1)
+        is_past = Signal()  # the fetcher is in the next packet
         place, rest = self.word("next_place"), Signal(COUNT_BITS)
         m.d.comb += is_past.eq(is_ahead & is_last & ~awaiting)
         with m.If(is_past):
             m.d.comb += [place.eq(end.row << self.lane_bits), rest.eq(self.next_rest)]
         with m.Else():
-            goes_on = is_ahead & self.is_whole & ~stays
-            m.d.comb += place.eq(Mux(goes_on, self.behind, self.place))
+            advances = is_ahead & self.is_whole & ~looks_up
+            m.d.comb += place.eq(Mux(advances, self.behind, self.place))
             m.d.comb += rest.eq(self.rest - Mux(is_ahead, fmt.block_words, 0))
-        stand = Stand(
+        state = FetcherState(
             Mux(is_past, self.waits, self.active),
             Mux(is_ahead, awaiting, self.awaits),
             rest,
             place,
             End(*(Mux(is_past, b, a) for a, b in zip(end, self.following, strict=True))),
         )
-        may_fetch = stand.active & ~stand.awaits & ~stays
+        may_fetch = state.active & ~state.awaits & ~looks_up
         m.d.comb += [
-            Assert(~stays | (is_ahead & self.active & self.is_whole & ~is_last & (self.rest != 0))),
+            Assert(
+                ~looks_up | (is_ahead & self.active & self.is_whole & ~is_last & (self.rest != 0))
+            ),
             Assert(~(is_ahead & awaiting) | is_last),
             Assert(~(is_ahead & awaiting & end.is_known) | (self.rows_in == end.row)),
             Assert(~is_past | end.is_known),
@@ -87,14 +89,14 @@ class Jumps(Registers):
         ]
         at = self.word("at")
         m.d.comb += at.eq(place + fmt.mask_words - 1)
-        self.hold(m, stand, at)
+        self.hold(m, state, at)
         if self.config.block_beats > 1:
-            with m.If(stays):
+            with m.If(looks_up):
                 jump = self.inside(m, "place", jump_bits(self.config))
                 ones_on = at[: self.lane_bits] + fmt.mask_words + self.ones(m, self.mask)
                 m.d.comb += Assert(jump == ones_on)
 
-        # The mask of the block that is offered is read until it is taken.
+        # The mask of the offered block is read until the transfer.
         read_at = self.word("read_at")
         m.d.comb += read_at.eq(self.place + fmt.mask_words - 1)
         lane, row = read_at[: self.lane_bits], read_at[self.lane_bits :]
@@ -109,13 +111,13 @@ class Jumps(Registers):
                 wrapped = self.dut.bank_rows[lanes - fmt.mask_words + below]
                 m.d.comb += Assert(wrapped == Mux(lane < below, before, self.index_of(m, row)))
         if fmt.mask_words > 1:
-            m.d.comb += Cover(is_ahead & self.is_whole & (lane == 0))  # of two rows
+            m.d.comb += Cover(is_ahead & self.is_whole & (lane == 0))  # a mask in two rows
         self._hold_arrival(m)
         self._hold_table(m)
         return m
 
     def _hold_arrival(self, m):
-        """A row comes a cycle after its beat."""
+        """A row becomes visible one cycle after its beat."""
         info = self.inside(m, "ends.info", RowInfo(self.config))
         m.d.comb += Assert(self.inside(m, "ends.accept", 1) == self.arrives)
         with m.If(self.arrives):
@@ -126,7 +128,7 @@ class Jumps(Registers):
             ]
 
     def _hold_table(self, m):
-        """The table has the way on of each word of each row that is there."""
+        """The table has the correct jump for each word of each visible row."""
         fmt, rows, lanes, tail = self.config.format, self.rows, self.lanes, self.tail
         noted = [Value.cast(row) for row in self.noted]
         m.d.comb += Assert(self.inside(m, "jumps.accepted", 1) == self.arrives)
@@ -140,18 +142,18 @@ class Jumps(Registers):
             m.d.comb += Assert(Cat(byte <= 8 for word in row for byte in word).all())
         bits = jump_bits(self.config)
         for row in range(rows):
-            age = Signal(range(rows), name=f"age{row}")  # rows that came in behind it
+            age = Signal(range(rows), name=f"age{row}")  # number of later rows
             m.d.comb += age.eq((tail + 2 * rows - 1 - row) % rows)
             found = self.inside(m, f"jumps.memory[{row}]", lanes * bits)
             for lane, ones in enumerate(self.ones_up_to[row]):
-                is_split = lane < fmt.mask_words - 1  # the mask begins in the row before
+                is_split = lane < fmt.mask_words - 1  # the mask begins in the previous row
                 with m.If(age + is_split < self.held):
                     jump = found[lane * bits :][:bits]
                     m.d.comb += Assert(jump == lane + fmt.mask_words + ones)
 
 
 def jump_bits(config):
-    """Bits of an entry of the table."""
+    """Number of bits of a table entry."""
     fmt = config.format
     return (config.lanes - 1 + fmt.mask_words + fmt.block_words).bit_length()
 
@@ -165,7 +167,7 @@ SMALL, ONE_BEAT = Config.of(4, 8, 8), Config.of(8, 8, 8)
 PROOFS = (
     Proof(
         name="lookup_fetcher",
-        promise="Each block has the mask that a jump leads to",
+        promise="Each block has the mask at the place that the jump table gives",
         components=(LookupFetcher,),
         parts=(FetchControl, MaskWindow, PacketEnds),
         design=walks,

@@ -1,4 +1,4 @@
-"""What holds of the mask fetcher's registers, so that its walk follows by induction."""
+"""Invariants of the mask fetcher's registers, which the induction needs."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ from cdma.verify.formal.prover import probe
 from cdma.verify.proofs.zvc.decompressor.fetch.walks import ROW_BITS, End, Walks
 
 
-class Stand(NamedTuple):
-    """Where the fetcher has come to, be it further than the walk: it is in a packet, or waits for
-    its end; the words that are left of it, the next mask, and how far the packet reaches."""
+class FetcherState(NamedTuple):
+    """Position of the fetcher, which may be ahead of the walk: in a packet (``active``), or waiting
+    for its end (``awaits``); the remaining words, the place of the next mask, the packet's end."""
 
     active: Value
     awaits: Value
@@ -22,14 +22,14 @@ class Stand(NamedTuple):
 
 
 class Registers(Walks):
-    """With what holds of the registers of every fetcher."""
+    """Adds the invariants that both fetchers share."""
 
     def inside(self, m, name, shape):
         """A signal of the fetcher."""
         return probe(m, f"dut.{name}", shape)
 
-    def hold(self, m, stand, at):
-        """``at``: the place of the last word that is to be read."""
+    def hold(self, m, state, at):
+        """Assert the shared invariants. ``at`` is the place of the last word to read."""
         end, rows_in, awaits, is_short = self.end, self.rows_in, self.awaits, self.is_short
         fmt, lanes, rows, lane_bits = self.config.format, self.lanes, self.rows, self.lane_bits
         m.d.comb += [
@@ -46,7 +46,7 @@ class Registers(Walks):
         with m.If(end.is_known):
             lacks = self.less(end.row << lane_bits, end.content)
             m.d.comb += [Assert(lacks <= lanes), Assert(lacks >= 0)]
-        # Numbers of rows differ by less than half of all.
+        # Row numbers wrap: their differences must stay below half the range.
         there = self.less(rows_in << lane_bits, self.place)  # words from the place on
         most = (rows + 2) * lanes + fmt.mask_words
         past = self.less(self.place, self.content)
@@ -54,23 +54,23 @@ class Registers(Walks):
             Assert(awaits | ((-fmt.block_words <= there) & (there <= most))),
             Assert(awaits | ~end.is_known | (past <= fmt.block_words)),
         ]
-        # Where it reads.
+        # Address registers of the fetcher.
         number, at_row = self.dut.number_bits, Signal(ROW_BITS)
-        ahead = Mux(stand.end.is_known, stand.end.row, rows_in) - at_row
+        ahead = Mux(state.end.is_known, state.end.row, rows_in) - at_row
         held_ahead = self.inside(m, "ahead", signed(number))
         m.d.comb += at_row.eq(at >> lane_bits)
-        with m.If(~stand.awaits):
+        with m.If(~state.awaits):
             m.d.comb += [
                 Assert(self.inside(m, "lane", lane_bits) == at[:lane_bits]),
                 Assert(self.inside(m, "index", range(rows)) == self.index_of(m, at_row)),
                 Assert(held_ahead == ahead[:number].as_signed()),
                 Assert(self.inside(m, "control.is_there", 1) == (held_ahead > 0)),
             ]
-        self._hold_ends(m, stand.end)
-        self._hold_command(m, stand)
+        self._hold_ends(m, state.end)
+        self._hold_command(m, state)
 
     def _hold_ends(self, m, end):
-        """The packet's end, and of all packets that came in behind it."""
+        """Invariants of the stored ends of this packet and of later packets."""
         rows, lane_bits, number, rows_in = (
             self.rows,
             self.lane_bits,
@@ -94,7 +94,7 @@ class Registers(Walks):
             m.d.comb += Assert(held == end_at(end.row, end_count))
         valid = self.inside(m, "ends.queue.valid", rows)
         entries = [self.inside(m, f"ends.queue.entry{k}", len(held)) for k in range(rows)]
-        rank = None  # packets that end before the row
+        rank = None  # number of packets that end before the row
         for k in range(rows):
             row, index = Signal(ROW_BITS, name=f"row{k}"), Signal(range(rows), name=f"index{k}")
             is_end = Signal(name=f"is_end{k}")
@@ -112,9 +112,9 @@ class Registers(Walks):
             m.d.comb += rank.eq((before + is_end) if k else is_end)
         m.d.comb += Assert(valid == Cat(k < rank for k in range(rows)))
 
-    def _hold_command(self, m, stand):
-        """What is left of the packet."""
-        active, awaits, rest = stand.active, stand.awaits, stand.rest
+    def _hold_command(self, m, state):
+        """Invariants of the count of remaining words."""
+        active, awaits, rest = state.active, state.awaits, state.rest
         low = (2 * self.config.format.block_words).bit_length()
         m.d.comb += [
             Assert(self.inside(m, "control.active", 1) == (active | awaits)),

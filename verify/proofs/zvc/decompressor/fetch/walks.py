@@ -1,4 +1,4 @@
-"""The bench of the mask fetcher's proofs: any packets, and the walk from mask to mask."""
+"""Bench of the mask fetcher's proofs: unconstrained packets, and a walk from mask to mask."""
 
 from typing import NamedTuple
 
@@ -23,13 +23,13 @@ from cdma.hdl.zvc.decompressor.fetch import CountingFetcher
 from cdma.hdl.zvc.decompressor.ring import RowInfo
 from cdma.verify.formal.stream_rules import anything, hold_to_rule, offer
 
-ROW_BITS = 7  # of the numbers of rows, more than come in in the cycles looked at
-MOST_IDLE = 6  # cycles in which a mask is found, once it is there
+ROW_BITS = 7  # bits of row numbers: only differences are used, so they may wrap
+MOST_IDLE = 6  # bound of the cycles from the arrival of a mask to its block at the output
 
 
 class End(NamedTuple):
-    """How far a packet reaches: the row behind its last, and the place behind its last whole
-    word; neither means anything until it is known."""
+    """End of a packet: the row after its last row, and the place after its last whole word. Both
+    are valid only with ``is_known``."""
 
     is_known: Value
     row: Value
@@ -37,12 +37,13 @@ class End(NamedTuple):
 
 
 class Walks(Elaboratable):
-    """Any packets, of any rows that the ring can hold, under any commands and stalls.
+    """Any packets in any rows that the ring can hold, with any commands and stalls.
 
-    A walk goes from mask to mask as the format says: words of the stream are numbered on and on, a
-    packet begins with a row, and behind a mask stand as many words as it has ones. Rows are written
-    anew as soon as the walk is past them: no reader frees them sooner. Where words are counted as
-    they come in, a row counts as there a cycle after it was written.
+    The walk is the reference: it goes from mask to mask as the format defines. The words of the
+    stream are numbered. A packet begins with a new row. A mask is followed by as many words as it
+    has ones. A row is overwritten as soon as the walk has passed the row, the earliest time at
+    which a reader can free it. In the variant with a jump table, a row becomes visible one cycle
+    after the write.
     """
 
     def __init__(self, dut):
@@ -56,7 +57,7 @@ class Walks(Elaboratable):
         m.submodules.dut = dut = self.dut
         lanes, fmt, block = self.lanes, self.config.format, self.dut.o.payload
 
-        # What the consumer takes is known a cycle before.
+        # The consumer announces `ready` one cycle in advance.
         next_ready = anything(m, 1, "any_ready")
         m.d.sync += dut.o.ready.eq(next_ready)
         m.d.comb += dut.next_ready.eq(next_ready)
@@ -67,12 +68,12 @@ class Walks(Elaboratable):
             offered.payload.eq(block),
         ]
         with m.If(block.void | block.truncated):
-            m.d.comb += offered.payload.mask.eq(0)  # there is none
+            m.d.comb += offered.payload.mask.eq(0)  # don't-care: the block has no mask
         hold_to_rule(m, offered, "o")
         hands = Signal()
         m.d.comb += hands.eq(dut.o.valid & dut.o.ready)
 
-        # Commands: that of the packet whose blocks are handed on, and the next.
+        # Commands of the current packet and of the next packet.
         commands = offer(m, dut.i_command, "i_command")
         self.active, self.waits = active, waits = Signal(), Signal()
         self.rest, self.next_rest = rest, next_rest = Signal(COUNT_BITS), Signal(COUNT_BITS)
@@ -89,7 +90,7 @@ class Walks(Elaboratable):
             with m.If(hands):
                 m.d.sync += rest.eq(rest - fmt.block_words)
 
-        # The walk: the place of the next mask, and how far its packet reaches.
+        # The walk: place of the next mask and end of its packet.
         self.place, self.awaits = place, awaits = self.word("place"), Signal()
         self.is_short = is_short = Signal()  # the packet ended before a mask did
         moves_on = Signal()
@@ -105,7 +106,7 @@ class Walks(Elaboratable):
             is_whole.eq(self.less(self.content, place + fmt.mask_words) >= 0),
             moves_on.eq((ends | awaits) & end.is_known),
         ]
-        with m.If(moves_on):  # `awaits`: all masks are had, the end has not come
+        with m.If(moves_on):  # `awaits`: all masks were sent, the end has not arrived
             m.d.sync += [place.eq(end.row << self.lane_bits), is_short.eq(0), awaits.eq(0)]
         with m.Elif(ends):
             m.d.sync += awaits.eq(1)
@@ -114,7 +115,7 @@ class Walks(Elaboratable):
         with m.Elif(hands):
             m.d.sync += is_short.eq(1)
 
-        # What is handed on, when what it is made of is there.
+        # The expected block. It is ready when its mask has arrived or the packet has ended.
         is_ready = Signal()
         beats = Mux(is_void, 0, Mux(is_last, (rest - 1) // lanes, self.config.block_beats - 1))
         m.d.comb += is_ready.eq(active & ~awaits & (is_void | is_whole | end.is_known))
@@ -130,12 +131,13 @@ class Walks(Elaboratable):
             with m.If(~is_void & is_whole):
                 m.d.comb += Assert(block.mask == mask)
 
-        # The consumer gives the mask back a cycle later, and something else in all others.
+        # The consumer returns the mask one cycle after the transfer. In all other cycles, its
+        # output is unconstrained.
         self.handed, self.was_handed = handed, was_handed = Signal.like(mask), Signal()
         m.d.sync += [handed.eq(block.mask), was_handed.eq(hands)]
         m.d.comb += dut.mask.eq(Mux(was_handed, handed, anything(m, len(mask), "any_mask")))
 
-        # It does not stand still.
+        # The fetcher makes progress within MOST_IDLE cycles.
         self.idle = idle = Signal(range(MOST_IDLE + 1))
         waits_for_it = is_ready & dut.o.ready & ~dut.o.valid
         m.d.sync += idle.eq(Mux(waits_for_it & (idle != MOST_IDLE), idle + 1, 0))
@@ -152,32 +154,32 @@ class Walks(Elaboratable):
         return m
 
     def word(self, name):
-        """Number of a word of the stream: its row, and its lane below."""
+        """Number of a word of the stream: row in the upper bits, lane in the lower bits."""
         return Signal(ROW_BITS + self.lane_bits, name=name)
 
     def index_of(self, m, row):
-        """Where in the ring a row is, of the last that came in."""
-        if (1 << ROW_BITS) % self.rows == 0:  # numbers wrap where the ring does
+        """Ring index of a recent row."""
+        if (1 << ROW_BITS) % self.rows == 0:  # row numbers and ring indices wrap together
             return row[: len(self.tail)]
         further = (row - self.rows_in)[:ROW_BITS].as_signed()
         return (self.tail + 4 * self.rows + further).as_unsigned() % self.rows
 
     def less(self, a, b):
-        """Words from ``b`` to ``a``, signed."""
+        """Number of words from ``b`` to ``a``, signed."""
         return (a - b)[: ROW_BITS + self.lane_bits].as_signed()
 
     def word_at(self, m, place):
-        """The word of that number."""
+        """The word with the number ``place``."""
         row = Array(map(Array, self.memory))[self.index_of(m, place[self.lane_bits :])]
         return row[place[: self.lane_bits]]
 
     def ones(self, m, mask):
-        """Ones of the mask at the walk's place."""
+        """Number of ones in the mask at the walk's place."""
         return popcount(m, mask)
 
     def _rows(self, m):
-        """The ring's rows. ``arrives``: the row at ``tail``, number ``rows_in``, is there from the
-        next cycle on."""
+        """The rows of the ring. With ``arrives``, the row at ``tail`` (number ``rows_in``) is
+        visible from the next cycle."""
         dut, rows, lanes = self.dut, self.rows, self.lanes
         info = Signal(RowInfo(self.config))
         words = dut.beat_words.as_value()
@@ -217,7 +219,7 @@ class Walks(Elaboratable):
         self.arriving = End(arrives & last, rows_in + 1, (rows_in << self.lane_bits) + count)
 
     def _ends(self, m, moves_on):
-        """The end of the walk's packet, and of the one behind it, of the rows that are there."""
+        """Ends of the walk's packet and of the next packet, as far as the rows have arrived."""
         end = End(Signal(), Signal(ROW_BITS), self.word("content"))
         following = End(Signal(), Signal(ROW_BITS), self.word("next_content"))
         for k in reversed(range(self.rows)):
@@ -234,7 +236,7 @@ class Walks(Elaboratable):
         return end, following
 
     def _free(self, m):
-        """Where the walk has come to, no reader has been before."""
+        """Rows at and after the walk's place are not freed: a reader is never ahead of the walk."""
         end, rows_in, oldest = self.end, self.rows_in, Signal(ROW_BITS)
         at = self.place >> self.lane_bits
         m.d.comb += oldest.eq(at)
@@ -242,7 +244,7 @@ class Walks(Elaboratable):
             m.d.comb += oldest.eq(rows_in)
         with m.Elif(end.is_known & (self.is_short | ((end.row - at)[:ROW_BITS].as_signed() < 0))):
             m.d.comb += oldest.eq(end.row)
-        self.held = held = Signal(signed(ROW_BITS))  # the walk may be ahead of the rows
+        self.held = held = Signal(signed(ROW_BITS))  # negative if the walk is ahead of the rows
         m.d.comb += [
             held.eq(rows_in - oldest),
             Assume(~self.dut.accept | (held + self.in_flight < self.rows)),

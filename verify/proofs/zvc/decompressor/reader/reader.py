@@ -1,4 +1,4 @@
-"""The reader: each word from its place, each row freed once, each packet drained to its end."""
+"""The reader: reads each word from its place, frees each row once, drains each packet."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
@@ -16,17 +16,16 @@ from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, offer
 from cdma.verify.proofs.proof import Proof, faults, named
 
-ROW_BITS = 4  # of the numbers of a packet's rows, whose differences count
+ROW_BITS = 4  # bits of row numbers: only their differences are used, so they may wrap
 
 
 class Reads(Elaboratable):
-    """Any beats are read from a ring to which any rows come: packets of any lengths, whatever was
-    commanded of them.
+    """Unconstrained beats read from a ring that receives unconstrained rows.
 
-    Two walks go through the same packets, one by the places of the beats' words, one by the rows
-    that the reader passes. They stay together, but for packets that are shorter or longer than
-    their beats say. Of the ring only what :class:`StreamRing` promises is relied on, and of beats
-    that their places follow from each other and that the mask in front of one has come in.
+    The lengths of packets do not depend on the commands. The model follows each packet twice: by
+    the places of the words that the beats read, and by the rows that the reader passes. Both agree
+    unless a packet is shorter or longer than its beats need. Assumptions: the proven properties of
+    :class:`StreamRing`; the places of beats follow each other; the mask before a beat has arrived.
     """
 
     def __init__(self, dut):
@@ -43,9 +42,9 @@ class Reads(Elaboratable):
         self._ring(m, passes)
         beat, has_beat = self._beats(m)
 
-        # Of the rows from the head on, as far as a beat reaches: which are there, in the packet,
-        # and which will never be.
-        is_past, drains = Signal(), Signal()  # the rows' walk is ahead by a packet, or the beats'
+        # Rows from the head that a beat may reach: which have arrived and belong to the packet
+        # (`ours`), and which lie after the end of the packet (`over`).
+        is_past, drains = Signal(), Signal()  # the rows, or the beats, are one packet ahead
         self.is_past, self.drains = is_past, drains
         over = [is_past]
         for k in range(1, reach):
@@ -57,8 +56,8 @@ class Reads(Elaboratable):
             mask_end = Array(readable)[(self.first - 1) >> self.lane_bits]
             m.d.comb += Assume(mask_end)
 
-        # A beat is read when all of its words are there, or will never be; in its first cycle it
-        # waits for all rows that they could be in, of two always for both.
+        # A beat is read when all of its words have arrived or the packet has ended. In its first
+        # cycle, the exact last row is not yet known: the beat waits for the farthest possible row.
         behind = self.behind
         last_row, last_bank = (behind - 1) >> self.lane_bits, (behind - 1) % lanes
         waited = Signal()
@@ -93,7 +92,7 @@ class Reads(Elaboratable):
                 Assert(beat.is_empty | (dut.routes.as_value() == to_lanes)),
             ]
 
-        # Where both walks are: rows of the packet, and words of the row for the beats.
+        # Position in the packet: rows passed by the reader, and row and lane of the beats.
         finishes = dut.launch & beat.tags.last
         passed = [k < passes for k in range(reach)]
         closes = Cat(p & info.last for p, info in zip(passed, self.infos, strict=False)).any()
@@ -117,11 +116,11 @@ class Reads(Elaboratable):
             Assert(is_past | drains | (rows_passed == place_row)),
             Assert(~is_past | (rows_passed == 0)),
             Assert(~drains | ((place_row == 0) & (self.lane == 0))),
-            # A packet that is longer than its beats is drained a row a cycle.
+            # A packet that is longer than its beats is drained at one row per cycle.
             Assert(~drains | (passes == (self.known != 0))),
             Cover(drains & (rows_passed == reach + 1)),
             Cover(is_past & (rows_passed == 0) & (self.known == 2)),
-            # Where words of the row were read it is there.
+            # A row that is partly read has arrived.
             Assert(is_past | drains | (self.lane == 0) | (self.known != 0)),
         ]
         self._report(m, beat, last_row, last_bank, passes)
@@ -129,7 +128,7 @@ class Reads(Elaboratable):
         return m
 
     def _ring(self, m, passes):
-        """A ring to which rows come at any time; the reader reads of one a cycle later."""
+        """A ring that receives rows at any time. The reader sees a row one cycle later."""
         dut, rows = self.dut, self.rows
         self.head, level = Signal(range(rows)), Signal(range(rows + 1))
         self.known = known = Signal(range(rows + 1))
@@ -169,7 +168,8 @@ class Reads(Elaboratable):
             m.d.comb += Assert(probe(m, "dut.window.came_info", len(newest)) == newest)
 
     def _is_info(self, info):
-        """All rows but a packet's last are full; where bytes are left over a word is missing."""
+        """Rules of a row: only the last row of a packet may be partial, and a row with a partial
+        word is not full."""
         lanes = self.lanes
         return [
             info.last | ((info.count == lanes) & ~info.ragged),
@@ -178,13 +178,13 @@ class Reads(Elaboratable):
         ]
 
     def _beats(self, m):
-        """Beats of packets' blocks. Gives the first, and whether it is."""
+        """Beats of the blocks. Returns the beat at the input and whether it is valid."""
         dut, beat = self.dut, self.dut.i.payload
         mask_words = self.config.format.mask_words
         self.lane_bits = self.lanes.bit_length() - 1
-        self.lane = Signal(self.lane_bits)  # behind the words before
-        self.begins = begins = Signal(init=1)  # with a block
-        is_new = Signal(init=1)  # with a packet
+        self.lane = Signal(self.lane_bits)  # lane after the words of earlier beats
+        self.begins = begins = Signal(init=1)  # the beat begins a block
+        is_new = Signal(init=1)  # the beat begins a packet
         self.first = Signal(range(self.lanes + mask_words))
         self.behind = Signal(range(2 * self.lanes + mask_words))
         offer(m, dut.i, "i")
@@ -209,12 +209,12 @@ class Reads(Elaboratable):
         return beat, dut.i.valid
 
     def _row_of(self, bank, start):
-        """In which row a bank has its word: the bank's first place from the start on."""
+        """Row of a bank's word, counted from the head: the bank's first place at or after start."""
         return (start >> self.lane_bits) + (start % self.lanes > bank)
 
     def _report(self, m, beat, last_row, last_bank, passes):
-        """What is told of a beat: whether its last word is missing; of the packet's last one,
-        whether anything follows it that is passed with it or drained."""
+        """The report on a beat: whether its last word is missing. On the last beat of a packet
+        also: whether words follow, in the rows passed with the beat or in drained rows."""
         dut, lanes, out = self.dut, self.lanes, self.dut.o
         has_told, told = Signal(), Signal.like(beat)
         behind, told_behind = self.behind, Signal.like(self.behind)
@@ -222,10 +222,10 @@ class Reads(Elaboratable):
         extra, offset = Signal(), Signal(range(lanes))
         info = Array(self.infos)[last_row]
         misses = ~(Array(self.ours)[last_row] & (info.count > last_bank))
-        # A packet that lacks a word or a mask has none left over.
+        # A packet without all its words and masks has no trailing words.
         lacks = is_short | ((behind > self.lane) & misses)
         complete = behind >> self.lane_bits
-        is_seen = Signal()  # the row in which the last words are had come when they were read
+        is_seen = Signal()  # the row after the last words had arrived when they were read
         with m.If(dut.enable):
             m.d.sync += [has_told.eq(dut.launch), told.eq(beat), is_missing.eq(misses)]
             m.d.sync += told_behind.eq(behind)
@@ -267,7 +267,7 @@ class Reads(Elaboratable):
             m.d.comb += Assert((offset == 0) | is_seen | was_short)
 
     def _inside(self, m):
-        """What holds of the registers: the reader sees the rows that are known."""
+        """Invariants of the registers: the reader sees the rows that are known."""
 
         def inside(name, shape):
             return probe(m, f"dut.{name}", shape)
@@ -295,7 +295,7 @@ class Reads(Elaboratable):
                 Assert(may_read[k] == (self.ours[k] | self.over[k])),
                 Assert(index == (self.head + k) % self.rows),
             ]
-        # Where the beat's words begin, if there is a mask before those of a block's first.
+        # Place of the first data word of the beat: after the mask, if the beat begins a block.
         start = Signal(range(self.lanes + self.config.format.mask_words))
         m.d.comb += start.eq(self.lane + Mux(self.begins, self.config.format.mask_words, 0))
         rows = Signal(data.ArrayLayout(range(self.reach), 1 + self.lanes))
@@ -314,13 +314,13 @@ def reads(config):
 PROOFS = (
     Proof(
         name="payload_reader",
-        promise="Words come from their places and each row is freed once",
+        promise="Each word is read from its place and each row is freed once",
         components=(PayloadReader,),
         parts=(BeatPlace, RowWindow),
         design=reads,
         sizes=named(
             Config.of(2, 8, 8),
-            Config.of(4, 8, 16),  # a mask of half a beat
+            Config.of(4, 8, 16),  # a mask is half a beat
             Config.of(8, 32),
             Config.of(2, 8, 32),
         ),

@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options of a unit's size."""
 
 import argparse
 

@@ -1,0 +1,21 @@
+"""Options and runs of the engine."""
+
+from cdma.cli.engine.options import ENGINE, add_engine_options, engine_config_from
+from cdma.cli.engine.runs import (
+    ABOUT,
+    add_run_options,
+    fuzz,
+    refuse_engine_options,
+    round_trip,
+)
+
+__all__ = [
+    "ABOUT",
+    "ENGINE",
+    "add_engine_options",
+    "add_run_options",
+    "engine_config_from",
+    "fuzz",
+    "refuse_engine_options",
+    "round_trip",
+]

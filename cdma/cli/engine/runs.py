@@ -1,0 +1,72 @@
+"""What ``cdma cosim`` and ``cdma fuzz`` do for ``--unit engine``."""
+
+import argparse
+
+from cdma.cli.engine.options import SIZES, engine_config_from
+from cdma.cli.options import flag
+from cdma.errors import UserError, refusals_as_user_errors
+from cdma.files import replacing
+
+#: Options of a round trip that are of the engine alone.
+_OWN = ("memory", "host_memory", "raw")
+#: For the end of the help of ``cdma cosim``.
+ABOUT = """\
+The engine takes the tensor out to host memory and back, through registers and rings; host memory,
+index and completion are compared with the golden engine. Its memories have latency, jitter,
+bandwidth and stalls: --memory far:latency=100,jitter=50,r=bernoulli:0.3 for example."""
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--memory``, ``--host-memory`` and ``--raw``."""
+    group = parser.add_argument_group("of the engine's memories")
+    names = "ideal, near, dram, far, host or rough, and changes such as far:latency=100,r=PROFILE"
+    group.add_argument("--memory", metavar="MEMORY", help=f"device: {names} (default: far)")
+    group.add_argument("--host-memory", metavar="MEMORY", help="host, likewise (default: host)")
+    group.add_argument(
+        "--raw", choices=("never", "auto", "always"), help="policy of raw stripes (default: auto)"
+    )
+
+
+def refuse_engine_options(args: argparse.Namespace) -> None:
+    """Refuse options of the engine for a unit."""
+    for option in (*SIZES, *_OWN):
+        if getattr(args, option, None) is not None:
+            raise UserError(f"{flag(option)} is for the engine, not for units")
+
+
+def round_trip(args: argparse.Namespace, tensor, progress) -> tuple[dict, str]:
+    """Report of a round trip, and its problem."""
+    from cdma.golden.zvc.words import format_for
+    from cdma.sim.engine.cosim import round_trip as run
+    from cdma.sim.engine.memory import memory
+
+    config = engine_config_from(args, tensor.itemsize * 8)
+    with refusals_as_user_errors():
+        format_for(tensor.dtype, config.format)
+    if args.stall:
+        raise UserError("--stall is for units: the engine's memories stall, see --memory")
+    options = {"simulator": args.sim or "fast", "raw": args.raw or "auto", "seed": args.seed}
+    options["progress"] = progress
+    if args.verilog:
+        options["verilog"] = args.verilog.read_text(encoding="utf-8")
+    memories = memory(args.memory or "far"), memory(args.host_memory or "host")
+    trip = run(tensor, config, *memories, waves=args.waves, **options)
+    if args.output:
+        with replacing(args.output) as file:
+            file.write_bytes(trip.stream.tobytes())
+    timing = {"memory": args.memory or "far", "host_memory": args.host_memory or "host"}
+    run_of = {"simulator": options["simulator"], "seed": args.seed}
+    return {**trip.record(config, tensor.nbytes), **timing, **run_of}, trip.problem
+
+
+def fuzz(args: argparse.Namespace, progress) -> dict:
+    """Report of a run of random jobs."""
+    from cdma.verify.fuzz.engine import fuzz as run
+    from cdma.verify.fuzz.engine import row
+
+    config = engine_config_from(args)
+    if args.waves or args.verilog:
+        raise UserError("--waves and --verilog are for units, not for random jobs of the engine")
+    outcome = run(config, args.packets, args.seed, args.batch, progress=progress)
+    given = [name for name in SIZES if getattr(args, name) is not None]
+    return row(config, args.seed, outcome, {flag(name): getattr(args, name) for name in given})

@@ -1,0 +1,60 @@
+"""Several sizes of the engine, beside those of units."""
+
+import argparse
+from collections.abc import Iterable
+
+from cdma.cli.engine.options import ENGINE, SIZES, engine_config_of
+from cdma.cli.options import config_named, flag
+from cdma.engine_config import EngineConfig
+from cdma.errors import UserError, refusals_as_user_errors
+
+
+def engine_configs_from(args: argparse.Namespace, names: Iterable[str]) -> list[EngineConfig]:
+    """Engines with units of these sizes; none when ``--unit`` does not name the engine.
+
+    Raises
+    ------
+    UserError
+        When a size is refused, or options of the engine are given without it.
+    """
+    if ENGINE in (args.unit or ()):
+        return [engine_config_of(args, config_named(name)) for name in dict.fromkeys(names)]
+    refuse_sizes(args)
+    return []
+
+
+def refuse_sizes(args: argparse.Namespace) -> None:
+    """Refuse options of the engine's size for a unit."""
+    for name in SIZES:
+        if getattr(args, name, None) is not None:
+            raise UserError(f"{flag(name)} is for the engine, not for units")
+
+
+def add_channels_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--channels`` of engines of several sizes."""
+    sizes = "channels of the engine: 1, 2, 4 or 8 (default: 4)"
+    parser.add_argument("--channels", nargs="+", type=int, metavar="N", help=sizes)
+
+
+def engines_from(args: argparse.Namespace, configs: Iterable) -> list[EngineConfig]:
+    """An engine of each unit's ``Config`` and each of ``--channels``; none without ``--unit``.
+
+    Raises
+    ------
+    UserError
+        When a size is refused, or ``--channels`` is given without the engine.
+    """
+    if ENGINE not in (args.unit or ()):
+        refuse_sizes(args)
+        return []
+    with refusals_as_user_errors():
+        return [
+            EngineConfig(
+                channels=channels,
+                lanes=unit.lanes,
+                word_bits=unit.format.word_bits,
+                block_words=unit.format.block_words,
+            )
+            for unit in configs
+            for channels in dict.fromkeys(args.channels or [4])
+        ]

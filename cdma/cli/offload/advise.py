@@ -1,0 +1,50 @@
+"""``cdma offload advise``: does an accelerator need this engine, and of which size?"""
+
+import argparse
+
+from cdma.cli import options
+from cdma.cli.offload import shared
+from cdma.files import write_text
+
+EPILOG = """\
+An engine pays when the step is at least 1 % shorter than the best lossless baseline of today that
+needs no more peak memory. Say how fast the accelerator computes, with --tflops (achieved) or
+--times; without either, the answer is a table over compute speed.
+
+example:
+  cdma offload advise vgg-d --link 55 --tflops 60 --dram 2000 --ratio 2.6
+"""
+HELP = "whether an engine pays, and the smallest that fills the link"
+_CURVE = ("tflops", "step_ms", "engine", "best_ms", "baseline", "over_best", "over_vdnn", "pays")
+
+
+def add_parser(commands) -> None:
+    """Add the command ``advise``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "advise", run, HELP, **texts)
+    shared.add_setup_options(parser)
+    speed = "achieved compute speed of the training step, in TFLOP/s"
+    parser.add_argument("--tflops", type=options.above_zero, metavar="X", help=speed)
+    shared.add_output_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Choose, compare and print."""
+    setup = shared.setup_from(args)
+    from cdma.offload import output
+    from cdma.offload.answers import advice, advise
+
+    row, setup = advise.choose(setup)
+    is_known = bool(args.tflops or args.times)
+    if args.tflops:
+        setup = advise.at_speed(setup, args.tflops)
+    found = advise.curve(setup, (1,) if is_known else advise.FACTORS)
+    about = advice.about(setup, row, is_known)
+    if args.csv:
+        write_text(args.csv, output.as_csv(found))
+    if args.json:
+        print(output.as_json(found, **about))
+    else:
+        print(advice.text(about))
+        print(output.as_table(found, {key: key.replace("_", " ") for key in _CURVE}))
+    return 0

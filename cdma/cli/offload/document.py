@@ -1,0 +1,36 @@
+"""``cdma offload document``: the results as a page with figures."""
+
+import argparse
+import os
+
+from cdma.cli import options
+from cdma.errors import UserError
+
+EPILOG = """\
+Published figures are read from the folder CDMA_PUBLISHED, if it is set.
+
+example:
+  cdma offload document --densities activations
+writes build/offload/offload.md and build/offload/images/offload_*.svg
+"""
+HELP = "write the results as a page with figures"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``document``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "document", run, HELP, **texts)
+    files = "file or folder of tensors; repeatable (default: $CDMA_DATA)"
+    parser.add_argument("--densities", action="append", metavar="FILE", help=files)
+    options.add_folder_option(parser, "document", "build/offload")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compute, draw and write."""
+    files = args.densities or [os.environ.get("CDMA_DATA")]
+    if not files[0]:
+        raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
+    from cdma.offload.document.document import write
+
+    print(f"wrote {write(args.output, files)} and its figures")
+    return 0

@@ -1,0 +1,42 @@
+"""``cdma offload explain``: what limits each tensor."""
+
+import argparse
+
+from cdma.cli import options
+from cdma.cli.offload import shared
+from cdma.files import write_text
+
+EPILOG = """\
+Exposed is the time that a copy adds to the step: it is longer than the layer beside it. A limit is
+hidden, link, codec, dram, or alone: fetched with no layer beside it.
+
+example:
+  cdma offload explain vgg-d --ratio 2.6 --scheme cdma-zv
+"""
+HELP = "what limits each tensor of a synchronised system"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``explain``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "explain", run, HELP, **texts)
+    shared.add_setup_options(parser)
+    scheme = "system (default: cdma-zv)"
+    parser.add_argument("--scheme", default="cdma-zv", metavar="NAME", help=scheme)
+    shared.add_output_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain and print."""
+    setup = shared.setup_from(args)
+    from cdma.offload import output
+    from cdma.offload.answers import explain
+
+    found = explain.rows(setup, args.scheme)
+    if args.csv:
+        write_text(args.csv, output.as_csv(found))
+    if args.json:
+        print(output.as_json(found, network=setup.network.name, scheme=args.scheme))
+    else:
+        print(output.as_table(found, explain.COLUMNS))
+    return 0

@@ -1,0 +1,45 @@
+"""``cdma offload layers``: a network's layers and their times."""
+
+import argparse
+
+from cdma.cli import options
+from cdma.cli.offload import shared
+from cdma.files import write_text
+
+EPILOG = """\
+The file of --csv can be edited and given to the other commands as --times.
+
+example:
+  cdma offload layers vgg-d --csv layers.csv
+"""
+HELP = "layers of a network and their modelled times"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``layers``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "layers", run, HELP, **texts)
+    parser.add_argument("network", metavar="NETWORK", help="or model.onnx; a wrong name lists all")
+    parser.add_argument("--batch", type=options.positive, metavar="N", help="images")
+    parser.add_argument("--board", choices=("titan-x", "titan-xp"), default="titan-x", help="GPU")
+    shared.add_output_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the layers."""
+    from cdma.offload import output
+    from cdma.offload.compute import BOARDS, times_of
+    from cdma.offload.networks.zoo import network
+    from cdma.offload.times import layer_rows
+
+    net = network(args.network)
+    batch = args.batch or net.batch
+    times = times_of(net.features, batch, BOARDS[args.board])
+    found = layer_rows(net.features, batch, times)
+    if args.csv:
+        write_text(args.csv, output.as_csv(found))
+    if args.json:
+        print(output.as_json(found, network=net.name, batch=batch, source=net.source))
+    else:
+        print(output.as_table(found, {key: key for key in found[0]}))
+    return 0

@@ -1,0 +1,52 @@
+"""``cdma offload run``: the systems side by side on one network."""
+
+import argparse
+
+from cdma.cli import options
+from cdma.cli.offload import shared
+from cdma.files import write_text
+
+EPILOG = """\
+Times are those of the feature layers, as in the published systems. Peak memory is weights,
+gradients, momentum and activations, without workspaces. Ratios of real tensors come from the golden
+codec: a folder of cdma capture, or one with a manifest.json. With --ratio alone, only zero-value
+compression is shown.
+
+example:
+  cdma capture -o activations
+  cdma offload run vgg-d --densities activations
+  cdma offload run alexnet --ratio 2.6 --scheme vdnn-all --scheme cdma-zv --scheme async
+"""
+HELP = "step time, link bytes and memory of every system"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``run``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "run", run, HELP, **texts)
+    shared.add_setup_options(parser)
+    one = "system to show; may be repeated (default: all)"
+    parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
+    shared.add_output_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compute and print."""
+    setup = shared.setup_from(args)
+    from cdma.offload import output
+    from cdma.offload.schemes.registry import rows
+
+    found = rows(setup, args.scheme)
+    about = {"network": setup.network.name, "batch": setup.batch, "board": setup.board.name}
+    about |= {"link_gb_per_s": setup.link.effective / 1e9, "codec": setup.codec.source}
+    if args.csv:
+        write_text(args.csv, output.as_csv(found))
+    if args.json:
+        print(output.as_json(found, **about))
+        return 0
+    print(
+        f"{setup.network.title}, batch {setup.batch}, {setup.board.name}, "
+        f"link {about['link_gb_per_s']:g} GB/s, engine: {setup.codec.source}"
+    )
+    print(output.as_table(found))
+    return 0

@@ -1,0 +1,72 @@
+"""``cdma offload sweep``: the model over link, ratio, channels, batch and compute."""
+
+import argparse
+from collections.abc import Callable
+
+from cdma.cli import options
+from cdma.cli.offload import shared
+from cdma.errors import UserError
+from cdma.files import write_text
+
+EPILOG = """\
+The options with an s take several values, with commas; the sweep runs every combination.
+
+example:
+  cdma offload sweep vgg-d --links 8,16,32,64 --ratios 1.5,2.6,5 --scheme cdma-zv --csv sweep.csv
+"""
+HELP = "step time over link, ratio, channels, batch and compute"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``sweep``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "sweep", run, HELP, **texts)
+    shared.add_setup_options(parser)
+    for axis, type_ in _TYPES.items():
+        flag, meta = f"--{_PLURALS.get(axis, axis + 's')}", "A,B,..."
+        parser.add_argument(flag, dest=f"all_{axis}", type=_several(type_), metavar=meta)
+    one = "system to show; may be repeated (default: all)"
+    parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
+    options.add_sweep_options(parser, 1)
+    shared.add_output_options(parser)
+
+
+_PLURALS = {"batch": "batches", "channels": "all-channels", "compute": "computes"}
+_TYPES = {
+    "link": options.above_zero,
+    "ratio": options.above_zero,
+    "channels": options.positive,
+    "batch": options.positive,
+    "compute": options.above_zero,
+}
+
+
+def _several(type_: Callable) -> Callable:
+    def parse(text: str) -> list:
+        return [type_(part) for part in text.split(",")]
+
+    return parse
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate all points and print."""
+    axes = {axis: values for axis in _TYPES if (values := getattr(args, f"all_{axis}"))}
+    if not axes:
+        raise UserError("nothing to sweep: give --links, --ratios, --batches or another axis")
+    if "ratio" in axes and args.ratio is None:
+        args.ratio = axes["ratio"][0]
+    wishes = shared.wishes_from(args)
+    from cdma.errors import refusals_as_user_errors
+    from cdma.offload import output
+    from cdma.offload.answers import points
+
+    with refusals_as_user_errors():
+        found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)
+    if args.csv:
+        write_text(args.csv, output.as_csv(found))
+    if args.json:
+        print(output.as_json(found))
+    else:
+        columns = {axis: axis for axis in axes} | output.SCHEME_COLUMNS
+        print(output.as_table(found, columns))
+    return 0

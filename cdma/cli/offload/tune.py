@@ -1,0 +1,59 @@
+"""``cdma offload tune``: CSWAP's tuner on the measured CPU codec."""
+
+import argparse
+
+from cdma.cli import options
+from cdma.cli.offload import shared
+from cdma.errors import UserError, require
+from cdma.files import write_text
+from cdma.tensors.load import NAMING
+
+EPILOG = """\
+The objective is the measured time of compression and decompression with the golden codec on this
+machine's CPU, over chunk size and threads. It is not the GPU codec of the paper.
+
+example:
+  cdma capture -o activations
+  cdma offload tune activations/step0500.relu2.npy
+"""
+HELP = "tune chunk size and threads of the CPU codec"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``tune``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "tune", run, HELP, **texts)
+    add = parser.add_argument
+    add("tensor", metavar="TENSOR", help=NAMING)
+    add("--trials", type=options.positive, default=20, metavar="N", help="(default: 20)")
+    add("--seed", type=options.natural, default=0, metavar="N", help="of the random points")
+    shared.add_output_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, tune and print."""
+    require("sklearn", extra="capture", verb="cdma offload tune")
+    from cdma.offload import output
+    from cdma.offload.tuning import cpu
+    from cdma.offload.tuning.tuner import tune
+    from cdma.tensors.load import load_tensor
+
+    array = load_tensor(args.tensor)
+    if not array.size:
+        raise UserError(f"{args.tensor}: is empty, expected at least one word")
+    trials = tune(cpu.space(), lambda p: cpu.seconds(array, *p), args.trials, seed=args.seed)
+    rows = [
+        {"chunk_words": t.point[0], "threads": t.point[1], "ms": 1e3 * t.value,
+         "gb_per_s": array.nbytes / t.value / 1e9}
+        for t in trials
+    ]  # fmt: skip
+    best = min(rows, key=lambda row: row["ms"])
+    if args.csv:
+        write_text(args.csv, output.as_csv(rows))
+    if args.json:
+        print(output.as_json(rows, best=best, measured="golden codec on this CPU"))
+        return 0
+    print(output.as_table(rows, {key: key.replace("_", " ") for key in best}))
+    chunk, threads = best["chunk_words"], best["threads"]
+    print(f"best: {chunk} words a chunk, {threads} threads (golden codec, measured on this CPU)")
+    return 0

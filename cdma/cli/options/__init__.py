@@ -1,0 +1,66 @@
+"""Options that several verbs share, and the objects that they describe."""
+
+from cdma.cli.options.runs import (
+    add_cache_option,
+    add_folder_option,
+    add_liberty_option,
+    add_sweep_options,
+    add_verb,
+    announce,
+    liberty_path,
+)
+from cdma.cli.options.sizes import (
+    add_config_options,
+    add_format_options,
+    config_from,
+    config_named,
+    format_from,
+)
+from cdma.cli.options.stalls import PROFILES, add_stall_option
+from cdma.cli.options.types import (
+    above_zero,
+    flag,
+    natural,
+    positive,
+    refuse_below,
+    rising,
+    shape_of,
+    size,
+)
+from cdma.cli.options.units import (
+    SIMULATED,
+    UNITS,
+    add_design_options,
+    add_units_option,
+    units_from,
+)
+
+__all__ = [
+    "PROFILES",
+    "SIMULATED",
+    "UNITS",
+    "above_zero",
+    "add_cache_option",
+    "add_config_options",
+    "add_design_options",
+    "add_folder_option",
+    "add_format_options",
+    "add_liberty_option",
+    "add_stall_option",
+    "add_sweep_options",
+    "add_units_option",
+    "add_verb",
+    "announce",
+    "config_from",
+    "config_named",
+    "flag",
+    "format_from",
+    "liberty_path",
+    "natural",
+    "positive",
+    "refuse_below",
+    "rising",
+    "shape_of",
+    "size",
+    "units_from",
+]

@@ -1,0 +1,64 @@
+"""How a verb runs: processes, libraries, folders and caches, and what it tells meanwhile."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+
+from cdma.cli.options.types import positive
+
+
+def add_verb(
+    subparsers, name: str, run: Callable[[argparse.Namespace], int], help_: str, **texts: str
+) -> argparse.ArgumentParser:
+    """Add a verb that ``run`` runs; ``texts`` are ``description`` and ``epilog``."""
+    style = argparse.RawDescriptionHelpFormatter
+    parser = subparsers.add_parser(name, help=help_, formatter_class=style, **texts)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_sweep_options(
+    parser: argparse.ArgumentParser, jobs: int | None = None, what: str = "processes"
+) -> None:
+    """Add ``--jobs``, which is ``jobs`` or the number of processors, and ``--scheduler``."""
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        default=jobs or os.cpu_count() or 1,
+        metavar="N",
+        help=f"{what} (default: {jobs or 'the number of processors'})",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help=f"run on a Dask cluster, such as tcp://10.0.0.1:8786, in place of {what} here",
+    )
+
+
+def add_liberty_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--liberty``."""
+    library = "cell library, .lib or .lib.gz (default: $CDMA_LIBERTY, a file or a folder)"
+    parser.add_argument("--liberty", metavar="FILE", help=library)
+
+
+def liberty_path(args: argparse.Namespace) -> str | None:
+    """File or folder that ``--liberty`` or ``CDMA_LIBERTY`` names; ``None`` without both."""
+    return args.liberty or os.environ.get("CDMA_LIBERTY") or None
+
+
+def add_folder_option(parser: argparse.ArgumentParser, what: str, default: str) -> None:
+    """Add ``--output``, the folder of ``what``."""
+    folder = f"folder of the {what}, made if missing (default: {default})"
+    parser.add_argument("-o", "--output", default=default, metavar="DIR", help=folder)
+
+
+def add_cache_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--cache``."""
+    kept = "folder of kept results (default: $CDMA_CACHE, or your cache folder)"
+    parser.add_argument("--cache", metavar="DIR", help=kept)
+
+
+def announce(label: str, seconds: float) -> None:
+    """Tell on stderr what begins, and how many seconds after the start."""
+    print(f"[{seconds:7.1f} s] {label}", file=sys.stderr, flush=True)

@@ -1,0 +1,77 @@
+"""Options of a unit's size, and the objects that they describe."""
+
+import argparse
+
+from cdma.cli.options.types import flag
+from cdma.errors import UserError, refusals_as_user_errors
+
+
+def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
+    """Add ``--word-bits`` and ``--block-words``; ``default`` is how the help calls the default."""
+    parser.add_argument(
+        "--word-bits",
+        type=int,
+        metavar="N",
+        help=f"bits in a word: 8, 16, 32 or 64 (default: {default})",
+    )
+    parser.add_argument(
+        "--block-words",
+        type=int,
+        metavar="N",
+        help="words under one mask, a multiple of the word width (default: 128, 64, 32 or 64 words "
+        "of 8, 16, 32 or 64 bits)",
+    )
+
+
+def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
+    """Add ``--config``, and the options that give the same in numbers."""
+    parser.add_argument(
+        "--config",
+        metavar="NAME",
+        help="lanes x word bits, such as 8x32, or 8x32b64 with blocks of 64 words; instead of the "
+        "three options below",
+    )
+    parser.add_argument(
+        "--lanes",
+        type=int,
+        metavar="N",
+        help="words in a beat: a power of two, 2 to 64 (default: 8)",
+    )
+    add_format_options(parser, default)
+
+
+def format_from(args: argparse.Namespace, word_bits: int = 32):
+    """``Format`` that the options describe; ``word_bits`` replaces an option not given."""
+    from cdma.golden import Format
+
+    given = word_bits if args.word_bits is None else args.word_bits
+    with refusals_as_user_errors():
+        return Format(given, args.block_words)
+
+
+def config_from(args: argparse.Namespace, word_bits: int = 32):
+    """``Config`` that the options describe; ``word_bits`` replaces an option not given.
+
+    Raises
+    ------
+    UserError
+        When the size is refused, or ``--config`` is given beside the numbers.
+    """
+    from cdma.hdl.zvc.config import Config
+
+    if args.config is not None:
+        for option in ("lanes", "word_bits", "block_words"):
+            if getattr(args, option) is not None:
+                raise UserError(f"--config names the whole size: leave out {flag(option)}")
+        return config_named(args.config)
+    fmt = format_from(args, word_bits)
+    with refusals_as_user_errors():
+        return Config(8 if args.lanes is None else args.lanes, fmt)
+
+
+def config_named(name: str):
+    """``Config`` of a name such as ``8x32`` or ``8x32b64``."""
+    from cdma.hdl.zvc.config import Config
+
+    with refusals_as_user_errors():
+        return Config.parse(name)

@@ -1,0 +1,1 @@
+"""The model's results as a document with figures."""

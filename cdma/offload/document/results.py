@@ -1,0 +1,115 @@
+"""What the document shows, as rows."""
+
+from dataclasses import dataclass, replace
+
+from cdma.offload.answers import advise
+from cdma.offload.builder import Wishes, at_link, build, config_of
+from cdma.offload.networks.zoo import PAPER
+from cdma.offload.profiles import Library, stages_of
+from cdma.offload.schemes.registry import SCHEMES, Result, results
+from cdma.offload.schemes.software import decisions
+from cdma.offload.setup import Setup
+
+BOARDS = ("titan-x", "titan-xp")
+#: Links in bytes per second: PCIe 5 x16 as it comes, and a coherent chip-to-chip link nominally.
+LINKS = {"PCIe 5 x16": 55.0, "C2C": 450.0}
+_LINK_STEPS = (2, 4, 6, 8, 10, 12.8, 16, 20, 24, 32, 48, 64)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Step times in ms of one of the paper's networks on a board, by system.
+
+    ``best`` is the best lossless baseline of no more peak memory than cDMA, ``best_async`` than the
+    engine under asynchronous offload; ``memory`` is the peak of the latter over that of cDMA.
+    """
+
+    name: str
+    board: str
+    ratio: float
+    ms: dict[str, float]
+    best: str
+    best_async: str
+    memory: float
+
+    def gain(self, over: str, of: str = "cdma-zv") -> float:
+        """Speed of a system over another, in percent."""
+        return 100 * (self.ms[over] / self.ms[of] - 1)
+
+
+def setups(densities: tuple[str, ...], board: str) -> list[Setup]:
+    """The paper's networks at measured ratios."""
+    return [build(Wishes(name, board=board, densities=densities)) for name in PAPER]
+
+
+def paper(densities: tuple[str, ...]) -> list[Paper]:
+    """Every network on both boards."""
+    found = []
+    for board in BOARDS:
+        for setup in setups(densities, board):
+            each = {result.name: result for result in results(setup)}
+            moves = each["cdma-zv"].moves
+            ratio = sum(m.tensor.bytes for m in moves) / each["cdma-zv"].link
+            best = [_best(each, each[name].peak) for name in advise.WITH_ENGINE]
+            memory = each["async-zv"].peak / each["cdma-zv"].peak
+            ms = {name: 1e3 * result.step.seconds for name, result in each.items()}
+            found.append(Paper(setup.network.title, board, ratio, ms, *best, memory))
+    return found
+
+
+def _best(each: dict[str, Result], peak: float) -> str:
+    """Fastest lossless baseline of at most this peak memory; vDNN always fits."""
+    fit = [name for name in advise.BASELINES if each[name].peak <= peak]
+    return min([*fit, "vdnn-all"], key=lambda name: each[name].step.seconds)
+
+
+def steps(densities: tuple[str, ...], name: str = "googlenet") -> list[Result]:
+    """Every system on one network."""
+    return list(results(build(Wishes(name, densities=densities))))
+
+
+def over_links(densities: tuple[str, ...]) -> dict[str, list[tuple[float, float, float]]]:
+    """By network: link in GB/s, gain of cDMA over vDNN and over async, in percent."""
+    found = {}
+    for setup in setups(densities, BOARDS[0]):
+        points = []
+        for link in _LINK_STEPS:
+            one = at_link(setup, link * 1e9)
+            ms = {n: SCHEMES[n].run(one)[0].seconds for n in ("vdnn-all", "cdma-zv", "async")}
+            gains = (100 * (ms[n] / ms["cdma-zv"] - 1) for n in ("vdnn-all", "async"))
+            points.append((link, *gains))
+        found[setup.network.title] = points
+    return found
+
+
+def stages(densities: tuple[str, ...], name: str = "vgg-d") -> list[tuple[float, Setup]]:
+    """A setup for each stage of training of a network's family."""
+    found = []
+    wishes = Wishes(name, densities=densities)
+    setup = build(wishes)
+    for step in stages_of(densities, name):
+        window = setup.codec.window
+        library = Library.read(densities, config_of(wishes), window, "zv", name, step)
+        found.append((step, replace(setup, profiles={"zv": library})))
+    return found
+
+
+def decision_map(densities: tuple[str, ...]) -> tuple[list[str], list[float], list[list[float]]]:
+    """CSWAP by layer and stage: names, stages, seconds saved by compression as a share of raw."""
+    names, steps_, rows = [], [], []
+    for step, setup in stages(densities):
+        chosen = [each for each in decisions(setup) if each[0].tensor.kind != "mask"]
+        names = [move.tensor.name for move, _, _ in chosen]
+        steps_.append(step)
+        rows.append([1e3 * (raw - coded) for _, raw, coded in chosen])
+    return names, steps_, rows
+
+
+def links(densities: tuple[str, ...], name: str = "googlenet") -> list[tuple[str, dict, list]]:
+    """Advice for the two links: label, the engine, and the answer over compute."""
+    found = []
+    for label, link in LINKS.items():
+        setup = build(Wishes(name, densities=densities, link=link, dram=3350.0))
+        row, setup = advise.choose(setup)
+        found.append((label, row, advise.curve(setup, (1, 4, 16, 64))))
+    return found

@@ -1,0 +1,1 @@
+"""Schedules of a training step: who waits for whom."""

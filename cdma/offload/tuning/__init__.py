@@ -1,0 +1,1 @@
+"""CSWAP's tuner, on a codec that is measured here."""

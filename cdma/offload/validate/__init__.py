@@ -1,0 +1,1 @@
+"""The model beside published figures: a verdict each, and a null model beside each."""

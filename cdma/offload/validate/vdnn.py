@@ -1,0 +1,128 @@
+"""vDNN, MICRO 2016: offloaded bytes (Fig. 12) and speed of each policy (Fig. 14).
+
+Speeds are over the paper's own base, the same algorithms without offloading. For the
+memory-optimal algorithms the model's convolutions are slowed until the step takes what the paper's
+base takes. The link is a band, since the paper does not give its effective bandwidth.
+"""
+
+from dataclasses import replace
+
+from cdma.offload.builder import Wishes, build
+from cdma.offload.compute import Times
+from cdma.offload.moves import Link
+from cdma.offload.networks.graph import Network
+from cdma.offload.schemes.registry import SCHEMES
+from cdma.offload.setup import Setup
+from cdma.offload.validate.rows import MISSED, Row, judged, not_given, read
+
+FILE = "vdnn_fig14_fig12.csv"
+_COLUMNS = ("net", "batch", "all_m", "all_p", "conv_m", "conv_p", "base_m", "base_p")
+#: Beginning of the paper's names, and the model's network.
+_NETWORKS = {
+    "AlexNet": "alexnet", "OverFeat": "overfeat-accurate", "GoogLeNet": "googlenet",
+    "VGG-E": "vgg-e",
+}  # fmt: skip
+#: Effective bandwidth of the link, in bytes per second.
+BAND = (12e9, 13e9)
+_POINTS, _SHARE, _MIB = 3.0, 0.03, 15.0
+_RULE_BYTES = "within 3 % + 15 MiB"
+_RULE_SPEED = "within 3 points of the band 12-13 GB/s"
+_BATCH = "the model is linear in the batch; the paper's slowdown at batch 256 is not"
+
+
+def rows() -> list[Row]:
+    """Rows of both figures."""
+    lines = read(FILE, _COLUMNS)
+    if lines is None:
+        return [
+            not_given("vDNN Fig. 12: offloaded MiB", _RULE_BYTES),
+            not_given("vDNN Fig. 14: speed", _RULE_SPEED),
+        ]
+    return [*(_bytes(line) for line in lines), *(row for line in lines for row in _speeds(line))]
+
+
+def points() -> list[dict]:
+    """Published and modelled speed of each bar, for a figure; empty without the figures."""
+    found = []
+    for line in read(FILE, _COLUMNS) or ():
+        for key in ("all_p", "all_m", "conv_p", "conv_m"):
+            published, low, high = _speed(line, key)
+            found.append({"net": line["net"], "batch": int(line["batch"]), "policy": key,
+                          "published": published, "low": low, "high": high})  # fmt: skip
+    return found
+
+
+def _setup(line: dict) -> Setup:
+    name = next(ours for head, ours in _NETWORKS.items() if line["net"].startswith(head))
+    wishes = Wishes(name, batch=int(line["batch"]), ratio=1.0, codec=1.0)
+    return build(wishes)
+
+
+def _bytes(line: dict) -> Row:
+    setup = _setup(line)
+    given = [float(line[f"offload_{policy}_MiB"]) for policy in ("all", "conv")]
+    ours = [sum(t.bytes for t in setup.tensors(policy)) / 2**20 for policy in ("all", "conv")]
+    met = all(abs(a - b) <= _SHARE * b + _MIB for a, b in zip(ours, given, strict=True))
+    return Row(
+        f"vDNN Fig. 12: MiB of all and conv, {_label(line)}",
+        " and ".join(f"{value:,.0f}" for value in given),
+        " and ".join(f"{value:,.0f}" for value in ours),
+        "nothing moves: 0 and 0",
+        _RULE_BYTES,
+        judged(met),
+    )
+
+
+def _speeds(line: dict) -> list[Row]:
+    found = []
+    for policy in ("all", "conv"):
+        for algorithm in ("p", "m"):
+            published, low, high = _speed(line, f"{policy}_{algorithm}")
+            error = 100 * max(low - published, published - high, 0)
+            is_large = line["batch"] == "256"
+            reason = _BATCH if is_large else ""
+            found.append(
+                Row(
+                    f"vDNN Fig. 14: {policy} ({algorithm}), {_label(line)}",
+                    f"{published:.3f}",
+                    f"{low:.3f} to {high:.3f}",
+                    f"speed 1: off by {100 * abs(1 - published):.1f}",
+                    _RULE_SPEED,
+                    judged(error <= _POINTS),
+                    reason if error > _POINTS else "",
+                )
+            )
+    if float(line["dyn"]) != 1:
+        found.append(
+            Row(f"vDNN Fig. 14: dyn, {_label(line)}", line["dyn"], "-", "speed 1", _RULE_SPEED,
+                MISSED, "the choice of algorithms is not modelled")
+        )  # fmt: skip
+    return found
+
+
+def _speed(line: dict, key: str) -> tuple[float, float, float]:
+    """Published speed over the own base, and the model's at both ends of the band."""
+    policy, algorithm = key.split("_")
+    base = float(line[f"base_{algorithm}"])
+    setup = _setup(line)
+    times = slowed(setup.features, setup.times, base)
+    found = []
+    for bandwidth in BAND:
+        one = replace(setup, link=Link(bandwidth), times=times, dram=float("inf"))
+        found.append(times.total / SCHEMES[f"vdnn-{policy}"].run(one)[0].seconds)
+    return float(line[key]) / base, *found
+
+
+def slowed(network: Network, times: Times, base: float) -> Times:
+    """Times whose convolutions are slower, so that the step is ``1 / base`` as long."""
+    is_conv = [layer.kind == "conv" for layer in network.layers]
+    every = list(zip(is_conv * 2, (*times.forward, *times.backward), strict=True))
+    conv = sum(seconds for flag, seconds in every if flag)
+    factor = (times.total / base - (times.total - conv)) / conv
+    both = [seconds * factor if flag else seconds for flag, seconds in every]
+    count = len(is_conv)
+    return replace(times, forward=tuple(both[:count]), backward=tuple(both[count:]))
+
+
+def _label(line: dict) -> str:
+    return f"{line['net']}, batch {line['batch']}"

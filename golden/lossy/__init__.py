@@ -1,0 +1,1 @@
+"""Error-bounded lossy codec ``lossy-zvc``: quantised floating point, zero-value compressed."""

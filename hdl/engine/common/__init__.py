@@ -1,0 +1,1 @@
+"""What offload and prefetch share."""

@@ -1,0 +1,122 @@
+"""Bursts: where they end, and how they are read."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_config import BURST_BYTES
+from cdma.hdl.axi.full import Attributes, Response
+from cdma.hdl.engine.job import ReadClient
+from cdma.hdl.lib.fifo import Fifo
+
+
+def beats_to_boundary(address, data_bytes: int):
+    """Beats from a beat's address to the next multiple of the longest burst.
+
+    Bursts that end there have at most 512 bytes and never cross a 4 KB page.
+    """
+    low, high = data_bytes.bit_length() - 1, BURST_BYTES.bit_length() - 1
+    return (BURST_BYTES // data_bytes) - address[low:high]
+
+
+class ReadData(data.StructLayout):
+    """A beat that was read: ``data`` and its ``resp``."""
+
+    def __init__(self, data_bytes: int):
+        super().__init__({"data": 8 * data_bytes, "resp": Response})
+
+
+class RangeReader(wiring.Component):
+    """Read a range of memory whose end may still move up.
+
+    A burst is asked for when room for all of it is reserved and either the next multiple of 512
+    bytes is within the range, or ``final``. Bytes of the range's first and last beats that
+    are outside of it are read along. Throughput one beat a cycle; ``client.r`` is always ready.
+
+    Parameters
+    ----------
+    address_bits, data_bytes : int
+    depth : int
+        Beats of the buffer, a power of two, at least a burst.
+
+    Members
+    -------
+    enable : In, a range was begun and is not ended; else nothing is asked for
+    start : In, begin at ``address``; a range is read from the next cycle on
+    address : In, first byte
+    end : In, one more bit than an address: the first byte past the range, never falls
+    final : In, do not wait until ``end`` moves up
+    stop : In, until the next start: ask for no further burst; beats of zeros are given for the rest
+    attr : In, attributes of the addresses
+    client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
+    o : Out stream of :class:`ReadData`
+    idle : Out, no beat is owed by the memory or waits in the buffer
+    """
+
+    def __init__(self, address_bits: int, data_bytes: int, depth: int):
+        self.address_bits = address_bits
+        self.data_bytes = data_bytes
+        self.depth = depth
+        super().__init__(
+            {
+                "enable": In(1),
+                "start": In(1),
+                "address": In(address_bits),
+                "end": In(address_bits + 1),
+                "final": In(1),
+                "stop": In(1),
+                "attr": In(Attributes()),
+                "client": Out(ReadClient(address_bits, data_bytes)),
+                "o": Out(stream.Signature(ReadData(data_bytes))),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        size, low = self.data_bytes, self.data_bytes.bit_length() - 1
+        m.submodules.buffer = buffer = Fifo(ReadData(size), self.depth)
+        ar = self.client.ar
+        place = Signal(self.address_bits + 1)  # the next beat to be asked for
+        owed = Signal(range(self.depth + 1))  # beats asked for and not yet given
+        beats, left = Signal(range(BURST_BYTES // size + 1)), Signal(self.address_bits + 1 - low)
+        reach = Signal(range(BURST_BYTES // size + 1))
+        is_whole, is_due, issue, phantom = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            reach.eq(beats_to_boundary(place, size)),
+            left.eq((self.end + size - 1 - place)[low:]),
+            is_whole.eq((self.end > place) & (left >= reach)),
+            beats.eq(Mux(is_whole, reach, left)),
+            is_due.eq(self.enable & (self.end > place) & (is_whole | self.final)),
+            issue.eq(is_due & ~self.stop & (~ar.valid | ar.ready) & (owed + beats <= self.depth)),
+            phantom.eq(self.enable & self.stop & (owed == 0) & (self.end > place)),
+            self.idle.eq((owed == 0) & ~ar.valid),
+        ]
+        with m.If(ar.ready):
+            m.d.sync += ar.valid.eq(0)
+        with m.If(issue):
+            m.d.sync += [
+                ar.valid.eq(1),
+                ar.payload.address.eq(place),
+                ar.payload.beats.eq(beats),
+                ar.payload.attr.eq(self.attr),
+            ]
+        gives = Signal()
+        m.d.comb += gives.eq(self.o.valid & self.o.ready)
+        m.d.sync += owed.eq(owed + Mux(issue, beats, 0) - (gives & ~phantom))
+        with m.If(self.start):
+            m.d.sync += place.eq(self.address & -size)
+        with m.Else():
+            step = Mux(issue, beats, gives & phantom)
+            m.d.sync += place.eq(place + (step << low))
+        m.d.comb += [
+            buffer.i.valid.eq(self.client.r.valid),
+            buffer.i.payload.data.eq(self.client.r.payload.data),
+            buffer.i.payload.resp.eq(self.client.r.payload.resp),
+            self.client.r.ready.eq(1),
+            self.o.valid.eq(buffer.o.valid | phantom),
+            buffer.o.ready.eq(self.o.ready & ~phantom),
+        ]
+        with m.If(~phantom):
+            m.d.comb += self.o.payload.eq(buffer.o.payload)
+        return m

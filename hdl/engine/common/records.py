@@ -1,0 +1,102 @@
+"""What travels between the parts of the data path."""
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+from cdma.engine_config import EngineConfig
+
+NUMBER_BITS = 32  # of a stripe's number in its job
+OFFSET_BITS = 64  # of an offset in a stream
+
+
+class Stripe(data.StructLayout):
+    """A stripe in device memory.
+
+    Members
+    -------
+    address : of its first byte
+    bytes : whole words, at most a stripe
+    number : in the job, from 0
+    raw : the stripe is not compressed
+    """
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "address": unsigned(config.address_bits),
+                "bytes": unsigned(config.stripe_bytes.bit_length()),
+                "number": unsigned(NUMBER_BITS),
+                "raw": unsigned(1),
+            }
+        )
+
+
+class Row(data.StructLayout):
+    """Words of one stripe: a beat of it, raw or coded.
+
+    Members
+    -------
+    words : array of ``lanes`` words; those from ``count`` on are zero
+    count : words that count, 1 to ``lanes``; all before the last row
+    last : the stripe ends with this row
+    """
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "words": data.ArrayLayout(config.word_bits, config.lanes),
+                "count": unsigned(config.lanes.bit_length()),
+                "last": unsigned(1),
+            }
+        )
+
+
+class Tag(data.StructLayout):
+    """Where in a job something belongs: a stripe's ``number`` and ``offset`` in the stream."""
+
+    def __init__(self):
+        super().__init__({"number": unsigned(NUMBER_BITS), "offset": unsigned(OFFSET_BITS)})
+
+
+class ErrorReport(data.StructLayout):
+    """An error of one stripe.
+
+    Members
+    -------
+    tag : :class:`Tag` of the stripe
+    status : :class:`~cdma.engine_codes.Status`
+    where : address, or offset in the stream
+    channel : of the device, or ``LINK``
+    halts : stripes above this one get no new address
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "tag": Tag(),
+                "status": unsigned(8),
+                "where": unsigned(64),
+                "channel": unsigned(7),
+                "halts": unsigned(1),
+            }
+        )
+
+
+class Halt(data.StructLayout):
+    """Which work of a job gets no new address.
+
+    Members
+    -------
+    all : all of it
+    above : the stripes above ``number``
+    """
+
+    def __init__(self):
+        super().__init__(
+            {"all": unsigned(1), "above": unsigned(1), "number": unsigned(NUMBER_BITS)}
+        )
+
+
+def is_halted(halt, number):
+    """A stripe of that number gets no new address."""
+    return halt.all | (halt.above & (number > halt.number))

@@ -1,0 +1,1 @@
+"""Front end of the engine: registers, rings, completions, interrupts and counters."""

@@ -1,0 +1,178 @@
+"""The 64-bit counters of the engine and of each channel, with an atomic snapshot."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.engine.job import Events
+from cdma.hdl.engine.registers import ADDRESS_BITS, Map
+
+_BLOCK_BITS = 4  # log2 of the counters that one block may have
+_STEP_BITS = 16  # of a latency
+_BASE = 0x400 >> 7
+
+
+class Counters(wiring.Component):
+    """Counts events in flip-flops, and adds them to a memory, one counter a cycle.
+
+    Time is cut into frames of as many cycles as there are counters. At the end of a frame all
+    flip-flops are copied at once and start over; during the next frame the copies are added to the
+    memory one after the other. A snapshot is the state of all counters at the end of the frame in
+    which it was asked for, so it is atomic; it is complete two frames later at most.
+
+    Parameters
+    ----------
+    map_ : Map
+        The register table, which says what counters there are and where.
+
+    Members
+    -------
+    error : In, a completion with a status other than OK
+    events : In, :class:`~cdma.hdl.engine.job.Events` of each channel, ``events0`` and so on
+    clear : In, all counters start over
+    take : In, one cycle: take a snapshot
+    busy : Out, a snapshot is not complete
+    address, read : In, byte address of a register, and one cycle of asking for it
+    done, data : Out, the word, one cycle later
+    """
+
+    def __init__(self, map_: Map):
+        self.map = map_
+        self.channels = map_.config.channels
+        super().__init__(
+            {
+                "error": In(1),
+                "clear": In(1),
+                "take": In(1),
+                "busy": Out(1),
+                "address": In(ADDRESS_BITS),
+                "read": In(1),
+                "done": Out(1),
+                "data": Out(32),
+                **{f"events{channel}": In(Events()) for channel in range(self.channels)},
+            }
+        )
+        self._totals = _names(map_.block("COUNTERS"))
+        self._each = _names(map_.block("CHANNEL_COUNTERS"))
+        self.frame = len(self._totals) + self.channels * len(self._each)
+
+    def elaborate(self, platform):
+        m = Module()
+        block, number = Signal(range(self.channels + 1)), Signal(_BLOCK_BITS)
+        ends = Signal()  # the last cycle of a frame
+        is_last = number == Mux(block == 0, len(self._totals) - 1, len(self._each) - 1)
+        m.d.comb += ends.eq(is_last & (block == self.channels))
+        m.d.sync += number.eq(Mux(is_last, 0, number + 1))
+        with m.If(is_last):
+            m.d.sync += block.eq(Mux(ends, 0, block + 1))
+        copies = [[self._count(m, name, None, ends) for name in self._totals]]
+        for channel in range(self.channels):
+            events = getattr(self, f"events{channel}")
+            copies.append([self._count(m, name, events, ends, channel) for name in self._each])
+        added = Signal(_STEP_BITS + self.frame.bit_length())
+        m.d.sync += added.eq(self._selected(m, block, number, copies))
+        is_maximum = Signal()
+        maxima = [number == k for k, name in enumerate(self._each) if name == "LATENCY_MAX"]
+        m.d.sync += is_maximum.eq((block != 0) & maxima[0])
+        self._memories(m, Cat(number, block), ends, added, is_maximum)
+        return m
+
+    def _count(self, m, name, events, ends, channel=""):
+        """Flip-flops of one counter; gives their copy of the last frame."""
+        label = f"{name}{channel}".lower()
+        step = self._step(name, events)
+        copy_bits = len(step) + self.frame.bit_length()
+        if name == "LATENCY_MAX":
+            most = Signal(_STEP_BITS, name=label)
+            with m.If(self.clear):
+                m.d.sync += most.eq(0)
+            with m.Elif(events.latency_valid & (events.latency > most)):
+                m.d.sync += most.eq(events.latency)
+            copy = Signal(_STEP_BITS, name=f"{label}_copy")
+            with m.If(ends):
+                m.d.sync += copy.eq(most)
+            return copy
+        low, copy = Signal(copy_bits, name=label), Signal(copy_bits, name=f"{label}_copy")
+        with m.If(self.clear):
+            m.d.sync += [low.eq(0), copy.eq(0)]
+        with m.Elif(ends):
+            m.d.sync += [low.eq(step), copy.eq(low)]
+        with m.Else():
+            m.d.sync += low.eq(low + step)
+        return copy
+
+    def _selected(self, m, block, number, copies):
+        """The copy of one counter."""
+        chosen = Signal(_STEP_BITS + self.frame.bit_length())
+        for row, values in enumerate(copies):
+            for column, value in enumerate(values):
+                with m.If((block == row) & (number == column)):
+                    m.d.comb += chosen.eq(value)
+        return chosen
+
+    def _step(self, name, events):
+        if name == "CYCLES":
+            return Const(1, 1)
+        if name == "ERRORS":
+            return self.error
+        if name == "LATENCY_SUM":
+            return Mux(events.latency_valid, events.latency, 0)
+        if name in ("LATENCY_MAX", "BURSTS"):
+            return events.latency_valid
+        return getattr(events, name.removeprefix("STALL_").lower())
+
+    def _memories(self, m, place, ends, added, is_maximum):
+        """Add the copies to the running counters, and copy these in a frame with a snapshot."""
+        depth = (self.channels + 1) << _BLOCK_BITS
+        m.submodules.running = running = Memory(shape=unsigned(64), depth=depth, init=[])
+        m.submodules.taken = taken = Memory(shape=unsigned(64), depth=depth, init=[])
+        write, old = running.write_port(), running.read_port()
+        keep, read = taken.write_port(), taken.read_port()
+        # After reset the memories are unknown: the first frame writes them without adding.
+        is_first, is_wanted = Signal(init=1), Signal()
+        starts_over, takes = Signal(init=1), Signal()
+        last_place = Signal(len(place))
+        with m.If(self.clear):
+            m.d.sync += is_first.eq(1)
+        with m.Elif(ends):
+            m.d.sync += is_first.eq(0)
+        with m.If(self.take):
+            m.d.sync += is_wanted.eq(1)
+        with m.Elif(ends):
+            m.d.sync += is_wanted.eq(0)
+        writes_first, takes_now = Signal(init=1), Signal()
+        with m.If(ends):
+            m.d.sync += [starts_over.eq(is_first), takes.eq(is_wanted)]
+        m.d.sync += [
+            last_place.eq(place),
+            writes_first.eq(starts_over),
+            takes_now.eq(takes),
+        ]
+        total = Signal(64)
+        is_fresh = writes_first | is_maximum
+        m.d.comb += [
+            old.addr.eq(place),
+            total.eq(Mux(is_fresh, 0, old.data) + added),
+            write.addr.eq(last_place),
+            write.data.eq(total),
+            write.en.eq(1),
+            keep.addr.eq(last_place),
+            keep.data.eq(total),
+            keep.en.eq(takes_now | writes_first),
+            self.busy.eq(is_wanted | takes | takes_now),
+        ]
+        half = Signal()
+        m.d.comb += [
+            read.addr.eq(Cat(self.address[3:7], (self.address[7:] - _BASE)[:4])),
+            read.en.eq(1),
+            self.data.eq(Mux(half, read.data[32:], read.data[:32])),
+        ]
+        m.d.sync += [half.eq(self.address[2]), self.done.eq(self.read)]
+
+
+def _names(block) -> list[str]:
+    """Names of a block's counters, in the order of their addresses, eight bytes apart."""
+    low = [each for each in block.registers if each.name.endswith("_LO")]
+    assert [each.offset for each in low] == [8 * k for k in range(len(low))]
+    return [each.name.removesuffix("_LO") for each in low]

@@ -1,0 +1,229 @@
+"""The front end: registers, two rings, completions, interrupts and counters."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from cdma.engine_codes import State, Status, Wait
+from cdma.engine_config import EngineConfig
+from cdma.hdl.axi.lite import LiteSignature, LiteSubordinate
+from cdma.hdl.engine.front.completion import CompletionWriter
+from cdma.hdl.engine.front.counters import Counters
+from cdma.hdl.engine.front.interrupts import Interrupts
+from cdma.hdl.engine.front.reads import ReadShare
+from cdma.hdl.engine.front.registers import RegisterBlock
+from cdma.hdl.engine.front.ring.fetch import FETCHED
+from cdma.hdl.engine.front.ring.ring import Ring
+from cdma.hdl.engine.job import ChannelPort, JobPort, ReadClient, WriteClient
+from cdma.hdl.engine.registers import ADDRESS_BITS, register_map
+from cdma.hdl.lib.signals import any_of
+
+#: Timeout during an abort, when software has switched the timeout off.
+ABORT_TIMEOUT = 1 << 20
+RINGS = 2
+
+
+class FrontEnd(wiring.Component):
+    """Everything between software and the data path.
+
+    Parameters
+    ----------
+    config : EngineConfig
+
+    Members
+    -------
+    axi : In, AXI4-Lite port of the registers
+    irq : Out, level, a register
+    reads, writes : Out, clients of the link, for descriptors and completions
+    port0, port1 : Out, jobs of the two directions
+    channel0, ... : Out, control of each channel
+    timeout : Out, cycles until a port that is owed a handshake has timed out; 0 is never
+    link_failed : In, level: the link has timed out; only a reset recovers
+    """
+
+    axi: wiring.PureInterface
+    irq: Signal
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        bits, link = config.address_bits, config.link_bytes
+        super().__init__(
+            {
+                "axi": Out(LiteSignature(ADDRESS_BITS)),
+                "irq": Out(1),
+                "reads": Out(ReadClient(bits, link)),
+                "writes": Out(WriteClient(bits, link)),
+                **{f"port{ring}": Out(JobPort(bits)) for ring in range(RINGS)},
+                **{f"channel{c}": Out(ChannelPort()) for c in range(config.channels)},
+                "timeout": Out(32),
+                "link_failed": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        map_ = register_map(config)
+        m.submodules.lite = lite = LiteSubordinate(ADDRESS_BITS)
+        m.submodules.registers = registers = RegisterBlock(map_)
+        rings = [Ring(config, number) for number in range(RINGS)]
+        m.submodules.ring0, m.submodules.ring1 = rings
+        m.submodules.share = share = ReadShare(config.address_bits, config.link_bytes, 2 * FETCHED)
+        m.submodules.writer = writer = CompletionWriter(config.address_bits, config.link_bytes)
+        m.submodules.counters = counters = Counters(map_)
+        m.submodules.interrupts = interrupts = Interrupts()
+        connect(m, flipped(self.axi), lite.axi)
+        connect(m, lite.bus, registers.bus)
+        connect(m, share.link, flipped(self.reads))
+        connect(m, writer.link, flipped(self.writes))
+        clear = self._reset(m, registers, rings)
+        for number, ring in enumerate(rings):
+            connect(m, getattr(registers, f"ring{number}"), ring.registers)
+            connect(m, ring.link, getattr(share, f"ring{number}"))
+            connect(m, ring.ended, getattr(writer, f"i{number}"))
+            connect(m, ring.port, flipped(getattr(self, f"port{number}")))
+            self._ring(m, registers, writer, ring, number, rings[1 - number], clear)
+        self._channels(m, registers, counters, writer, clear)
+        self._counters(m, registers, counters, writer, clear)
+        self._interrupts(m, registers, writer, rings, interrupts, clear)
+        self._control(m, registers, rings)
+        return m
+
+    def _reset(self, m, registers, rings):
+        """CTRL.RESET: abort both rings, then clear; gives the cycle of clearing."""
+        engine = registers.engine0
+        resets, clear = Signal(), Signal()
+        is_quiet = Signal()
+        stopped = [ring.registers.state_state == State.STOPPED for ring in rings]
+        m.d.comb += [
+            is_quiet.eq(Cat(*stopped, *(ring.is_drained for ring in rings)).all()),
+            engine.ctrl_reset.eq(resets | clear),
+            registers.clear.eq(clear),
+        ]
+        # The rings leave STOPPED in the cycle after the write.
+        begins = Signal()
+        m.d.sync += [begins.eq(engine.ctrl_reset_pulse), clear.eq(resets & is_quiet & ~begins)]
+        with m.If(engine.ctrl_reset_pulse):
+            m.d.sync += resets.eq(1)
+        with m.Elif(is_quiet & ~begins):
+            m.d.sync += resets.eq(0)
+        for ring in rings:
+            m.d.comb += ring.reset.eq(engine.ctrl_reset_pulse)
+        return clear
+
+    def _ring(self, m, registers, writer, ring, number, other, clear):
+        m.d.comb += [
+            ring.write_data.eq(registers.write_data),
+            ring.clear.eq(clear),
+            ring.fatal.eq(self.link_failed),
+            ring.written.eq(writer.written & (writer.ring == number)),
+            ring.written_is_failed.eq(writer.is_failed),
+            ring.written_status.eq(writer.status),
+            ring.written_address.eq(writer.address),
+            ring.other_started.eq(other.started),
+            ring.other_head.eq(other.head),
+            ring.other_failed.eq(other.failed),
+        ]
+
+    def _channels(self, m, registers, counters, writer, clear):
+        """Registers of the channels; the first error freezes what each of them waits for."""
+        is_frozen = Signal()
+        is_error = writer.written & (writer.status != Status.OK)
+        with m.If(clear):
+            m.d.sync += is_frozen.eq(0)
+        with m.Elif(is_error):
+            m.d.sync += is_frozen.eq(1)
+        for channel in range(self.config.channels):
+            regs = getattr(registers, f"channel{channel}")
+            port = getattr(self, f"channel{channel}")
+            most = Signal(16, name=f"most{channel}")
+            with m.If(clear):
+                m.d.sync += most.eq(0)
+            with m.Elif(port.outstanding > most):
+                m.d.sync += most.eq(port.outstanding)
+            wait = Signal(Wait, name=f"wait{channel}")
+            with m.If(~is_frozen):
+                m.d.sync += wait.eq(_wait(port))
+            m.d.comb += [
+                port.enable.eq(regs.enable_enable),
+                port.clear.eq(regs.quarantine_quarantined_pulse),
+                port.rate.eq(regs.rate_bytes),
+                port.qos.eq(regs.qos_qos),
+                regs.quarantine_quarantined.eq(port.quarantined),
+                regs.outstanding_now.eq(port.outstanding),
+                regs.outstanding_maximum.eq(most),
+                regs.frozen_wait_wait.eq(Mux(is_frozen, wait, 0)),
+                regs.frozen_wait_valid.eq(is_frozen),
+                getattr(counters, f"events{channel}").eq(port.events),
+            ]
+
+    def _counters(self, m, registers, counters, writer, clear):
+        m.d.comb += [
+            counters.error.eq(writer.written & (writer.status != Status.OK)),
+            counters.clear.eq(clear),
+            counters.take.eq(registers.engine0.snapshot_take_pulse),
+            registers.engine0.snapshot_take.eq(counters.busy),
+            counters.address.eq(registers.counter_address),
+            counters.read.eq(registers.counter_read),
+            registers.counter_done.eq(counters.done),
+            registers.counter_data.eq(counters.data),
+        ]
+
+    def _interrupts(self, m, registers, writer, rings, interrupts, clear):
+        engine = registers.engine0
+        ports = [getattr(self, f"channel{c}") for c in range(self.config.channels)]
+        quarantined, had_failed = Signal(len(ports)), Signal()
+        found = Cat(port.quarantined for port in ports)
+        m.d.sync += [quarantined.eq(found), had_failed.eq(self.link_failed)]
+        bits = [name for name in engine.signature.members if _is_status(name)]
+        m.d.comb += [
+            interrupts.count.eq(engine.irq_coalesce_count),
+            interrupts.timer.eq(engine.irq_coalesce_timer),
+            interrupts.alarm.eq(Cat(ring.alarm for ring in rings)),
+            interrupts.rearm.eq(Cat(ring.tail_moved for ring in rings)),
+            interrupts.quarantined.eq((found & ~quarantined).any()),
+            interrupts.fatal.eq(self.link_failed & ~had_failed),
+            interrupts.clear_bits.eq(Cat(getattr(engine, f"{name}_pulse") for name in bits)),
+            interrupts.enable.eq(
+                Cat(getattr(engine, name.replace("status", "enable")) for name in bits)
+            ),
+            interrupts.clear.eq(clear),
+            Cat(getattr(engine, name) for name in bits).eq(interrupts.status),
+            self.irq.eq(interrupts.irq),
+        ]
+        for number in range(RINGS):
+            is_written = writer.written & (writer.ring == number)
+            m.d.comb += [
+                interrupts.completed[number].eq(is_written & writer.interrupt),
+                interrupts.urgent[number].eq(is_written & (writer.status != Status.OK)),
+            ]
+
+    def _control(self, m, registers, rings):
+        engine = registers.engine0
+        ports = [getattr(self, f"channel{c}") for c in range(self.config.channels)]
+        is_off = engine.timeout_cycles == 0
+        aborts = any_of(ring.port.abort for ring in rings)
+        m.d.comb += [
+            self.timeout.eq(Mux(is_off & aborts, ABORT_TIMEOUT, engine.timeout_cycles)),
+            engine.status_busy0.eq(~rings[0].is_drained),
+            engine.status_busy1.eq(~rings[1].is_drained),
+            engine.status_fatal.eq(self.link_failed),
+            engine.status_quarantined.eq(Cat(port.quarantined for port in ports)),
+        ]
+
+
+def _is_status(name: str) -> bool:
+    """Whether a member is a bit of IRQ_STATUS."""
+    is_other = name.endswith(("_pulse", "_write"))
+    return name.startswith("irq_status_") and not is_other
+
+
+def _wait(port):
+    """What a channel waits for, as a code."""
+    events, code = port.events, Wait.IDLE
+    reasons = (("link", Wait.LINK), ("turn", Wait.TURN), ("address", Wait.ADDRESS))
+    reasons += (("rate", Wait.RATE), ("credit", Wait.CREDIT))
+    code = Mux(port.outstanding != 0, Wait.DATA, Wait.IDLE)
+    for name, reason in reasons:
+        code = Mux(getattr(events, name), reason, code)
+    return code

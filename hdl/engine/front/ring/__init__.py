@@ -1,0 +1,1 @@
+"""A ring of descriptors: fetch, check, start, finish, state."""

@@ -1,0 +1,216 @@
+"""Checks descriptors: the rules of ``golden.engine.rules``, before any access to a tensor."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_codes import RING_OPS, Op, Raw
+from cdma.engine_config import INDEX_BYTES, EngineConfig
+from cdma.hdl.engine.front.records import Descriptor
+from cdma.hdl.lib.signals import any_of
+
+HOST_ALIGNMENT = 64
+STRIPE_COUNT_BITS = 32
+
+
+class Checker(wiring.Component):
+    """Says whether a descriptor is bad.
+
+    ``done`` comes two cycles after ``start`` for one row; each bit of the number of rows takes a
+    cycle more, because one adder multiplies. All inputs are stable from ``start`` to ``done``.
+
+    Parameters
+    ----------
+    config : EngineConfig
+    ring : int
+        Number of the ring, which says what operations there are.
+
+    Members
+    -------
+    start : In, one cycle
+    abandon : In, forget what was started
+    descriptor : In, as it was fetched
+    host, limit : In, address and bytes of the stream; with APPEND those in the arena
+    device_base, device_end, host_base, host_end : In, windows; the ends are excluded
+    done : Out, one cycle; ``is_bad`` and ``is_empty`` are valid from then to the next start
+    is_bad : Out, the descriptor breaks a rule
+    is_empty : Out, it is a NOP or has no bytes
+    """
+
+    def __init__(self, config: EngineConfig, ring: int):
+        self.config, self.ring = config, ring
+        bits = config.address_bits
+        super().__init__(
+            {
+                "start": In(1),
+                "abandon": In(1),
+                "descriptor": In(Descriptor()),
+                "host": In(64),
+                "limit": In(64),
+                "device_base": In(bits),
+                "device_end": In(bits + 1),
+                "host_base": In(bits),
+                "host_end": In(bits + 1),
+                "done": Out(1),
+                "is_bad": Out(1),
+                "is_empty": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        has_rows, is_multiplied, multiplies = Signal(), Signal(), Signal()
+        compares = Signal()
+        m.d.comb += has_rows.eq(self.descriptor.rows > 1)
+        stripes, span, is_far = self._multiply(m, multiplies, is_multiplied)
+        is_wrong = Signal()
+        with m.If(self.start):
+            m.d.sync += is_wrong.eq(any_of(self._wrong(has_rows)))
+            is_nop = self.descriptor.op == Op.NOP
+            m.d.sync += self.is_empty.eq(is_nop | (self.descriptor.row_bytes == 0))
+        with m.If(self.abandon):
+            m.d.sync += [multiplies.eq(0), compares.eq(0)]
+        with m.Else():
+            m.d.sync += compares.eq((self.start & ~has_rows) | is_multiplied)
+            m.d.sync += multiplies.eq((self.start & has_rows) | (multiplies & ~is_multiplied))
+        leaves = self._ranges(m, stripes, span, self.start | is_multiplied)
+        m.d.sync += self.done.eq(compares & ~self.abandon)
+        with m.If(compares):
+            outside = ~self.is_empty & (any_of(leaves) | (is_far & has_rows))
+            too_many = self._too_many(has_rows)
+            m.d.sync += self.is_bad.eq(is_wrong | (~self._is_nop & (outside | too_many)))
+        return m
+
+    @property
+    def _is_nop(self):
+        return self.descriptor.op == Op.NOP
+
+    def _wrong(self, has_rows):
+        """Rules that one look at the descriptor decides."""
+        d, config = self.descriptor, self.config
+        stripe_bits = config.stripe_bytes.bit_length() - 1
+        word_bits = config.word_bytes.bit_length() - 1
+        is_op = {op: d.op == op for op in RING_OPS[self.ring]}
+        is_coded = any_of(is_op[op] for op in is_op if op in (Op.OFFLOAD, Op.PREFETCH, *_SIZED))
+        has_raw = d.raw != Raw.NEVER
+        may_raw = any_of(is_op[op] for op in is_op if op in (Op.OFFLOAD, Op.MEASURE))
+        is_offload = is_op.get(Op.OFFLOAD, Const(0))
+        reads_index = any_of(is_op[op] for op in is_op if op in (Op.PREFETCH, Op.VERIFY))
+        is_measure = is_op.get(Op.MEASURE, Const(0))
+        writes_stream = any_of(is_op[op] for op in is_op if op in (Op.OFFLOAD, Op.COPY_OUT))
+        uses_stream = ~is_measure & ~d.append
+        control = [
+            d.codec != 0,
+            d.reserved != 0,
+            ~any_of(is_op.values()),
+            ~is_coded & (d.index | d.crc),
+            d.raw == 3,
+            has_raw & ~may_raw,
+            ~d.index & (reads_index | (is_offload & has_raw)),
+            d.append & ~is_offload,
+        ]
+        fields = [
+            d.word != word_bits,
+            d.device[: config.alignment.bit_length() - 1] != 0,
+            uses_stream & (d.host[:word_bits] != 0),
+            uses_stream & writes_stream & (d.host[: HOST_ALIGNMENT.bit_length() - 1] != 0),
+            d.index & (d.index_address[: INDEX_BYTES.bit_length() - 1] != 0),
+            d.row_bytes[:word_bits] != 0,
+            ~is_measure & (d.limit[:word_bits] != 0),
+            has_rows & (d.row_bytes[:stripe_bits] != 0),
+            has_rows & (d.pitch.as_unsigned()[:stripe_bits] != 0),
+        ]
+        return [*control, *(~self._is_nop & each for each in fields)]
+
+    def _row_stripes(self):
+        """Stripes of a row: whole ones, and whether there is a partial one."""
+        stripe_bits = self.config.stripe_bytes.bit_length() - 1
+        return self.descriptor.row_bytes[stripe_bits:], self.descriptor.row_bytes[
+            :stripe_bits
+        ].any()
+
+    def _too_many(self, has_rows):
+        """2**32 stripes or more."""
+        whole, partial = self._row_stripes()
+        is_most = whole[:STRIPE_COUNT_BITS].all() & partial
+        return whole[STRIPE_COUNT_BITS:].any() | is_most | (has_rows & self._too_many_rows)
+
+    def _multiply(self, m, multiplies, is_multiplied):
+        """Stripes of all rows and bytes from the first row to the last, bit by bit of the rows."""
+        d, bits = self.descriptor, self.config.address_bits
+        rows, steps = Signal(32), Signal(32)
+        row_stripes, pitch = Signal(33), Signal(bits + 1)
+        stripes, span = Signal(33), Signal(bits + 1)
+        is_over, is_far = Signal(), Signal()
+        self._too_many_rows = is_over
+        whole, partial = self._row_stripes()
+        magnitude = Signal(64)
+        m.d.comb += magnitude.eq(Mux(d.pitch < 0, -d.pitch, d.pitch))
+        with m.If(self.start):
+            m.d.sync += [
+                rows.eq(d.rows),
+                steps.eq(d.rows - 1),
+                row_stripes.eq(whole[:STRIPE_COUNT_BITS]),
+                pitch.eq(magnitude[:bits]),
+                stripes.eq(0),
+                span.eq(0),
+                is_over.eq(0),
+                is_far.eq(magnitude[bits:].any()),
+            ]
+        with m.Else():
+            # The highest bit of a sum or of a shifted number stays when it was set.
+            total = Signal(34)
+            far = Signal(bits + 2)
+            m.d.comb += [total.eq(stripes + row_stripes), far.eq(span + pitch)]
+            with m.If(rows[0]):
+                m.d.sync += stripes.eq(total)
+                with m.If(total[32:].any()):
+                    m.d.sync += is_over.eq(1)
+            with m.If(steps[0]):
+                m.d.sync += span.eq(far)
+                with m.If(far[bits:].any()):
+                    m.d.sync += is_far.eq(1)
+            m.d.sync += [
+                rows.eq(rows >> 1),
+                steps.eq(steps >> 1),
+                row_stripes.eq(row_stripes << 1 | Cat(Const(0, 32), row_stripes[32])),
+                pitch.eq(pitch << 1 | Cat(Const(0, bits), pitch[bits])),
+            ]
+        m.d.comb += is_multiplied.eq(multiplies & (rows == 0))
+        is_one = d.rows <= 1
+        count = Mux(is_one, whole[:STRIPE_COUNT_BITS] + partial, stripes)
+        return count, Mux(is_one, 0, span), is_far
+
+    def _ranges(self, m, stripes, span, sums):
+        """Whether tensor, stream or index leave their windows; the sums are a cycle earlier."""
+        d, bits = self.descriptor, self.config.address_bits
+        end, width = 1 << bits, bits + 3
+        is_down = d.pitch < 0
+        first, last = Signal(width), Signal(width)
+        stream_last, index_last = Signal(width), Signal(width)
+        is_under = Signal()
+        with m.If(sums):
+            low = Signal(width + 1)
+            m.d.comb += low.eq(d.device[:bits] - Mux(is_down, span, 0))
+            m.d.sync += [
+                first.eq(low),
+                is_under.eq(low[-1]),
+                last.eq(d.device[:bits] + d.row_bytes[: bits + 1] + Mux(is_down, 0, span)),
+                stream_last.eq(self.host[: bits + 1] + self.limit[: bits + 1]),
+                index_last.eq(d.index_address[:bits] + (stripes << 3)),
+            ]
+        uses_stream = d.op != Op.MEASURE if self.ring == 0 else Const(1)
+        has_stream = self.limit != 0
+        is_outside = (self.host[: bits + 1] < self.host_base) | (stream_last > self.host_end)
+        is_index_outside = (d.index_address[:bits] < self.host_base) | (index_last > self.host_end)
+        return [
+            d.device[bits:].any() | d.row_bytes[bits + 1 :].any(),
+            is_under | (first < self.device_base) | (last > self.device_end) | (last > end),
+            uses_stream & (self.host[bits + 1 :].any() | self.limit[bits + 1 :].any()),
+            uses_stream & (stream_last > end),
+            uses_stream & has_stream & is_outside,
+            d.index & (d.index_address[bits:].any() | is_index_outside | (index_last > end)),
+        ]
+
+
+_SIZED = (Op.MEASURE, Op.VERIFY)

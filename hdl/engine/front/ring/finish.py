@@ -1,0 +1,159 @@
+"""Makes completions of descriptors that have ended, in their order."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_codes import LINK, Status
+from cdma.engine_config import COMPLETION_BYTES
+from cdma.hdl.axi.full import Attributes
+from cdma.hdl.engine.front.records import Completion
+from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, entry_mask
+from cdma.hdl.engine.front.ring.start import Started
+from cdma.hdl.engine.job import Done
+from cdma.hdl.lib.buffer import RowBuffer
+
+#: Descriptors of a ring that are started and have no completion yet.
+STARTED = 16
+_ALIGNMENT = 64  # of streams in the arena
+
+
+class Ended(data.StructLayout):
+    """A completion on its way to host memory.
+
+    Members
+    -------
+    completion : the 32 bytes
+    address : where they go
+    attr : attributes of that write
+    interrupt : the descriptor asked for one
+    """
+
+    def __init__(self, address_bits: int):
+        super().__init__(
+            {
+                "completion": Completion(),
+                "address": unsigned(address_bits),
+                "attr": Attributes(),
+                "interrupt": unsigned(1),
+            }
+        )
+
+
+class Finisher(wiring.Component):
+    """Pairs what was started with what the data path has done.
+
+    One completion a cycle; ``o`` is combinational from ``done``.
+
+    Parameters
+    ----------
+    address_bits : int
+    depth : int
+        Descriptors that can be in flight.
+
+    Members
+    -------
+    base, log2, attr : In, address, size and attributes of the completion ring
+    clear : In, the count starts over
+    i : In stream of :class:`~cdma.hdl.engine.front.ring.start.Started`
+    done : In stream of :class:`~cdma.hdl.engine.job.Done`
+    o : Out stream of :class:`Ended`
+    is_appending : Out, a descriptor with APPEND is in flight
+    append : Out, one cycle: the arena's pointer becomes ``append_pointer``
+    append_pointer : Out
+    """
+
+    i: stream.Interface
+    done: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, address_bits: int, depth: int = STARTED):
+        self.address_bits, self.depth = address_bits, depth
+        super().__init__(
+            {
+                "base": In(address_bits),
+                "log2": In(4),
+                "attr": In(Attributes()),
+                "clear": In(1),
+                "i": In(stream.Signature(Started(address_bits))),
+                "done": In(stream.Signature(Done())),
+                "o": Out(stream.Signature(Ended(address_bits))),
+                "is_appending": Out(1),
+                "append": Out(1),
+                "append_pointer": Out(address_bits + 1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.started = started = RowBuffer(Started(self.address_bits), self.depth)
+        # The buffer takes an entry in as one leaves; that path is cut here.
+        is_full, level = Signal(), Signal(range(self.depth + 1))
+        m.d.comb += [
+            is_full.eq(level == self.depth),
+            self.i.ready.eq(~is_full),
+            started.i.valid.eq(self.i.valid & ~is_full),
+            started.i.payload.eq(self.i.payload),
+        ]
+        m.d.sync += level.eq(
+            level + (self.i.valid & self.i.ready) - (started.o.valid & started.o.ready)
+        )
+        record, done = started.o.payload, self.done.payload
+        ends = Signal()
+        m.d.comb += [
+            self.o.valid.eq(started.o.valid & (record.is_local | self.done.valid)),
+            ends.eq(self.o.valid & self.o.ready),
+            started.o.ready.eq(ends),
+            self.done.ready.eq(ends & ~record.is_local),
+        ]
+        status = Signal(8)
+        m.d.comb += status.eq(Mux(record.is_local, record.status, Value.cast(done.status)))
+        self._completion(m, record, done, status, ends)
+        self._append(m, record, done, status, ends)
+        return m
+
+    def _completion(self, m, record, done, status, ends):
+        count = Signal(COUNT_BITS)
+        with m.If(self.clear):
+            m.d.sync += count.eq(0)
+        with m.Elif(ends):
+            m.d.sync += count.eq(count + 1)
+        completion = self.o.payload.completion
+        is_job = ~record.is_local
+        statistics = Cat(done.raw_stripes, done.cycles)
+        is_ok = status == Status.OK
+        entry = (count & entry_mask(self.log2))[: COUNT_BITS - 1]
+        shift = COMPLETION_BYTES.bit_length() - 1
+        m.d.comb += [
+            completion.cookie.eq(record.cookie),
+            completion.stream_bytes.eq(Mux(is_job, done.stream_bytes, 0)),
+            completion.stripe.eq(Mux(is_job, done.stripe, 0)),
+            completion.head.eq(count + 1),
+            completion.status.eq(status),
+            completion.channel.eq(Mux(is_job, done.channel, LINK)),
+            completion.phase.eq(~(count >> self.log2)[0]),
+            self.o.payload.address.eq(self.base + Cat(Const(0, shift), entry)),
+            self.o.payload.attr.eq(self.attr),
+            self.o.payload.interrupt.eq(record.interrupt),
+        ]
+        with m.If(record.append & is_ok):
+            m.d.comb += completion.where.eq(record.address)
+        with m.Elif(is_job):
+            m.d.comb += completion.where.eq(Mux(is_ok, statistics, done.where))
+        with m.Elif(~is_ok):
+            m.d.comb += completion.where.eq(record.address)
+
+    def _append(self, m, record, done, status, ends):
+        """Advance the arena past a stream that is complete."""
+        number = Signal(range(self.depth + 1))
+        enters = self.i.valid & self.i.ready & self.i.payload.append
+        leaves = ends & record.append
+        m.d.sync += number.eq(number + enters - leaves)
+        bits = self.address_bits + 1
+        end = record.address + done.stream_bytes[:bits] + _ALIGNMENT - 1
+        low = _ALIGNMENT.bit_length() - 1
+        m.d.comb += [
+            self.is_appending.eq(number != 0),
+            self.append.eq(leaves & ~record.is_local & (status == Status.OK)),
+            self.append_pointer.eq(Cat(Const(0, low), end[low:bits])),
+        ]

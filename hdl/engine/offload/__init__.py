@@ -1,0 +1,1 @@
+"""Device memory to host memory."""

@@ -1,0 +1,165 @@
+"""Accounts of a stream on its way out: offsets, the limit, index entries, errors."""
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_codes import LINK, Op, Status
+from cdma.engine_config import EngineConfig
+from cdma.hdl.engine.common.errors import ErrorSlot
+from cdma.hdl.engine.common.records import NUMBER_BITS, OFFSET_BITS, ErrorReport, Row, Tag
+from cdma.hdl.engine.common.words import Words
+from cdma.hdl.engine.job import Job
+from cdma.hdl.engine.offload.gather import GatheredRow
+from cdma.hdl.lib.signals import select
+
+SIZE_BITS = 24  # of a stripe's bytes in the index
+
+
+class IndexEntry(data.StructLayout):
+    """``bytes`` and ``raw`` of a stripe, and its ``tag``; the CRC comes by itself."""
+
+    def __init__(self):
+        super().__init__({"bytes": unsigned(SIZE_BITS), "raw": unsigned(1), "tag": Tag()})
+
+
+class Ledger(wiring.Component):
+    """Keep the accounts of a job's stream.
+
+    Rows pass on to the packer as far as the job's limit goes; MEASURE lets none pass. Throughput
+    one row a cycle; rows pass combinationally, each when all of its receivers are ready.
+
+    Parameters
+    ----------
+    config : EngineConfig
+
+    Members
+    -------
+    start : In, a new job begins
+    job : In, :class:`~cdma.hdl.engine.job.Job`
+    where : In, address of each channel's first error, array
+    i : In stream of :class:`~cdma.hdl.engine.offload.gather.GatheredRow`
+    o : Out stream of :class:`~cdma.hdl.engine.common.words.Words`
+    o_start : Out stream of :class:`~cdma.hdl.engine.common.records.Tag`, one for each stripe that
+        begins within the limit
+    o_crc : Out stream of :class:`~cdma.hdl.engine.common.records.Row`, when the job wants CRCs
+    o_entry : Out stream of :class:`IndexEntry`, when the job wants an index
+    o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
+    known, exceeds : Out, of a stripe that ended: see ``RawDecision``
+    offset : Out, bytes of the stream so far, without regard to the limit
+    raw_stripes : Out, stripes that were raw
+    """
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "job": In(Job(config.address_bits)),
+                "where": In(config.address_bits).array(config.channels),
+                "i": In(stream.Signature(GatheredRow(config))),
+                "o": Out(stream.Signature(Words(config.word_bits, config.lanes))),
+                "o_start": Out(stream.Signature(Tag())),
+                "o_crc": Out(stream.Signature(Row(config))),
+                "o_entry": Out(stream.Signature(IndexEntry())),
+                "o_error": Out(stream.Signature(ErrorReport())),
+                "known": Out(1),
+                "exceeds": Out(1),
+                "offset": Out(OFFSET_BITS),
+                "raw_stripes": Out(32),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        shift = self.config.word_bytes.bit_length() - 1
+        row, status = self.i.payload.row, self.i.payload.status
+        number, offset = Signal(NUMBER_BITS), Signal(OFFSET_BITS - shift)
+        room = Signal.like(offset)  # words that may still be written
+        is_first, cut = Signal(init=1), Signal()
+        size = Signal(SIZE_BITS)  # bytes of the stripe, this row included
+        before = Signal(SIZE_BITS)
+        tag, first_tag = Signal(Tag()), Signal(Tag())
+        wants_start, wants_entry, moves = Signal(), Signal(), Signal()
+        m.d.comb += [
+            cut.eq(room < row.count),
+            size.eq(before + (row.count << shift)),
+            self.offset.eq(offset << shift),
+            first_tag.number.eq(number),
+            first_tag.offset.eq(self.offset),
+            wants_start.eq(is_first & (room != 0)),
+            wants_entry.eq(row.last & self.job.index),
+            moves.eq(
+                self.i.valid
+                & self.o.ready
+                & (~wants_start | self.o_start.ready)
+                & (~self.job.crc | self.o_crc.ready)
+                & (~wants_entry | self.o_entry.ready)
+            ),
+            self.i.ready.eq(moves),
+            self.o.valid.eq(moves),
+            self.o.payload.count.eq(Mux(cut, room, row.count)),
+            self.o_start.valid.eq(moves & wants_start),
+            self.o_start.payload.eq(first_tag),
+            self.o_crc.valid.eq(moves & self.job.crc),
+            self.o_crc.payload.eq(row),
+            self.o_entry.valid.eq(moves & wants_entry),
+            self.o_entry.payload.bytes.eq(size),
+            self.o_entry.payload.raw.eq(status.raw),
+            self.o_entry.payload.tag.eq(Mux(is_first, first_tag, tag)),
+            self.known.eq(moves & row.last),
+            self.exceeds.eq(status.exceeds),
+        ]
+        for k in range(self.config.lanes):
+            m.d.comb += self.o.payload.words[k].eq(Mux(cut & (room <= k), 0, row.words[k]))
+        with m.If(self.start):
+            m.d.sync += [
+                number.eq(0),
+                offset.eq(0),
+                self.raw_stripes.eq(0),
+                is_first.eq(1),
+                room.eq(Mux(self.job.op == Op.MEASURE, 0, self.job.limit >> shift)),
+            ]
+        with m.Elif(moves):
+            m.d.sync += [
+                is_first.eq(row.last),
+                before.eq(Mux(row.last, 0, size)),
+                offset.eq(offset + row.count),
+                room.eq(Mux(cut, 0, room - row.count)),
+                number.eq(number + row.last),
+                self.raw_stripes.eq(self.raw_stripes + (row.last & status.raw)),
+            ]
+            with m.If(is_first):
+                m.d.sync += tag.eq(first_tag)
+        self._report(m, moves, cut, Mux(is_first, first_tag, tag))
+        return m
+
+    def _report(self, m, moves, cut, tag):
+        """Report a stripe's bus error when it ends, and the first that does not fit."""
+        row, status = self.i.payload.row, self.i.payload.status
+        m.submodules.slot = slot = ErrorSlot()
+        wiring.connect(m, slot.o, wiring.flipped(self.o_error))
+        overflows, overflowed = Signal(), Signal()
+        m.d.comb += overflows.eq(overflowed | (cut & (self.job.op != Op.MEASURE)))
+        channel = self.i.payload.channel
+        with m.If(status.error != 0):
+            m.d.comb += [
+                slot.report.status.eq(status.error),
+                slot.report.where.eq(select(m, channel, list(self.where), "where")),
+                slot.report.channel.eq(channel),
+            ]
+        with m.Else():
+            m.d.comb += [
+                slot.report.status.eq(Status.OVERFLOW),
+                slot.report.where.eq(self.job.limit),
+                slot.report.channel.eq(LINK),
+            ]
+        m.d.comb += [
+            slot.report.tag.eq(tag),
+            slot.report.halts.eq(status.error != 0),
+            slot.valid.eq(moves & row.last & ((status.error != 0) | overflows)),
+        ]
+        with m.If(self.start):
+            m.d.sync += overflowed.eq(0)
+        with m.Elif(moves):
+            m.d.sync += overflowed.eq(overflows)

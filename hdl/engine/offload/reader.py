@@ -1,0 +1,263 @@
+"""Reading the stripes of one channel."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_codes import Status
+from cdma.engine_config import BURST_BYTES, EngineConfig
+from cdma.hdl.axi.full import Attributes
+from cdma.hdl.engine.common.bursts import beats_to_boundary
+from cdma.hdl.engine.common.errors import is_error, status_of
+from cdma.hdl.engine.common.records import Halt, Stripe, is_halted
+from cdma.hdl.engine.job import ReadClient
+from cdma.hdl.lib.fifo import Fifo
+from cdma.hdl.zvc.beat import thermometer
+
+
+class DeviceBeat(data.StructLayout):
+    """A beat of a stripe, as read.
+
+    Members
+    -------
+    words : array of ``lanes`` words; those from ``count`` on are zero
+    count : words that count
+    last : the stripe ends with this beat
+    raw : the stripe is not to be compressed
+    error : with ``last``: the stripe's first error, a Status
+    """
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "words": data.ArrayLayout(config.word_bits, config.lanes),
+                "count": unsigned(config.lanes.bit_length()),
+                "last": unsigned(1),
+                "raw": unsigned(1),
+                "error": unsigned(8),
+            }
+        )
+
+
+class _Burst(data.StructLayout):
+    """A burst that was asked for; a ``phantom`` was not, it gives zeros."""
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "address": unsigned(config.address_bits),
+                "beats": unsigned((BURST_BYTES // config.beat_bytes).bit_length()),
+                "count": unsigned(config.lanes.bit_length()),
+                "last": unsigned(1),
+                "raw": unsigned(1),
+                "phantom": unsigned(1),
+                "lost": unsigned(1),
+            }
+        )
+
+
+class StripeReader(wiring.Component):
+    """Read stripes in bursts, as far as credits go.
+
+    A burst is charged before it is asked for: its beats and the masks of the blocks that begin in
+    it, and with a stripe's first burst a row more, for the last row that may be partial. Raw
+    stripes are not charged for masks. Every stripe gives all of its beats: those of bursts that are
+    halted or whose channel is lost are zeros.
+
+    Throughput one beat a cycle; the first address is valid 2 cycles after its stripe was offered.
+    ``client.r.ready`` follows ``o.ready`` through a gate.
+
+    Parameters
+    ----------
+    config : EngineConfig
+
+    Members
+    -------
+    i : In stream of :class:`~cdma.hdl.engine.common.records.Stripe`
+    clear : In, forget ``where``
+    halt : In, stripes that get no new address
+    lost : In, the channel is in quarantine: what is owed is given as zeros, with status TIMEOUT
+    hold : In, issue no address in this cycle
+    has_slot : In, room for one more stripe's status
+    free : In, credits in words
+    charge : Out, credits that are taken in this cycle
+    opens : Out, a stripe's first burst is issued in this cycle
+    attr : In, attributes of the addresses
+    client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
+    o : Out stream of :class:`DeviceBeat`
+    where : Out, address of the first error since ``clear``
+    outstanding : Out, bursts that are asked for and not complete
+    issued : Out, beats of the burst whose address is issued in this cycle, or 0
+    waits_credit : Out, a burst waits for credits or a slot
+    is_ready : Out, a burst waits for neither
+    idle : Out, no stripe is read
+    """
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        self.most = 1 << (config.reads + 8).bit_length()
+        burst_beats = BURST_BYTES // config.beat_bytes
+        most_charge = (burst_beats + 1) * config.lanes + (
+            max(1, BURST_BYTES // config.block_bytes) * config.format.mask_words
+        )
+        super().__init__(
+            {
+                "i": In(stream.Signature(Stripe(config))),
+                "clear": In(1),
+                "halt": In(Halt()),
+                "lost": In(1),
+                "hold": In(1),
+                "has_slot": In(1),
+                "free": In(range(config.stage_bytes // config.word_bytes + 1)),
+                "charge": Out(range(most_charge + 1)),
+                "opens": Out(1),
+                "attr": In(Attributes()),
+                "client": Out(ReadClient(config.address_bits, config.beat_bytes)),
+                "o": Out(stream.Signature(DeviceBeat(config))),
+                "where": Out(config.address_bits),
+                "outstanding": Out(range(self.most + 2)),
+                "issued": Out(range(burst_beats + 1)),
+                "waits_credit": Out(1),
+                "is_ready": Out(1),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.bursts = bursts = Fifo(_Burst(self.config), self.most)
+        active = self._issue(m, bursts)
+        self._receive(m, bursts)
+        m.d.comb += self.idle.eq(
+            ~active & (bursts.level == 0) & ((self.outstanding == 0) | self.lost)
+        )
+        return m
+
+    def _issue(self, m, bursts):
+        """Cut stripes into bursts and ask for them; gives whether a stripe is at hand."""
+        config, ar = self.config, self.client.ar
+        lanes, low = config.lanes, config.beat_bytes.bit_length() - 1
+        block_beats = config.block_words // lanes
+        active, stripe = Signal(), Signal(Stripe(config))
+        done = Signal(range(config.stripe_beats + 1))  # beats of the stripe that are asked for
+        left = Signal.like(done)
+        reach, beats, after = Signal.like(self.issued), Signal.like(self.issued), Signal.like(done)
+        m.d.comb += [
+            reach.eq(beats_to_boundary(stripe.address, config.beat_bytes)),
+            beats.eq(Mux(left < reach, left, reach)),
+            after.eq(done + beats),
+        ]
+        blocks = -(-config.stripe_beats // block_beats)
+        begun, begun_after = Signal(range(blocks + 1)), Signal(range(blocks + 1))
+        words, masks, charge = (
+            Signal.like(self.charge, name=name) for name in ("words", "masks", "cost")
+        )
+        m.d.comb += [
+            begun.eq((done + (block_beats - 1)) // block_beats),
+            begun_after.eq((after + (block_beats - 1)) // block_beats),
+            words.eq((beats + (done == 0)) * lanes),
+            masks.eq(Mux(stripe.raw, 0, (begun_after - begun) * config.format.mask_words)),
+            charge.eq(words + masks),
+        ]
+        phantom, can, goes, asks = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            phantom.eq(is_halted(self.halt, stripe.number) | self.lost),
+            can.eq((self.free >= charge) & ((done != 0) | self.has_slot)),
+            self.waits_credit.eq(active & ~can),
+            self.is_ready.eq(active & can),
+            goes.eq(
+                active & can & bursts.i.ready & (phantom | ((~ar.valid | ar.ready) & ~self.hold))
+            ),
+            asks.eq(goes & ~phantom),
+            self.charge.eq(Mux(goes, charge, 0)),
+            self.opens.eq(goes & (done == 0)),
+            self.issued.eq(Mux(asks, beats, 0)),
+            bursts.i.valid.eq(goes),
+            bursts.i.payload.address.eq(stripe.address),
+            bursts.i.payload.beats.eq(beats),
+            bursts.i.payload.last.eq(beats == left),
+            bursts.i.payload.count.eq(_last_count(config, stripe.bytes)),
+            bursts.i.payload.raw.eq(stripe.raw),
+            bursts.i.payload.phantom.eq(phantom),
+            bursts.i.payload.lost.eq(self.lost & ~is_halted(self.halt, stripe.number)),
+            self.i.ready.eq(~active | (goes & (beats == left))),
+        ]
+        with m.If(ar.ready):
+            m.d.sync += ar.valid.eq(0)
+        with m.If(asks):
+            m.d.sync += [
+                ar.valid.eq(1),
+                ar.payload.address.eq(stripe.address),
+                ar.payload.beats.eq(beats),
+                ar.payload.attr.eq(self.attr),
+            ]
+        with m.If(self.i.ready):
+            m.d.sync += [
+                active.eq(self.i.valid),
+                stripe.eq(self.i.payload),
+                done.eq(0),
+                left.eq((self.i.payload.bytes + (config.beat_bytes - 1)) >> low),
+            ]
+        with m.Elif(goes):
+            m.d.sync += [
+                stripe.address.eq(stripe.address + (beats << low)),
+                done.eq(after),
+                left.eq(left - beats),
+            ]
+        answered = self.client.r.valid & self.client.r.ready & self.client.r.payload.last
+        m.d.sync += self.outstanding.eq(self.outstanding + asks - answered)
+        return active
+
+    def _receive(self, m, bursts):
+        """Give the beats of the oldest burst."""
+        config, r, o = self.config, self.client.r, self.o
+        burst, lanes = bursts.o.payload, config.lanes
+        given = Signal.like(burst.beats)  # beats of the burst
+        is_zero, is_last, moves = Signal(), Signal(), Signal()
+        m.d.comb += [
+            is_zero.eq(burst.phantom | self.lost),
+            is_last.eq(given + 1 == burst.beats),
+            o.valid.eq(bursts.o.valid & (is_zero | r.valid)),
+            r.ready.eq(Mux(self.lost, 1, bursts.o.valid & ~burst.phantom & o.ready)),
+            moves.eq(o.valid & o.ready),
+            bursts.o.ready.eq(moves & is_last),
+            o.payload.last.eq(burst.last & is_last),
+            o.payload.count.eq(Mux(o.payload.last, burst.count, lanes)),
+            o.payload.raw.eq(burst.raw),
+        ]
+        kept = thermometer(o.payload.count, lanes)
+        for k, word in enumerate(_split(r.payload.data, lanes)):
+            m.d.comb += o.payload.words[k].eq(Mux(kept[k] & ~is_zero, word, 0))
+        with m.If(moves):
+            m.d.sync += given.eq(Mux(is_last, 0, given + 1))
+        self._note_error(m, burst, given, moves)
+
+    def _note_error(self, m, burst, given, moves):
+        """The first error of the stripe, and where the first of all was."""
+        config, r = self.config, self.client.r
+        low = config.beat_bytes.bit_length() - 1
+        earlier, status, has_where = Signal(8), Signal(8), Signal()
+        with m.If(earlier != 0):
+            m.d.comb += status.eq(earlier)
+        with m.Elif(burst.lost | (self.lost & ~burst.phantom)):
+            m.d.comb += status.eq(Status.TIMEOUT)
+        with m.Elif(~burst.phantom & is_error(r.payload.resp)):
+            m.d.comb += status.eq(status_of(r.payload.resp, Status.DEVICE_SLVERR))
+        m.d.comb += self.o.payload.error.eq(status)
+        with m.If(moves):
+            m.d.sync += earlier.eq(Mux(self.o.payload.last, 0, status))
+        with m.If(self.clear):
+            m.d.sync += has_where.eq(0)
+        with m.Elif(moves & (status != 0) & ~has_where):
+            m.d.sync += [has_where.eq(1), self.where.eq(burst.address + (given << low))]
+
+
+def _last_count(config, nbytes):
+    """Words of the last beat of ``nbytes`` bytes."""
+    low = (nbytes >> (config.word_bytes.bit_length() - 1))[: config.lanes.bit_length() - 1]
+    return Mux(low == 0, config.lanes, low)
+
+
+def _split(value, parts):
+    bits = len(value) // parts
+    return [Cat(value[k * bits : (k + 1) * bits]) for k in range(parts)]

@@ -1,0 +1,226 @@
+"""Offload: all channels, gathered and written to the host."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_codes import LINK, Op, Raw, Status
+from cdma.engine_config import BURST_BYTES, EngineConfig
+from cdma.hdl.engine.common.control import JobControl
+from cdma.hdl.engine.common.crc import StripeCrc
+from cdma.hdl.engine.common.errors import ErrorCollector
+from cdma.hdl.engine.common.records import Row
+from cdma.hdl.engine.common.stripes import StripeSequencer
+from cdma.hdl.engine.common.writer import BurstWriter
+from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
+from cdma.hdl.engine.offload.channel import OffloadChannel
+from cdma.hdl.engine.offload.gather import Gather, GatheredRow
+from cdma.hdl.engine.offload.index import IndexPacker
+from cdma.hdl.engine.offload.ledger import IndexEntry, Ledger
+from cdma.hdl.engine.offload.pack import Packer
+from cdma.hdl.engine.offload.policy import RawDecision
+from cdma.hdl.lib.fifo import Fifo
+from cdma.hdl.lib.queue import Queue
+
+
+class OffloadUnit(wiring.Component):
+    """Take tensors from device memory, compressed, to host memory.
+
+    Stripes are given out to their channels in order. Each channel reads and compresses on its own;
+    the gatherer restores the order. One job at a time.
+
+    Parameters
+    ----------
+    config : EngineConfig
+
+    Members
+    -------
+    port : In, :class:`~cdma.hdl.engine.job.JobPort`
+    device : Out, a :class:`~cdma.hdl.engine.job.ReadClient` for each channel
+    data, index : Out, :class:`~cdma.hdl.engine.job.WriteClient` of the link
+    lost, hold : In, arrays: a channel is in quarantine; it issues no address in this cycle
+    outstanding, issued : Out, arrays: bursts that are not complete; beats issued in this cycle
+    active : Out, array: the channel has something to do
+    events : Out, array of :class:`~cdma.hdl.engine.job.Events`
+    """
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        self.channels = [OffloadChannel(config) for _ in range(config.channels)]
+        channel, count = self.channels[0], config.channels
+        bits, link = config.address_bits, config.link_bytes
+        super().__init__(
+            {
+                "port": In(JobPort(bits)),
+                "device": Out(ReadClient(bits, config.beat_bytes)).array(count),
+                "data": Out(WriteClient(bits, link)),
+                "index": Out(WriteClient(bits, link)),
+                "lost": In(1).array(count),
+                "hold": In(1).array(count),
+                "outstanding": Out(channel.outstanding.shape()).array(count),
+                "issued": Out(channel.issued.shape()).array(count),
+                "active": Out(1).array(count),
+                "events": Out(Events()).array(count),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.control = control = JobControl(config)
+        wiring.connect(m, wiring.flipped(self.port.job), control.i)
+        wiring.connect(m, control.o, wiring.flipped(self.port.done))
+        m.d.comb += [control.abort.eq(self.port.abort), self.port.busy.eq(control.busy)]
+
+        sequencer, order, decision = self._dispatch(m, control)
+        gather, ledger = self._gather(m, control, order, decision)
+        is_gathered = Signal()  # no row will come
+        m.d.comb += is_gathered.eq(
+            ~control.start & ~sequencer.busy & (order.level == 0) & ~gather.o.valid
+        )
+        data_writer, data_idle = self._write_data(m, control, ledger, is_gathered)
+        index_writer, index_idle = self._write_index(m, control, ledger, is_gathered)
+
+        # Errors: of the device and OVERFLOW from the ledger, of the host from the writers.
+        m.submodules.errors = errors = ErrorCollector(3)
+        wiring.connect(m, ledger.o_error, errors.i[0])
+        wiring.connect(m, data_writer.o_error, errors.i[1])
+        wiring.connect(m, index_writer.o_error, errors.i[2])
+        m.d.comb += [
+            errors.clear.eq(control.start),
+            control.halt_errors.eq(errors.halt),
+            control.found.eq(errors.found),
+            control.error.eq(errors.error),
+            control.error_bytes.eq(Mux(errors.halt.above, errors.halt_offset, ledger.offset)),
+            control.stripes.eq(sequencer.o.payload.number),
+            control.raw_stripes.eq(Mux(control.job.op == Op.COPY_OUT, 0, ledger.raw_stripes)),
+            control.stream_bytes.eq(ledger.offset),
+        ]
+        is_idle = is_gathered & data_idle & index_idle & ~ledger.o_error.valid
+        for channel in self.channels:
+            is_idle = is_idle & channel.idle
+        m.d.comb += control.finished.eq(is_idle)
+        return m
+
+    def _dispatch(self, m, control):
+        """Give each stripe to its channel, and its channel to the gatherer."""
+        config = self.config
+        m.submodules.sequencer = sequencer = StripeSequencer(config)
+        m.submodules.decision = decision = RawDecision(config)
+        slots = sum(channel.slots for channel in self.channels)
+        m.submodules.order = order = Fifo(3, 1 << (slots - 1).bit_length())
+        wiring.connect(m, sequencer.o, decision.i)
+        is_copy = control.job.op == Op.COPY_OUT
+        low = config.stripe_bytes.bit_length() - 1
+        number = Signal(3)
+        stripe = decision.o
+        is_turn = [order.o.valid & (order.o.payload == k) for k in range(config.channels)]
+        m.d.comb += [
+            sequencer.start.eq(control.start),
+            sequencer.job.eq(control.job),
+            sequencer.stop.eq(control.halt.all | control.halt.above),
+            decision.clear.eq(control.start),
+            decision.policy.eq(Mux(is_copy, Raw.ALWAYS, control.job.raw)),
+            number.eq(stripe.payload.address[low:] & (config.channels - 1)),
+            order.i.payload.eq(number),
+        ]
+        for k, channel in enumerate(self.channels):
+            m.submodules[f"channel{k}"] = channel
+            m.d.comb += [
+                channel.i.payload.eq(stripe.payload),
+                channel.clear.eq(control.start),
+                channel.halt.eq(control.halt),
+                channel.lost.eq(self.lost[k]),
+                channel.hold.eq(self.hold[k]),
+                channel.attr.eq(control.job.attr),
+                self.outstanding[k].eq(channel.outstanding),
+                self.issued[k].eq(channel.issued),
+                self.active[k].eq(~channel.idle),
+                self.events[k].eq(channel.events),
+                # Rows wait for those of other channels, or for the link.
+                self.events[k].turn.eq(channel.o.valid & ~channel.o.ready & ~is_turn[k]),
+                self.events[k].link.eq(channel.o.valid & ~channel.o.ready & is_turn[k]),
+            ]
+            wiring.connect(m, channel.client, wiring.flipped(self.device[k]))
+            with m.If(number == k):
+                m.d.comb += [
+                    channel.i.valid.eq(stripe.valid & order.i.ready),
+                    order.i.valid.eq(stripe.valid & channel.i.ready),
+                    stripe.ready.eq(order.i.ready & channel.i.ready),
+                ]
+        return sequencer, order, decision
+
+    def _gather(self, m, control, order, decision):
+        """Take the rows in order, and keep the accounts."""
+        config = self.config
+        m.submodules.gather = gather = Gather(config)
+        m.submodules.rows = rows = Queue(GatheredRow(config), 2)
+        m.submodules.ledger = ledger = Ledger(config)
+        wiring.connect(m, order.o, gather.order)
+        for k, channel in enumerate(self.channels):
+            wiring.connect(m, channel.o, gather.i[k])
+            wiring.connect(m, channel.o_status, gather.i_status[k])
+            m.d.comb += ledger.where[k].eq(channel.where)
+        wiring.connect(m, gather.o, rows.i)
+        wiring.connect(m, rows.o, ledger.i)
+        m.d.comb += [
+            ledger.start.eq(control.start),
+            ledger.job.eq(control.job),
+            decision.known.eq(ledger.known),
+            decision.exceeds.eq(ledger.exceeds),
+        ]
+        return rows, ledger
+
+    def _writer(self, m, name, control, client):
+        config = self.config
+        depth = 2 * BURST_BYTES // config.link_bytes
+        writer = BurstWriter(config.address_bits, config.link_bytes, depth, Status.HOST_SLVERR)
+        m.submodules[name] = writer
+        wiring.connect(m, writer.client, wiring.flipped(client))
+        m.d.comb += [
+            writer.halt.eq(control.halt),
+            writer.attr.eq(control.job.attr),
+            writer.channel.eq(LINK),
+        ]
+        return writer
+
+    def _write_data(self, m, control, ledger, is_gathered):
+        """Pack the stream and write it."""
+        m.submodules.packer = packer = Packer(self.config)
+        writer = self._writer(m, "data_writer", control, self.data)
+        wiring.connect(m, ledger.o, packer.i)
+        wiring.connect(m, ledger.o_start, packer.i_start)
+        wiring.connect(m, packer.o, writer.i)
+        m.d.comb += [
+            packer.start.eq(control.start),
+            packer.address.eq(control.job.host),
+            packer.flush.eq(is_gathered),
+            writer.flush.eq(is_gathered & packer.idle),
+        ]
+        return writer, packer.idle & writer.idle
+
+    def _write_index(self, m, control, ledger, is_gathered):
+        """Write an entry for each stripe."""
+        config, job = self.config, control.job
+        m.submodules.entries = entries = Queue(IndexEntry(), 4)
+        m.submodules.crc_rows = crc_rows = Queue(Row(config), 2)
+        m.submodules.crc = crc = StripeCrc(config)
+        m.submodules.index_packer = packer = IndexPacker(config)
+        writer = self._writer(m, "index_writer", control, self.index)
+        wiring.connect(m, ledger.o_crc, crc_rows.i)
+        wiring.connect(m, crc_rows.o, crc.i)
+        wiring.connect(m, ledger.o_entry, entries.i)
+        wiring.connect(m, entries.o, packer.i)
+        wiring.connect(m, packer.o, writer.i)
+        is_done = is_gathered & ~entries.o.valid & ~crc_rows.o.valid & ~crc.o.valid
+        m.d.comb += [
+            packer.start.eq(control.start),
+            packer.address.eq(job.index_address),
+            packer.has_crc.eq(job.crc),
+            packer.flush.eq(is_done),
+            packer.i_crc.valid.eq(crc.o.valid & job.index),
+            packer.i_crc.payload.eq(crc.o.payload),
+            crc.o.ready.eq(packer.i_crc.ready | ~job.index),
+            writer.flush.eq(is_done & packer.idle),
+        ]
+        return writer, is_done & packer.idle & writer.idle

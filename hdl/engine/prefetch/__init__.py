@@ -1,0 +1,1 @@
+"""Host memory to device memory."""

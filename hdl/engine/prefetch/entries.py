@@ -1,0 +1,125 @@
+"""The index on its way from host memory."""
+
+from amaranth.hdl import Module, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_config import BURST_BYTES, INDEX_BYTES, EngineConfig
+from cdma.hdl.axi.full import Attributes, Response
+from cdma.hdl.engine.common.bursts import RangeReader
+from cdma.hdl.engine.common.product import RowsProduct
+from cdma.hdl.engine.job import Job, ReadClient
+from cdma.hdl.lib.signals import select
+
+
+class Entry(data.StructLayout):
+    """An entry of the index, and the response that it was read with.
+
+    Members
+    -------
+    bytes, raw, has_crc, reserved, crc : as in memory
+    resp : of its beat
+    where : address of its beat
+    """
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "bytes": unsigned(24),
+                "raw": unsigned(1),
+                "has_crc": unsigned(1),
+                "reserved": unsigned(6),
+                "crc": unsigned(32),
+                "resp": Response,
+                "where": unsigned(config.address_bits),
+            }
+        )
+
+
+class EntryReader(wiring.Component):
+    """Read the entries of a job's stripes, ahead of their use.
+
+    Throughput one entry a cycle. Reads one entry for each stripe and no byte behind the last beat.
+
+    Parameters
+    ----------
+    config : EngineConfig
+
+    Members
+    -------
+    start : In, begin with ``job``
+    job : In, :class:`~cdma.hdl.engine.job.Job`
+    stop : In, until the next start: read no more, and drop what comes
+    client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
+    o : Out stream of :class:`Entry`
+    idle : Out, nothing is outstanding
+    """
+
+    def __init__(self, config: EngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "job": In(Job(config.address_bits)),
+                "stop": In(1),
+                "attr": In(Attributes()),
+                "client": Out(ReadClient(config.address_bits, config.link_bytes)),
+                "o": Out(stream.Signature(Entry(config))),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, job = self.config, self.job
+        link, bits = config.link_bytes, config.address_bits
+        low = config.stripe_bytes.bit_length() - 1
+        m.submodules.stripes = stripes = RowsProduct()
+        m.submodules.reader = reader = RangeReader(bits, link, 2 * BURST_BYTES // link)
+        wiring.connect(m, reader.client, wiring.flipped(self.client))
+        counts, counted = Signal(), Signal()  # entries are being counted; they were
+        running = Signal()
+        m.d.sync += counts.eq(stripes.start | (counts & stripes.busy))
+        m.d.comb += [
+            stripes.start.eq(self.start),
+            stripes.rows.eq(job.rows),
+            stripes.row_bytes.eq((job.row_bytes + config.stripe_bytes - 1) >> low),
+            counted.eq(counts & ~stripes.busy),
+            reader.start.eq(counted),
+            reader.address.eq(job.index_address),
+            reader.end.eq(job.index_address + (stripes.product << (INDEX_BYTES.bit_length() - 1))),
+            reader.final.eq(1),
+            reader.enable.eq(running & ~self.stop),
+            reader.attr.eq(job.attr),
+            self.idle.eq(reader.idle & ~counts),
+        ]
+        with m.If(counted):
+            m.d.sync += running.eq(1)
+        with m.Elif(self.start | self.stop):
+            m.d.sync += running.eq(0)
+        place = Signal(bits)
+        beat, drops, moves = reader.o.payload, Signal(), Signal()
+        slots = link // INDEX_BYTES
+        words = [beat.data[64 * k : 64 * (k + 1)] for k in range(slots)]
+        slot = place[3 : link.bit_length() - 1] if slots > 1 else Signal()
+        entry, is_last = Signal(64), Signal()
+        m.d.comb += [
+            entry.eq(select(m, slot, words, "entry_word")),
+            is_last.eq(slot == slots - 1),
+            drops.eq(self.stop | ~running),
+            self.o.valid.eq(reader.o.valid & ~drops),
+            moves.eq(self.o.valid & self.o.ready),
+            reader.o.ready.eq(drops | (self.o.ready & is_last)),
+            self.o.payload.bytes.eq(entry[:24]),
+            self.o.payload.raw.eq(entry[24]),
+            self.o.payload.has_crc.eq(entry[25]),
+            self.o.payload.reserved.eq(entry[26:32]),
+            self.o.payload.crc.eq(entry[32:]),
+            self.o.payload.resp.eq(beat.resp),
+            self.o.payload.where.eq(place & -link),
+        ]
+        with m.If(counted):
+            m.d.sync += place.eq(job.index_address)
+        with m.Elif(moves):
+            m.d.sync += place.eq(place + INDEX_BYTES)
+        return m

@@ -1,0 +1,1 @@
+"""Simulation of the engine: memories, a checker of AXI rules, and the compiled model."""

@@ -1,0 +1,120 @@
+"""Builds the compiled model of an engine: Verilator, memories and a C++ loop in one library."""
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from cdma import __version__, engine_codes, engine_config, hdl
+from cdma.engine_config import EngineConfig
+from cdma.hdl.emit.engine import TOP
+from cdma.hdl.emit.engine import verilog as verilog_of
+from cdma.sim.compiled import build as units
+from cdma.sim.engine import pins
+from cdma.toolchain import verilator
+from cdma.toolchain.cache import cache_folder, digest, kept
+
+_FOLDER = Path(__file__).parent
+SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
+SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
+#: The engine has many modules: optimising it as hard as a unit takes minutes.
+COMPILE = [flag for flag in units.COMPILE if flag != "-O3"] + ["-O1"]
+
+
+def build(
+    verilog: str,
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+    *,
+    has_waves: bool = False,
+) -> Path:
+    """Build an engine's model once; later calls with the same text give the same file.
+
+    Parameters
+    ----------
+    verilog : str
+        The whole design, top level ``cdma_engine``.
+    cache, progress
+        As for :func:`cdma.toolchain.simulators.build`.
+    has_waves : bool
+        Runs can write waveforms, as VCD.
+
+    Returns
+    -------
+    Path
+        The shared library.
+
+    Raises
+    ------
+    UserError
+        When a program is missing.
+    SimulationError
+        When the build fails, with the end of its log.
+    """
+    env = verilator.environment()
+    cache = cache_folder(cache, "builds")
+    include = verilator.include_folder()
+    headers = (_FOLDER, _FOLDER.parent / "compiled", include, include / "vltstd")
+    flags = [*COMPILE, f"-DHAS_WAVES={int(has_waves)}", *(f"-I{folder}" for folder in headers)]
+    versions = verilator.versions(env)
+    sources = [*units.RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
+    runtime = kept(
+        cache,
+        digest(versions, COMPILE, sources),
+        lambda work: units.compile_runtime(work, sources, include, flags, env),
+    )
+    bound = pins.bind(pins.declared(verilog, TOP))
+
+    def make(work):
+        if progress:
+            progress("building the model of the engine")
+        (work / "pins.h").write_text(bound)
+        _compile(work, verilog, has_waves, flags, runtime, env)
+
+    texts = [source.read_text() for source in SOURCES]
+    options = [units.VERILATE, units.SPLIT, COMPILE, has_waves]
+    return kept(cache, digest(verilog, bound, texts, versions, options), make) / "model.so"
+
+
+def design(
+    config: EngineConfig,
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> str:
+    """Verilog of an engine, kept for as long as no source of the hardware changes.
+
+    Generating takes as long as compiling, some twenty seconds for the smallest engine.
+    """
+    name = digest("engine", _sources(), repr(config), __version__, metadata.version("amaranth"))
+
+    def make(work):
+        if progress:
+            progress(f"generating the engine {config.name}")
+        (work / "out").mkdir()
+        (work / "out" / "engine.v").write_text(verilog_of(config))
+
+    return (kept(cache_folder(cache, "builds"), name, make) / "engine.v").read_text()
+
+
+@lru_cache(maxsize=1)
+def _sources() -> list[str]:
+    """Texts of all modules of the hardware, as this process has loaded them."""
+    modules = sorted(Path(hdl.__file__).parent.rglob("*.py"))
+    base = [Path(module.__file__) for module in (engine_config, engine_codes)]
+    return [module.read_text() for module in (*modules, *base)]
+
+
+def _compile(work, verilog, has_waves, flags, runtime, env):
+    (work / "design.v").write_text(verilog)
+    (work / "split.vlt").write_text(units.SPLIT)
+    extra = "--trace-vcd" if has_waves else "split.vlt"
+    design = [extra, "design.v", "--top-module", TOP, "--Mdir", "verilated"]
+    verilator.translate([*units.VERILATE, *design], work, env, TOP)
+    out = work / "out"
+    out.mkdir()
+    sources = [*sorted((work / "verilated").glob("*.cpp")), _FOLDER / "model.cpp"]
+    (work / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
+    inputs = ["all.cpp", "-I.", "-Iverilated", *sorted(map(str, runtime.glob("*.o")))]
+    link = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
+    verilator.compile_cpp([*flags, *inputs, *link], work, env, TOP)

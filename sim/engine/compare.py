@@ -1,0 +1,83 @@
+"""Compares what the engine did with the golden engine, byte for byte."""
+
+import numpy as np
+
+from cdma.engine_codes import LINK, Status
+from cdma.golden.engine.offload import Offload
+from cdma.golden.engine.prefetch import Prefetch
+from cdma.sim.engine.model import Job
+
+#: Status codes whose ``where`` is a bus address.
+_BUS = range(Status.DEVICE_SLVERR, Status.TIMEOUT + 1)
+
+
+def offload_difference(job: Job, golden: Offload, *, is_measure: bool = False) -> str:
+    """First difference between an offload and the golden one; empty when there is none.
+
+    Host memory is compared whole: what the golden engine writes, and that nothing else changed.
+    After a bus error the rest of the job's own buffers may be anything.
+    """
+    is_open = golden.status in _BUS
+    stream = golden.stream[: 0 if is_measure else None]
+    return (
+        _completion(job, golden)
+        or _memory("stream", job.host, job.before[1], stream, is_open)
+        or _memory("index", job.index_buffer, job.before[2], golden.index, is_open)
+        or _untouched("tensor", job.tensor, job.before[0])
+    )
+
+
+def prefetch_difference(job: Job, golden: Prefetch, *, is_verify: bool = False) -> str:
+    """First difference between a prefetch and the golden one; empty when there is none."""
+    words = golden.words[: 0 if is_verify else golden.written].view(np.uint8)
+    return (
+        _completion(job, golden)
+        or _memory("tensor", job.tensor, job.before[0], words, golden.status in _BUS)
+        or _untouched("stream", job.host, job.before[1])
+        or _untouched("index", job.index_buffer, job.before[2])
+    )
+
+
+def _completion(job, golden):
+    found = job.completion
+    if found.status != golden.status:
+        return f"status {found.status}, expected {int(golden.status)} ({golden.status.name})"
+    if found.cookie != job.descriptor.cookie:
+        return f"cookie {found.cookie:#x}, expected {job.descriptor.cookie:#x}"
+    if found.stream_bytes != golden.bytes:
+        return f"{found.stream_bytes:,} stream bytes, expected {golden.bytes:,}"
+    if found.stripe != golden.stripe:
+        return f"stripe {found.stripe}, expected {golden.stripe}"
+    if golden.status is Status.OK:
+        if not job.descriptor.append and found.raw_stripes != golden.raw_stripes:
+            return f"{found.raw_stripes} raw stripes, expected {golden.raw_stripes}"
+        if found.channel != LINK:
+            return f"channel {found.channel}, expected {LINK}"
+    elif golden.status not in _BUS and found.where != golden.where:
+        return f"at {found.where:#x}, expected {golden.where:#x}"
+    return ""
+
+
+def _memory(what, buffer, before, expected, is_open):
+    """The first bytes as expected, the others as they were, or open."""
+    data = buffer.data
+    at = _first(data[: len(expected)], expected)
+    if at is not None:
+        return f"{what}: byte {at:,} of {len(expected):,} is {data[at]}, expected {expected[at]}"
+    at = None if is_open else _first(data[len(expected) :], before[len(expected) :])
+    if at is not None:
+        return f"{what}: byte {at + len(expected):,} was written, past its end"
+    return ""
+
+
+def _untouched(what, buffer, before):
+    at = _first(buffer.data, before)
+    return "" if at is None else f"{what}: byte {at:,} was written"
+
+
+def _first(found, expected):
+    """Place of the first difference."""
+    if len(found) < len(expected):
+        return len(found)
+    wrong = found != expected
+    return int(np.argmax(wrong)) if wrong.any() else None

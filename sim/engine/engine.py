@@ -1,0 +1,348 @@
+"""The compiled engine with its memories: registers, buffers, faults, cycles."""
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cdma.engine_config import EngineConfig
+from cdma.sim.cocotb.ports import Violation
+from cdma.sim.engine import build, pins
+from cdma.sim.engine.memory import Memory
+
+DEVICE, HOST = 0, 1
+_CYCLES, _BYTE, _IRQ, _ACCESS, _FAILED = range(5)
+#: Most cycles that a register access may take.
+ACCESS_CYCLES = 200
+#: Cycles in a row that a writer may lack data after its address was taken.
+_BUBBLE = 16
+_MOST_OUTSTANDING = 256
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Bytes of the device's or the host's memory that the engine may touch.
+
+    Attributes
+    ----------
+    space : int
+        ``DEVICE`` or ``HOST``.
+    address : int
+        Of the first byte.
+    data : np.ndarray of uint8
+        The bytes, which the simulation reads and writes in place.
+    """
+
+    space: int
+    address: int
+    data: np.ndarray
+
+    @property
+    def end(self) -> int:
+        """Address of the first byte past the buffer."""
+        return self.address + self.data.size
+
+
+def port_limits(config: EngineConfig, number: int) -> pins.Limits:
+    """What a port may do: the channels' ports have their numbers, the link's comes last."""
+    is_link = number == config.channels
+    return pins.Limits(
+        beat_bytes=config.link_bytes if is_link else config.beat_bytes,
+        burst_bytes=config.burst_bytes,
+        reads=_MOST_OUTSTANDING,
+        writes=_MOST_OUTSTANDING,
+        ids=3 if is_link else 1,
+        bubble=_BUBBLE,
+        channels=1 if is_link else config.channels,
+        channel=0 if is_link else number,
+        stripe_bytes=0 if is_link or config.channels == 1 else config.stripe_bytes,
+    )
+
+
+def memory_of(
+    config: EngineConfig, number: int, device: Memory | Sequence[Memory], host: Memory
+) -> Memory:
+    """The memory behind a port."""
+    if number == config.channels:
+        return host
+    return device if isinstance(device, Memory) else device[min(number, len(device) - 1)]
+
+
+class Engine:
+    """One engine, from power-up on.
+
+    Every port is watched in every cycle: the rules of AXI4 and of the engine (``rules.h``), and
+    that no byte outside the given buffers is touched. Reads may include bytes beside a buffer only
+    within a beat that has bytes of the buffer.
+
+    Parameters
+    ----------
+    config : EngineConfig
+    verilog : str
+        The design.
+    device : Memory or sequence of Memory
+        Of all channels, or of each.
+    host : Memory
+    seed : int
+        Seeds memories, and registers without reset.
+    cache, progress, has_waves
+        As for :func:`cdma.sim.engine.build.build`.
+
+    Raises
+    ------
+    UserError, SimulationError
+        As :func:`cdma.sim.engine.build.build`.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        verilog: str,
+        device: Memory | Sequence[Memory],
+        host: Memory,
+        seed: int = 0,
+        cache: str | os.PathLike | None = None,
+        progress: Callable[[str], None] | None = None,
+        *,
+        waves: str | os.PathLike | None = None,
+    ):
+        self.config = config
+        self._library = _load(build.build(verilog, cache, progress, has_waves=waves is not None))
+        self._engine = self._library.engine_new(1 + seed % (1 << 30))
+        self._buffers: dict[tuple[int, int], Buffer] = {}
+        self._kept = []
+        names = pins.managers(pins.declared(verilog, build.TOP))
+        self.ports = {name: number for number, name in enumerate(names)}
+        if waves is not None:
+            self._library.engine_open_waves(self._engine, str(waves).encode())
+        for number, name in enumerate(names):
+            self._set_port(number, name, device, host, seed)
+        self.reset()
+
+    def _set_port(self, number, name, device, host, seed):
+        config = self.config
+        limits = port_limits(config, number)
+        timing, kept = memory_of(config, number, device, host).timing(seed, number)
+        self._kept.append(kept)
+        space = HOST if number == config.channels else DEVICE
+        arguments = (ctypes.byref(limits), ctypes.byref(timing), 1000 * seed + number)
+        self._library.engine_set_port(self._engine, number, name.encode(), space, *arguments)
+
+    def close(self) -> None:
+        """Free the model; waveforms are complete then."""
+        if self._engine is not None:
+            self._library.engine_delete(self._engine)
+            self._engine = None
+
+    def __del__(self):
+        if getattr(self, "_engine", None) is not None:
+            self.close()
+
+    @property
+    def link(self) -> int:
+        """Number of the link's port; those of the channels are their own."""
+        return self.config.channels
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since power-up."""
+        return self._library.engine_cycle(self._engine)
+
+    @property
+    def irq(self) -> int:
+        """The interrupt line."""
+        return self._library.engine_irq(self._engine)
+
+    def reset(self, cycles: int = 4) -> None:
+        """Hold ``aresetn`` low for some cycles; memories forget what was outstanding."""
+        self._library.engine_reset(self._engine, 1)
+        self.run(cycles)
+        self._library.engine_reset(self._engine, 0)
+        self.run(1)
+
+    def add(self, buffer: Buffer, *, readable: bool = True, writable: bool = True) -> None:
+        """Let the engine touch a buffer, in place; ``data`` must not move from then on."""
+        data = buffer.data
+        assert data.dtype == np.uint8
+        assert data.flags.c_contiguous
+        self._buffers[buffer.space, buffer.address] = buffer
+        access = readable | writable << 1
+        pointer = data.ctypes.data
+        arguments = (buffer.space, buffer.address, data.size, pointer, access)
+        self._library.engine_add_buffer(self._engine, *arguments)
+
+    def remove(self, buffer: Buffer) -> None:
+        """Forbid a buffer again."""
+        del self._buffers[buffer.space, buffer.address]
+        self._library.engine_remove_buffer(self._engine, buffer.space, buffer.address)
+
+    def fault(
+        self,
+        space: int,
+        address: int,
+        size: int = 1,
+        *,
+        response: int = 0,
+        delay: int = 0,
+        count: int = -1,
+        on: str = "both",
+    ) -> None:
+        """Make a memory answer wrongly or late where a beat or burst touches some bytes.
+
+        Parameters
+        ----------
+        space, address, size : int
+            The bytes.
+        response : int
+            2 SLVERR, 3 DECERR: of each beat read there, and of each burst with a beat written
+            there. Such a beat's data is noise, and is not written.
+        delay : int
+            Cycles that the answer of a burst takes longer.
+        count : int
+            Beats (of a delay: bursts) that it happens to; negative: all.
+        on : str
+            ``read``, ``write`` or ``both``.
+        """
+        fault = pins.Fault(
+            first=address,
+            last=address + size - 1,
+            delay=delay,
+            count=count,
+            on_read=on != "write",
+            on_write=on != "read",
+            response=response,
+        )
+        self._library.engine_add_fault(self._engine, space, ctypes.byref(fault))
+
+    def clear_faults(self) -> None:
+        """Answer rightly again."""
+        self._library.engine_clear_faults(self._engine)
+
+    def hold(self, port: int, channel: str, cycles: int) -> None:
+        """Move nothing on a channel of a port for some cycles from now on."""
+        number = pins.CHANNELS.index(channel)
+        self._library.engine_hold(self._engine, port, number, self.cycle + cycles)
+
+    def run(
+        self,
+        cycles: int,
+        *,
+        byte: tuple[np.ndarray, int] | None = None,
+        mask: int = 0xFF,
+        value: int = 0,
+        irq: bool = False,
+    ) -> bool:
+        """Run for some cycles, or until something happens; gives whether that happened.
+
+        Parameters
+        ----------
+        cycles : int
+            At most.
+        byte, mask, value
+            End when ``byte[0][byte[1]] & mask == value``.
+        irq : bool
+            End when the interrupt line is 1.
+
+        Raises
+        ------
+        Violation
+            When the engine breaks a rule, or touches a byte outside the buffers.
+        """
+        stop = pins.Stop(cycles=cycles, mask=mask, value=value, irq=irq)
+        if byte is not None:
+            stop.byte = byte[0].ctypes.data + byte[1]
+        return self._run(stop) in (_BYTE, _IRQ)
+
+    def access(
+        self, address: int, data: int | None = None, *, strobe: int = 15, order: int = 0
+    ) -> pins.Access:
+        """Read (or, with ``data``, write) a register; gives response, data and cycles.
+
+        ``order`` of a write: 0 address and data at once, 1 address first, 2 data first.
+
+        Raises
+        ------
+        Violation
+            As :meth:`run`, and when there is no answer.
+        """
+        access = pins.Access(address=address, data=data or 0, write=data is not None)
+        access.strobe, access.order = strobe, order
+        self._library.engine_access(self._engine, ctypes.byref(access))
+        self._run(pins.Stop(cycles=ACCESS_CYCLES, access=1))
+        if access.done < 0:
+            self._library.engine_drop_access(self._engine)
+            raise Violation(f"s_axil: no answer from {address:#x} in {ACCESS_CYCLES} cycles")
+        return access
+
+    def counts(self, port: int) -> dict[str, int]:
+        """Bursts, beats and bytes of a port so far."""
+        counts = self._library.engine_counts(self._engine, port).contents
+        return {name: getattr(counts, name) for name, _ in pins.Counts._fields_}
+
+    def start_log(self, port: int) -> None:
+        """Log addresses and answers of a port from now on."""
+        self._library.engine_log(self._engine, port, 1)
+
+    def log(self, port: int) -> np.ndarray:
+        """What was logged, as an array of ``pins.EVENT``; forgets it."""
+        size = self._library.engine_log_size(self._engine, port)
+        data = ctypes.string_at(
+            self._library.engine_log_data(self._engine, port), size * pins.EVENT.itemsize
+        )
+        self._library.engine_log(self._engine, port, 1)
+        return np.frombuffer(data, pins.EVENT)
+
+    def _run(self, stop):
+        reason = self._library.engine_run(self._engine, ctypes.byref(stop))
+        if reason == _FAILED:
+            raise Violation(self._library.engine_failure(self._engine).decode())
+        return reason
+
+
+def _load(path: Path):
+    library = ctypes.CDLL(str(path))
+    pointer = ctypes.c_void_p
+    signatures = {
+        "engine_new": (pointer, [ctypes.c_int]),
+        "engine_delete": (None, [pointer]),
+        "engine_set_port": (
+            None,
+            [
+                pointer,
+                ctypes.c_int,
+                ctypes.c_char_p,
+                ctypes.c_int,
+                pointer,
+                pointer,
+                ctypes.c_uint64,
+            ],
+        ),
+        "engine_add_buffer": (
+            None,
+            [pointer, ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, pointer, ctypes.c_int],
+        ),
+        "engine_remove_buffer": (None, [pointer, ctypes.c_int, ctypes.c_uint64]),
+        "engine_add_fault": (None, [pointer, ctypes.c_int, pointer]),
+        "engine_clear_faults": (None, [pointer]),
+        "engine_hold": (None, [pointer, ctypes.c_int, ctypes.c_int, ctypes.c_int64]),
+        "engine_reset": (None, [pointer, ctypes.c_int]),
+        "engine_cycle": (ctypes.c_int64, [pointer]),
+        "engine_irq": (ctypes.c_int, [pointer]),
+        "engine_failure": (ctypes.c_char_p, [pointer]),
+        "engine_counts": (ctypes.POINTER(pins.Counts), [pointer, ctypes.c_int]),
+        "engine_log": (None, [pointer, ctypes.c_int, ctypes.c_int]),
+        "engine_log_size": (ctypes.c_int64, [pointer, ctypes.c_int]),
+        "engine_log_data": (pointer, [pointer, ctypes.c_int]),
+        "engine_access": (None, [pointer, pointer]),
+        "engine_drop_access": (None, [pointer]),
+        "engine_run": (ctypes.c_int, [pointer, pointer]),
+        "engine_open_waves": (None, [pointer, ctypes.c_char_p]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name, None)  # waveforms only where they were asked for
+        if function is not None:
+            function.restype, function.argtypes = result, arguments
+    return library

@@ -1,0 +1,174 @@
+// The rules of AXI4 that a manager port is checked against in every cycle (docs/engine.md).
+
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <string>
+
+#include "axi.h"
+
+struct Limits {
+    int32_t beat_bytes;
+    int32_t burst_bytes;             // of the longest burst
+    int32_t reads, writes;           // outstanding at most
+    int32_t ids;                     // IDs are below this
+    int32_t bubble;                  // most cycles in a row without WVALID while data is owed
+    int32_t channels, channel;       // the port serves stripes with this number mod channels ...
+    int64_t stripe_bytes;            // ... of so many bytes; 0: any address
+};
+
+// Watches one port; `check` is called once a cycle with what was there before the clock's edge.
+class Rules {
+  public:
+    Rules(const char* name, const Limits& limits) : name_(name), limits_(limits) {}
+
+    void check(const Ask& ask, const Answer& answer, int64_t cycle) {
+        cycle_ = cycle;
+        stable(ask);
+        if (ask.ar.valid) {
+            if (!had_ar_) address(ask.ar, "AR");
+            if (answer.arready && ++reads_ > limits_.reads)
+                broken("AR: more than %d reads outstanding", limits_.reads);
+        }
+        if (ask.aw.valid) {
+            if (!had_aw_) address(ask.aw, "AW");
+            if (answer.awready) {
+                owed_.push_back(ask.aw);
+                if (++writes_ > limits_.writes)
+                    broken("AW: more than %d writes outstanding", limits_.writes);
+                match();
+            }
+        }
+        data(ask, answer);
+        if (answer.rvalid && ask.rready && answer.rlast) --reads_;
+        if (answer.bvalid && ask.bready) --writes_;
+        remember(ask, answer);
+    }
+
+    // In reset, from its second cycle on.
+    void check_silence(const Ask& ask, int64_t cycle) {
+        cycle_ = cycle;
+        if (ask.ar.valid || ask.aw.valid || ask.wvalid) broken("a VALID is 1 in reset");
+        had_ar_ = had_aw_ = had_w_ = false;
+        owed_.clear();
+        early_.clear();
+        reads_ = writes_ = beat_ = idle_ = 0;
+    }
+
+  private:
+    struct Beat {
+        uint64_t strobes[2];
+        bool last;
+    };
+
+    template <class... Values>
+    [[noreturn]] [[gnu::cold]] void broken(const char* rule, Values... values) const {
+        char text[FAILURE_BYTES - 64];
+        snprintf(text, sizeof(text), rule, values...);
+        fail("%s: %s in cycle %lld", name_.c_str(), text, static_cast<long long>(cycle_));
+    }
+
+    void stable(const Ask& ask) const {
+        if (had_ar_ && !ask.ar.is_same(ar_)) broken("AR: changed or fell while it was stalled");
+        if (had_aw_ && !ask.aw.is_same(aw_)) broken("AW: changed or fell while it was stalled");
+        if (!had_w_) return;
+        if (!ask.wvalid) broken("W: WVALID fell without a handshake");
+        if (ask.wlast != w_.last || memcmp(ask.wstrb, w_.strobes, sizeof(w_.strobes)))
+            broken("W: WLAST or WSTRB changed while the beat was stalled");
+        for (int byte = 0; byte < limits_.beat_bytes; ++byte)
+            if (enabled(ask.wstrb, byte) && ask.wdata[byte] != data_[byte])
+                broken("W: WDATA changed while the beat was stalled");
+    }
+
+    void address(const Address& a, const char* channel) const {
+        const int size = limits_.beat_bytes, beats = a.len + 1;
+        const uint64_t first = burst_start(a, size);
+        const uint64_t last = first + uint64_t(beats) * size - 1;
+        const auto at = static_cast<unsigned long long>(a.addr);
+        if (a.burst != 1) broken("%s: burst type %d at %#llx, not INCR", channel, a.burst, at);
+        if (1 << a.size != size)
+            broken("%s: AxSIZE %d at %#llx, not the full width", channel, a.size, at);
+        if (a.lock) broken("%s: lock at %#llx", channel, at);
+        if (beats * size > limits_.burst_bytes)
+            broken("%s: %d bytes at %#llx, over %d", channel, beats * size, at,
+                   limits_.burst_bytes);
+        if (first / PAGE_BYTES != last / PAGE_BYTES)
+            broken("%s: burst of %d beats at %#llx crosses a 4 KB page", channel, beats, at);
+        if (a.id >= limits_.ids) broken("%s: ID %d at %#llx is not in use", channel, a.id, at);
+        if (!limits_.stripe_bytes) return;
+        for (uint64_t end : {first, last})
+            if (int(end / limits_.stripe_bytes % limits_.channels) != limits_.channel)
+                broken("%s: %#llx belongs to another channel", channel,
+                       static_cast<unsigned long long>(end));
+    }
+
+    void data(const Ask& ask, const Answer& answer) {
+        // Data owed, and none offered: the writer did not have the whole burst at hand.
+        const bool owes = !owed_.empty() && !ask.wvalid;
+        idle_ = owes ? idle_ + 1 : 0;
+        if (idle_ > limits_.bubble)
+            broken("W: no WVALID for %d cycles inside a burst whose address was taken", idle_);
+        if (!(ask.wvalid && answer.wready)) return;
+        early_.push_back({{ask.wstrb[0], ask.wstrb[1]}, ask.wlast != 0});
+        match();
+        if (early_.size() > 1024) broken("W: 1024 beats without an address");
+    }
+
+    // Check beats whose address is known.
+    void match() {
+        while (!owed_.empty() && !early_.empty()) {
+            const Address& a = owed_.front();
+            const Beat beat = early_.front();
+            early_.pop_front();
+            strobes(a, beat);
+            const bool is_last = beat_ == a.len;
+            if (beat.last != is_last)
+                broken("W: WLAST is %d at beat %d of %d", beat.last, beat_, a.len + 1);
+            if (is_last) owed_.pop_front();
+            beat_ = is_last ? 0 : beat_ + 1;
+        }
+    }
+
+    // Strobes are clear only before the first and after the last byte of the burst.
+    void strobes(const Address& a, const Beat& beat) const {
+        const int size = limits_.beat_bytes;
+        int first = 0, last = size - 1;
+        while (first < size && !enabled(beat.strobes, first)) ++first;
+        while (last >= 0 && !enabled(beat.strobes, last)) --last;
+        if (first == size) broken("W: beat %d enables no byte", beat_);
+        for (int byte = first; byte <= last; ++byte)
+            if (!enabled(beat.strobes, byte)) broken("W: hole in WSTRB of beat %d", beat_);
+        if (first && beat_) broken("W: first byte of beat %d is not enabled", beat_);
+        if (last != size - 1 && beat_ != a.len)
+            broken("W: last byte of beat %d of %d is not enabled", beat_, a.len + 1);
+        if (!beat_ && first < int(a.addr & (size - 1)))
+            broken("W: a byte below AWADDR is enabled");
+    }
+
+    static bool enabled(const uint64_t* strobes, int byte) {
+        return strobes[byte / 64] >> byte % 64 & 1;
+    }
+
+    void remember(const Ask& ask, const Answer& answer) {
+        had_ar_ = ask.ar.valid && !answer.arready;
+        had_aw_ = ask.aw.valid && !answer.awready;
+        had_w_ = ask.wvalid && !answer.wready;
+        if (had_ar_) ar_ = ask.ar;
+        if (had_aw_) aw_ = ask.aw;
+        if (!had_w_) return;
+        w_ = {{ask.wstrb[0], ask.wstrb[1]}, ask.wlast != 0};
+        memcpy(data_, ask.wdata, limits_.beat_bytes);
+    }
+
+    const std::string name_;
+    const Limits limits_;
+    int64_t cycle_ = 0;
+    int reads_ = 0, writes_ = 0, beat_ = 0, idle_ = 0;
+    bool had_ar_ = false, had_aw_ = false, had_w_ = false;
+    Address ar_{}, aw_{};
+    Beat w_{};
+    uint8_t data_[MOST_BEAT_BYTES] = {};
+    std::deque<Address> owed_;  // whose data has not come whole
+    std::deque<Beat> early_;    // beats whose address has not come
+};

@@ -1,0 +1,84 @@
+"""A tensor through a unit in a simulator, compared with the golden model."""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+import numpy as np
+
+from cdma.errors import refusals_as_user_errors
+from cdma.files import replacing
+from cdma.format import Format
+from cdma.golden import compress
+from cdma.golden.zvc.words import format_for, to_words
+from cdma.hdl.zvc.config import Config
+from cdma.sim.report import record
+from cdma.sim.simulate import cosim
+
+
+def packet_for(unit: str, words: np.ndarray, fmt: Format) -> np.ndarray | tuple[np.ndarray, int]:
+    """What a unit is fed for ``words``, shape (words,): the decompressor gets them compressed."""
+    return (compress(words, fmt), words.size) if unit == "decompressor" else words
+
+
+def simulate(
+    tensor: np.ndarray,
+    unit: str,
+    config: Config,
+    *,
+    sim: str | None = None,
+    stall: Sequence[str] | None = None,
+    seed: int = 0,
+    output: str | os.PathLike | None = None,
+    verilog: str | os.PathLike | None = None,
+    waves: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[dict, str]:
+    """Stream a tensor through a unit, and compare what the Verilog emits bit for bit.
+
+    Parameters
+    ----------
+    tensor : ndarray
+        Any shape, elements as wide as the words of ``config``.
+    unit : str
+        ``compressor``, ``decompressor`` or ``roundtrip``.
+    config : Config
+        Its size.
+    sim : str, optional
+        Simulator: ``verilator``, ``icarus`` or ``fast``; Verilator by default.
+    stall : sequence of str, optional
+        Back-pressure, see :func:`cdma.sim.backpressure.per_port`; none by default.
+    seed : int
+        Of back-pressure.
+    output : path, optional
+        File for the bytes that the Verilog emits.
+    verilog, waves, progress
+        As for :func:`cdma.sim.simulate.cosim`.
+
+    Returns
+    -------
+    report : dict
+        :func:`cdma.sim.report.record`, and how it was simulated.
+    problem : str
+        Difference, broken rule or missed throughput, in one line; empty when nothing is wrong.
+
+    Raises
+    ------
+    UserError, SimulationError
+        As :func:`cdma.sim.simulate.cosim`; also when type and size do not fit, or the file cannot
+        be written.
+    """
+    sim, stall = sim or "verilator", stall or ["never"]
+    with refusals_as_user_errors():
+        format_for(tensor.dtype, config.format)
+    words = to_words(tensor)
+    packet = packet_for(unit, words, config.format)
+    design = {"verilog": verilog, "waves": waves, "progress": progress}
+    with ExitStack() as files:
+        # Opened before the long part, so that a missing folder is reported at once.
+        file = files.enter_context(replacing(output)) if output else None
+        result = cosim(unit, [packet], config, sim, stall, seed, **design)
+        if file:
+            file.write_bytes(result.packets[0].output if result.packets else b"")
+    how = {"simulator": sim, "stall": stall, "seed": seed}
+    return {**record(result, words), **how}, result.problem

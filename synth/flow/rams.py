@@ -1,0 +1,90 @@
+"""Takes large memories out of a design before it is mapped onto standard cells.
+
+In silicon they are RAM macros, which a cell library does not have. Flip-flops in their place would
+be many times as large.
+"""
+
+import re
+from dataclasses import dataclass
+
+from cdma.toolchain import yowasp
+from cdma.toolchain.steps import Steps
+
+#: Least rows of a memory that is taken for a RAM. All smaller ones become flip-flops.
+LEAST_ROWS = 64
+
+
+@dataclass(frozen=True)
+class Ram:
+    """A memory.
+
+    Parameters
+    ----------
+    name : str
+        In the flat design.
+    width, rows : int
+        Bits of a row, and rows.
+    """
+
+    name: str
+    width: int
+    rows: int
+
+    @property
+    def bits(self) -> int:
+        """Bits of all rows."""
+        return self.width * self.rows
+
+
+def set_aside(steps: Steps, label: str, top: str, verilog: str) -> tuple[str, list[Ram]]:
+    """Replace each memory that is read with the clock and has ``LEAST_ROWS`` rows by a black box.
+
+    Parameters
+    ----------
+    steps : Steps
+    label : str
+        For progress.
+    top : str
+        Top-level module.
+    verilog : str
+        The design.
+
+    Returns
+    -------
+    (str, list of Ram)
+        The flat design, whose memories are in one black box ``<top>_rams``; and the memories.
+
+    Raises
+    ------
+    UserError
+        When Yosys is missing or fails.
+    """
+    script = f"""\
+read_verilog unit.v
+hierarchy -check -top {top}
+proc
+flatten
+opt_clean
+memory -nomap
+opt_clean
+select -set rams t:$mem_v2 r:RD_CLK_ENABLE>0 %i r:SIZE>={LEAST_ROWS} %i
+dump -o rams.txt @rams
+submod -name {top}_rams @rams
+blackbox {top}_rams
+write_verilog -noattr flat.v
+write_verilog -blackboxes boxes.v
+"""
+    files = steps.run(
+        f"{label}: RAM",
+        yowasp.yosys(),
+        ["rams.ys"],
+        {"unit.v": verilog, "rams.ys": script},
+        ["flat.v", "boxes.v", "rams.txt"],
+    )
+    cells = re.findall(r"cell \$mem_v2 \\?(\S+)\n(.*?)^\s*end$", files["rams.txt"], re.M | re.S)
+    rams = [Ram(name, _number("WIDTH", text), _number("SIZE", text)) for name, text in cells]
+    return files["flat.v"] + files["boxes.v"], rams
+
+
+def _number(parameter: str, text: str) -> int:
+    return int(re.search(rf"parameter \\{parameter} (?:signed )?(\d+)$", text, re.M)[1])

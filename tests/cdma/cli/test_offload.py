@@ -1,0 +1,135 @@
+"""``cdma offload``: what its commands print."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from cdma.cli.main import main
+
+GIVEN = ("--ratio", "2.6")
+
+
+def test_run(report, tmp_path):
+    file = tmp_path / "rows.csv"
+    found = report("offload", "run", "alexnet", *GIVEN, "--csv", str(file))
+    assert (found["network"], found["batch"], found["link_gb_per_s"]) == ("alexnet", 128, 12.8)
+    rows = {row["scheme"]: row for row in found["rows"]}
+    assert rows["cdma-zv"]["step_ms"] < rows["vdnn-all"]["step_ms"]
+    with file.open() as lines:
+        assert [row["scheme"] for row in csv.DictReader(lines)] == list(rows)
+
+
+def test_tensors_of_a_folder(capsys, tmp_path):
+    np.save(tmp_path / "relu1.npy", np.eye(64, dtype=np.float32))
+    assert main(["offload", "run", "nin", "--densities", str(tmp_path), "--link", "5"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("NiN, batch 128, Titan X (Maxwell), link 5 GB/s, engine: 4 channels")
+    for title in ("cDMA RL", "cDMA ZV", "cDMA ZL, real", "recompute + async"):
+        assert title in text
+
+
+def test_layers_are_times(capsys, tmp_path, report):
+    file = tmp_path / "layers.csv"
+    assert main(["offload", "layers", "alexnet", "--csv", str(file)]) == 0
+    assert "conv1  conv + relu  64x55x55" in capsys.readouterr().out
+    same = report("offload", "run", "alexnet", *GIVEN, "--times", str(file))
+    model = report("offload", "run", "alexnet", *GIVEN)
+    for one, other in zip(same["rows"], model["rows"], strict=True):
+        assert one["step_ms"] == pytest.approx(other["step_ms"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("x", *GIVEN), "network must be one of alexnet, "),
+        (("alexnet", *GIVEN, "--densities", "."), "leave one out"),
+        (("alexnet", *GIVEN, "--scheme", "x"), "scheme must be one of oracle, vdnn-all"),
+        (("alexnet", *GIVEN, "--scheme", "cdma-rl"), "cdma-rl needs tensors to compress"),
+        (("alexnet", *GIVEN, "--link", "0"), "--link: must be a number above 0, not '0'"),
+        (("alexnet", *GIVEN, "--channels", "3"), "Number of channels must be"),
+    ],
+)
+def test_wrong_values(refuse, options, message):
+    assert message in refuse("offload", "run", *options)
+
+
+def test_ratios_must_come_from_somewhere(refuse, monkeypatch):
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    line = refuse("offload", "run", "alexnet")
+    assert "compression ratios are missing: give --densities FOLDER or --ratio R" in line
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run", "layers", "validate", "explain", "trace", "sweep", "advise", "tune", "document"],
+)
+def test_help_has_an_example(command, capsys):
+    assert main(["offload", command, "--help"]) == 0
+    assert f"\n  cdma offload {command} " in capsys.readouterr().out
+
+
+def test_validate_without_figures(report, capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("CDMA_PUBLISHED", raising=False)
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    found = report("offload", "validate")
+    assert "7 not given" in found["summary"]
+    file = tmp_path / "rows.csv"
+    assert main(["offload", "validate", "--csv", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "ratio 1: 0 %" in text
+    assert text.endswith("not comparable\n")
+    assert file.read_text().startswith("claim,published,model,null,rule,verdict,reason\n")
+
+
+def test_explain(capsys, report):
+    assert main(["offload", "explain", "alexnet", *GIVEN]) == 0
+    assert "conv2 backward" in capsys.readouterr().out
+    found = report("offload", "explain", "alexnet", *GIVEN, "--scheme", "vdnn-all")
+    assert found["scheme"] == "vdnn-all"
+    assert found["rows"][0]["tensor"] == "image"
+
+
+def test_trace(capsys, tmp_path):
+    file = tmp_path / "step.json"
+    assert main(["offload", "trace", "alexnet", *GIVEN, "-o", str(file)]) == 0
+    events = json.loads(file.read_text())["traceEvents"]
+    assert capsys.readouterr().out == f"wrote {file}: {len(events)} events\n"
+
+
+def test_sweep(report, refuse):
+    found = report(
+        "offload", "sweep", "alexnet", "--links", "8,16", "--ratios", "2", "--scheme", "cdma-zv"
+    )
+    assert [row["link"] for row in found["rows"]] == [8, 16]
+    assert "nothing to sweep" in refuse("offload", "sweep", "alexnet", *GIVEN)
+    assert "must be a number above 0" in refuse("offload", "sweep", "alexnet", "--links", "8,x")
+
+
+def test_advise(capsys, report):
+    options = ("vgg-d", *GIVEN, "--link", "55", "--dram", "2000")
+    found = report("offload", "advise", *options, "--tflops", "60")
+    assert len(found["rows"]) == 1
+    assert found["rows"][0]["tflops"] == pytest.approx(60)
+    assert 0 < found["break_even_density"] <= 1
+    assert found["link_use"] >= 0.95
+    assert main(["offload", "advise", *options]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("engine  ")
+    assert text.count("\n") > 10
+
+
+def test_tune(report, refuse, tmp_path):
+    pytest.importorskip("sklearn")
+    np.save(tmp_path / "a.npy", np.eye(64, dtype=np.float32))
+    found = report("offload", "tune", tmp_path / "a.npy", "--trials", "3")
+    assert len(found["rows"]) == 3
+    assert found["best"]["ms"] == min(row["ms"] for row in found["rows"])
+    np.save(tmp_path / "none.npy", np.zeros(0, np.float32))
+    assert "is empty" in refuse("offload", "tune", tmp_path / "none.npy")
+
+
+def test_document_needs_tensors(refuse, monkeypatch):
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    assert "no tensors given" in refuse("offload", "document")

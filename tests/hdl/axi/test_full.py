@@ -1,0 +1,43 @@
+"""The wires of an AXI4 manager."""
+
+import pytest
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.axi.full import Manager, wires
+
+#: As Arm IHI 0022 names them, and who drives them.
+MANAGER = (
+    *[f"{a}{name}" for a in ("aw", "ar") for name in ("id", "addr", "len", "size", "burst")],
+    *[f"{a}{name}" for a in ("aw", "ar") for name in ("lock", "cache", "prot", "qos", "user")],
+    *("awvalid", "arvalid", "wdata", "wstrb", "wlast", "wvalid", "bready", "rready"),
+)
+SUBORDINATE = ("awready", "arready", "wready", "bid", "bresp", "bvalid")
+SUBORDINATE += ("rid", "rdata", "rresp", "rlast", "rvalid")
+
+
+@pytest.mark.parametrize("size", [8, 64])
+def test_names_and_widths(size):
+    found = {name: (len(value), flow) for name, value, flow in wires(Manager(48, size, 2).create())}
+    assert {name for name, (_, flow) in found.items() if flow is Out} == set(MANAGER)
+    assert {name for name, (_, flow) in found.items() if flow is In} == set(SUBORDINATE)
+    assert found["awaddr"][0] == found["araddr"][0] == 48
+    assert found["wdata"][0] == found["rdata"][0] == 8 * size
+    assert found["wstrb"][0] == size
+    assert {found[name][0] for name in ("awid", "arid", "bid", "rid")} == {2}
+    assert found["awlen"][0] == 8
+
+
+@pytest.mark.parametrize(("size", "code"), [(8, 3), (128, 7)])
+def test_bursts_are_incremental_and_of_full_size(size, code):
+    found = {name: value for name, value, _ in wires(Manager(48, size, 2).create())}
+    for address in ("aw", "ar"):
+        assert found[f"{address}size"].value == code
+        assert found[f"{address}burst"].value == 1
+        assert found[f"{address}lock"].value == 0
+
+
+def test_wrong_width():
+    with pytest.raises(
+        ValueError, match=r"^Bytes of an AXI beat must be a power of two in 1\.\.128, not 24$"
+    ):
+        Manager(48, 24, 1)

@@ -1,0 +1,75 @@
+"""The stream of the link cut into the rows of stripes."""
+
+import pytest
+
+from cdma.engine_codes import Status
+from cdma.hdl.engine.prefetch.split import Split
+
+SIZES = [5, 64, 1, 1, 2, 31, 8]  # words of the stripes
+
+
+def _sends(config, stream, address, errors=()):
+    """Beats that hold the stream, noise around it; and the cuts."""
+    link = config.link_bytes
+    before = address % link
+    data = b"\xa5" * before + stream
+    data += b"\x5a" * (-len(data) % link)
+    beats = [
+        {
+            "data": int.from_bytes(data[k : k + link], "little"),
+            "resp": 2 if k // link in errors else 0,
+        }
+        for k in range(0, len(data), link)
+    ]
+    cuts = [
+        {
+            "channel": number % 2,
+            "tag": {"number": number, "offset": 4 * sum(SIZES[:number])},
+            "size": 4 * size,
+        }
+        for number, size in enumerate(SIZES)
+    ]
+    return {"i": beats, "i_cut": cuts}
+
+
+@pytest.mark.parametrize("link_bytes", [8, 16, 64])
+@pytest.mark.parametrize("shift", [0, 4, 60])
+@pytest.mark.parametrize("stall", ["never", "bernoulli:0.5"])
+def test_stripes(exchange, begin, small, noise, words_of, link_bytes, shift, stall):
+    config = small(channels=2, lanes=4, link_bytes=link_bytes)
+    words = noise(sum(SIZES), 0.9)
+    address = 0x4000 + shift
+    sends = _sends(config, words.tobytes(), address)
+    rows = sum(-(-size // config.lanes) for size in SIZES)
+    stalls = {"i": "paused:3", "i_cut": "paused:5", "o": stall}
+    each = begin(dut := Split(config), address=address)
+    passed = exchange(dut, sends, {"o": rows, "o_error": 0}, stalls=stalls, each=each)
+    found = [item["row"] for item in passed["o"].payloads]
+    assert words_of(found) == words.tolist()
+    ends = [k for k, row in enumerate(found) if row["last"]]
+    assert len(ends) == len(SIZES)
+    starts = [0, *[k + 1 for k in ends[:-1]]]
+    for number, (first, last) in enumerate(zip(starts, ends, strict=True)):
+        part = passed["o"].payloads[first : last + 1]
+        assert sum(item["row"]["count"] for item in part) == SIZES[number]
+        assert {item["channel"] for item in part} == {number % 2}
+    for row in found:
+        assert not any(row["words"][row["count"] :])
+
+
+@pytest.mark.parametrize("shift", [0, 4])
+def test_an_error_is_that_of_the_lowest_stripe_in_the_beat(exchange, begin, small, noise, shift):
+    config = small(channels=2, lanes=4, link_bytes=16)
+    address = 0x4000 + shift
+    words = noise(sum(SIZES), 0.9)
+    beat = (4 * sum(SIZES[:2]) + shift) // 16  # with the ends of stripe 1 and all of 2 to 4
+    sends = _sends(config, words.tobytes(), address, errors={beat})
+    rows = sum(-(-size // config.lanes) for size in SIZES)
+    stalls = {"i": "paused:3", "i_cut": "paused:5"}
+    each = begin(dut := Split(config), address=address)
+    passed = exchange(dut, sends, {"o": rows, "o_error": 2}, stalls=stalls, each=each)
+    first = passed["o_error"].payloads[0]
+    assert first["status"] == Status.HOST_SLVERR
+    assert first["where"] == 0x4000 + 16 * beat
+    assert first["halts"] == 1
+    assert first["tag"] == {"number": 1, "offset": 4 * SIZES[0]}

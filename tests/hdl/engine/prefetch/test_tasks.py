@@ -1,0 +1,131 @@
+"""Stripes joined with their entries, and which entries are impossible."""
+
+import pytest
+
+from cdma.engine_codes import Op, Status
+from cdma.hdl.engine.prefetch.tasks import TaskMaker
+
+STRIPE = 1024
+MASKS = 32  # bytes of masks of a whole stripe
+
+
+def _stripe(number, size=STRIPE):
+    return {"address": 0x10000 + STRIPE * number, "bytes": size, "number": number, "raw": 0}
+
+
+def _entry(size, **fields):
+    plain = {"raw": 0, "has_crc": 0, "reserved": 0, "crc": 0, "resp": 0, "where": 0x77}
+    return {"bytes": size, **plain, **fields}
+
+
+@pytest.fixture
+def join(exchange, begin, small, job):
+    """Function that joins stripes and entries; gives the tasks and the errors."""
+
+    def run(stripes, entries, tasks, errors=0, **fields):
+        dut = TaskMaker(small())
+
+        def last(ctx, cycle, passed):
+            ctx.set(dut.i_last, len(passed["i"].cycles) >= len(stripes) - 1)
+
+        fields = {"op": int(Op.PREFETCH), "index": 1, "limit": 1 << 20, **fields}
+        sends = {"i": stripes, "i_entry": entries}
+        stalls = {"i": "paused:3", "i_entry": "paused:4", "o": "alternating"}
+        passed = exchange(
+            dut,
+            sends,
+            {"o": tasks, "o_error": errors},
+            stalls=stalls,
+            each=begin(dut, last, job=job(**fields)),
+        )
+        return passed["o"].payloads, passed["o_error"].payloads
+
+    return run
+
+
+def test_tasks(join):
+    stripes = [_stripe(0), _stripe(1), _stripe(2, 40)]
+    entries = [_entry(100), _entry(STRIPE, raw=1, has_crc=1, crc=5), _entry(4)]
+    tasks, _ = join(stripes, entries, 3, limit=100 + STRIPE + 4, crc=1)
+    assert [task["size"] for task in tasks] == [100, STRIPE, 4]
+    assert [task["tag"]["offset"] for task in tasks] == [0, 100, 100 + STRIPE]
+    assert [task["raw"] for task in tasks] == [0, 1, 0]
+    assert [task["has_crc"] for task in tasks] == [0, 1, 0]
+    assert [task["bytes"] for task in tasks] == [STRIPE, STRIPE, 40]
+    assert tasks[1]["crc"] == 5
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_good"),
+    [
+        (_entry(MASKS), True),
+        (_entry(MASKS - 4), False),
+        (_entry(0), False),
+        (_entry(STRIPE + MASKS), True),
+        (_entry(STRIPE + MASKS + 4), False),
+        (_entry(102), False),
+        (_entry(STRIPE, raw=1), True),
+        (_entry(STRIPE - 4, raw=1), False),
+        (_entry(STRIPE + 4, raw=1), False),
+        (_entry(100, reserved=1), False),
+        (_entry(100, reserved=32), False),
+    ],
+)
+def test_possible_entries(join, entry, is_good):
+    stripes = [_stripe(0), _stripe(1), _stripe(2)]
+    entries = [_entry(100), entry, _entry(100)] if is_good else [_entry(100), entry]
+    total = 200 + entry["bytes"]
+    _, errors = join(stripes, entries, 3 if is_good else 1, not is_good, limit=total)
+    if not is_good:
+        assert errors[0]["status"] == Status.INDEX
+        assert errors[0]["tag"] == {"number": 1, "offset": 100}
+        assert errors[0]["where"] == 100
+        assert errors[0]["halts"] == 0
+
+
+def test_a_sum_beyond_the_limit(join):
+    _, errors = join([_stripe(0), _stripe(1)], [_entry(100), _entry(104)], 1, 1, limit=200)
+    assert (errors[0]["status"], errors[0]["tag"]["number"]) == (Status.INDEX, 1)
+
+
+def test_a_sum_below_the_limit(join):
+    _, errors = join([_stripe(0), _stripe(1)], [_entry(100), _entry(100)], 2, 1, limit=204)
+    assert errors[0]["status"] == Status.INDEX
+    assert errors[0]["tag"] == {"number": 2, "offset": 200}
+    assert errors[0]["where"] == 200
+
+
+def test_an_entry_that_cannot_be_read(join):
+    entries = [_entry(100), _entry(100, resp=3)]
+    _, errors = join([_stripe(0), _stripe(1), _stripe(2)], entries, 1, 1)
+    assert errors[0]["status"] == Status.HOST_DECERR
+    assert errors[0]["tag"]["number"] == 1
+    assert errors[0]["where"] == 0x77
+
+
+def test_copies_need_no_entries(join):
+    tasks, _ = join([_stripe(0), _stripe(1, 8)], [], 2, op=int(Op.COPY_IN), index=0)
+    assert [(task["raw"], task["size"]) for task in tasks] == [(1, STRIPE), (1, 8)]
+
+
+@pytest.mark.slow
+def test_a_stream_longer_than_32_bits_count(exchange, begin, small, job):
+    """Offsets and the sum of 2^32 + 4 bytes: stripes of 64 KiB, all raw."""
+    size, config = 65536, small(stripe_bytes=65536)
+    stripes = [_stripe(number, size) for number in range(1 << 16)] + [_stripe(1 << 16, 4)]
+    entries = [_entry(stripe["bytes"], raw=1) for stripe in stripes]
+    dut = TaskMaker(config)
+
+    def last(ctx, cycle, passed):
+        ctx.set(dut.i_last, len(passed["i"].cycles) >= len(stripes) - 1)
+
+    fields = job(op=int(Op.PREFETCH), index=1, limit=(1 << 32) + 4)
+    passed = exchange(
+        dut,
+        {"i": stripes, "i_entry": entries},
+        {"o": len(stripes), "o_error": 0},
+        stalls={"i": "paused:3", "i_entry": "paused:4"},
+        each=begin(dut, last, job=fields),
+    )
+    offsets = [task["tag"]["offset"] for task in passed["o"].payloads]
+    assert offsets == [size * number for number in range(len(stripes))]

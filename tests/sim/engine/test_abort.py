@@ -1,0 +1,172 @@
+"""Abort and reset: in every cycle of a short job, during errors, and again."""
+
+import pytest
+
+from cdma.engine_codes import Op, State, Status
+from cdma.golden.engine.descriptor import Descriptor
+from cdma.sim.engine.engine import DEVICE, HOST
+from cdma.sim.engine.memory import Memory
+from cdma.sim.engine.model import OFFLOAD, PREFETCH
+
+pytestmark = pytest.mark.slow
+
+
+def start(model, small, tensor, size=2100, **fields):
+    """Submit an offload and do not wait."""
+    words = tensor(small, size)
+    source = model.place_tensor(words)
+    host = model.allocate(HOST, small.bound(words.nbytes))
+    index = model.allocate(HOST, 8 * small.stripes(size))
+    descriptor = Descriptor(
+        Op.OFFLOAD,
+        device=source.address,
+        host=host.address,
+        index=index.address,
+        with_index=True,
+        row_bytes=words.nbytes,
+        limit=host.data.size,
+        **fields,
+    )
+    model.submit(OFFLOAD, descriptor)
+    return source, host, index
+
+
+def finish(model, ring):
+    """Take the completions of an aborted ring, and let it run again."""
+    while model.peek(ring) is not None:
+        assert model.wait(ring).status in (Status.OK, Status.ABORTED)
+    model.resync(ring)
+    model.write("RING", "CTRL", 1, ring)
+    model.until_state(ring, State.RUNNING)
+
+
+def aborts(model, small, tensor, offload, prefetch, waits):
+    job = offload(model, tensor(small, 2100))
+    for wait in waits:
+        buffers = start(model, small, tensor)
+        model.engine.run(wait)
+        model.abort(OFFLOAD)
+        finish(model, OFFLOAD)
+        model.free(*buffers)  # nothing touches them any more
+        if wait % 16 == 3:
+            offload(model, tensor(small, 2100))
+            prefetch(model, job)
+
+
+def test_abort(model_of, small, tensor, offload, prefetch):
+    aborts(model_of(), small, tensor, offload, prefetch, range(3, 500, 16))
+
+
+def test_abort_in_every_cycle(model_of, small, tensor, offload, prefetch):
+    aborts(model_of(), small, tensor, offload, prefetch, range(1, 600))
+
+
+def fetches(model, small, tensor, offload, waits):
+    job = offload(model, tensor(small, 2100))
+    host, index = model.allocate(HOST, job.stream.size), model.allocate(HOST, job.index.size)
+    host.data[:], index.data[:] = job.stream, job.index
+    for wait in waits:
+        target = model.allocate(DEVICE, 2100, align=2048)
+        fields = {"device": target.address, "host": host.address, "index": index.address}
+        fields |= {"row_bytes": 2100, "limit": job.stream.size, "with_index": True}
+        model.submit(PREFETCH, Descriptor(Op.PREFETCH, **fields))
+        model.engine.run(wait)
+        model.abort(PREFETCH)
+        finish(model, PREFETCH)
+        again = model.run(PREFETCH, Descriptor(Op.PREFETCH, **fields))
+        assert again.status is Status.OK
+        assert (target.data == job.before[0]).all()
+        model.free(target)
+
+
+def test_abort_of_a_prefetch(model_of, small, tensor, offload):
+    fetches(model_of(), small, tensor, offload, range(3, 500, 16))
+
+
+def test_abort_of_a_prefetch_in_every_cycle(model_of, small, tensor, offload):
+    fetches(model_of(), small, tensor, offload, range(1, 600))
+
+
+def resets(model, small, tensor, offload, prefetch, waits):
+    for wait in waits:
+        buffers = start(model, small, tensor)
+        model.engine.run(wait)
+        model.engine.reset()
+        model.free(*buffers)
+        for ring in (OFFLOAD, PREFETCH):
+            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].told = 0
+            model.set_ring(ring, 4)
+        prefetch(model, offload(model, tensor(small, 2100)))
+
+
+def test_reset(model_of, small, tensor, offload, prefetch):
+    resets(model_of(), small, tensor, offload, prefetch, range(5, 500, 60))
+
+
+def test_reset_in_every_cycle(model_of, small, tensor, offload, prefetch):
+    resets(model_of(), small, tensor, offload, prefetch, range(1, 500))
+
+
+def test_reset_of_the_engine_by_software(model_of, small, tensor, offload, prefetch):
+    """CTRL.RESET with both rings busy: counts, registers and counters start over."""
+    model = model_of()
+    for wait in (5, 60, 150, 260, 400):
+        buffers = start(model, small, tensor)
+        model.engine.run(wait)
+        model.write("ENGINE", "CTRL", 1)
+        for _ in range(1000):
+            if not model.read("ENGINE", "CTRL"):
+                break
+        model.free(*buffers)
+        for ring in (OFFLOAD, PREFETCH):
+            assert model.read("RING", "SQ_TAIL", ring) == model.read("RING", "SQ_HEAD", ring) == 0
+            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].told = 0
+            model.set_ring(ring, 4)
+        prefetch(model, offload(model, tensor(small, 2100)))
+
+
+def test_an_error_during_an_abort(model_of, small, tensor, offload):
+    model = model_of(device=Memory(latency=100))
+    for wait in range(100, 260, 20):
+        model.engine.fault(DEVICE, 0x1000_0000, 0x6000_0000, response=2)
+        buffers = start(model, small, tensor)
+        model.engine.run(wait)
+        model.write("RING", "CTRL", 2)
+        model.until_state(OFFLOAD, State.STOPPED)
+        while (completion := model.peek(OFFLOAD)) is not None:
+            model.wait(OFFLOAD)
+            assert completion.status in (Status.ABORTED, Status.DEVICE_SLVERR)
+        model.engine.clear_faults()
+        model.resync(OFFLOAD)
+        model.write("RING", "CTRL", 1)
+        model.free(*buffers)
+        offload(model, tensor(small, 2100))
+
+
+def test_an_abort_with_the_timeout_off(model_of, small, tensor, offload):
+    """Memory does not answer and TIMEOUT is 0: the abort ends all the same."""
+    model = model_of()
+    model.write("ENGINE", "TIMEOUT", 0)
+    buffers = start(model, small, tensor)
+    model.engine.hold(0, "r", 1 << 22)
+    model.engine.run(300)
+    model.write("RING", "CTRL", 2)
+    model.engine.run(1 << 19)
+    assert model.state(OFFLOAD)[0] is State.ABORTING
+    model.engine.run(1 << 20)
+    model.until_state(OFFLOAD, State.STOPPED)
+    assert model.read("CHANNEL", "QUARANTINE", 0) == 1
+    del buffers
+
+
+def test_the_other_ring_goes_on(model_of, small, tensor, offload, prefetch):
+    """An abort of one ring leaves the jobs of the other one alone."""
+    model = model_of()
+    job = offload(model, tensor(small, 9000))
+    for wait in (20, 120, 240):
+        start(model, small, tensor, 9000)
+        model.engine.run(wait)
+        model.write("RING", "CTRL", 2, OFFLOAD)
+        prefetch(model, job)
+        model.until_state(OFFLOAD, State.STOPPED)
+        finish(model, OFFLOAD)

