@@ -21,7 +21,7 @@ VERILATE = ["--cc", "-O3", "--noassert", "--prefix", "Vmodel", *verilator.BUILD]
 #: Many models live in one process: no symbol of one may be taken for that of another.
 COMPILE = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
 COMPILE += ["-DVL_USER_FATAL"]
-RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
+_RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
 #: Signals are counted whole then, not in the parts that they are split into.
 _COVERAGE = ["--coverage-line", "--coverage-toggle"]
 
@@ -76,17 +76,13 @@ def build(
     headers = (SOURCES[0].parent, include, include / "vltstd")
     flags = [*COMPILE, *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
-    sources = [*RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
-    runtime = kept(
-        cache,
-        digest(versions, COMPILE, sources),
-        lambda work: compile_runtime(work, sources, include, flags, env),
-    )
+    runtime = runtime_of(cache, COMPILE, flags, env, has_waves=has_waves)
 
     def make(work):
         if progress:
             progress(f"building the model of cdma_{unit} {config.name}")
-        _compile_unit(work, verilog, unit, options, [*flags, *defines], runtime, env)
+        top = f"cdma_{unit}"
+        compile_design(work, verilog, top, options, [*flags, *defines], SOURCES[0], runtime, env)
 
     options = _COVERAGE if has_coverage else ["--trace-vcd"] if has_waves else ["split.vlt"]
     flags += ["-O1"] * has_coverage  # with its counters the design is long
@@ -107,25 +103,44 @@ def _macros(unit, config, has_mutants):
     }
 
 
-def compile_runtime(work, sources, include, flags, env):
-    """Verilator's own library is the same for all designs."""
-    out = work / "out"
-    out.mkdir()
-    for source in sources:
-        options = [*flags, "-c", str(include / source)]
-        verilator.compile_cpp(options, out, env, "Verilator's library")
+def runtime_of(cache: Path, options: list[str], flags: list[str], env: dict, *, has_waves: bool):
+    """Folder of the objects of Verilator's own library, which is the same for all designs.
+
+    Parameters
+    ----------
+    cache : Path
+        Folder of builds.
+    options, flags : list of str
+        What the compiler is called with: what the objects depend on, and all.
+    env : dict
+        As :func:`cdma.toolchain.verilator.environment` gives it.
+    has_waves : bool
+        With the part that writes VCD.
+    """
+    include = verilator.include_folder()
+    sources = [*_RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
+
+    def make(work):
+        out = work / "out"
+        out.mkdir()
+        for source in sources:
+            command = [*flags, "-c", str(include / source)]
+            verilator.compile_cpp(command, out, env, "Verilator's library")
+
+    return kept(cache, digest(verilator.versions(env), options, sources), make)
 
 
-def _compile_unit(work, verilog, unit, options, flags, runtime, env):
+def compile_design(work, verilog, top, options, flags, loop, runtime, env) -> None:
+    """Translate a design, and link it, its loop (a C++ source) and the runtime to ``model.so``."""
     (work / "design.v").write_text(verilog)
     (work / "split.vlt").write_text(SPLIT)
-    design = [*options, "design.v", "--top-module", f"cdma_{unit}", "--Mdir", "verilated"]
-    verilator.translate([*VERILATE, *design], work, env, f"cdma_{unit}")
+    design = [*options, "design.v", "--top-module", top, "--Mdir", "verilated"]
+    verilator.translate([*VERILATE, *design], work, env, top)
     out = work / "out"
     out.mkdir()
     # In one piece, because reading the headers for each file takes longer than compiling it.
-    sources = [*sorted((work / "verilated").glob("*.cpp")), SOURCES[0]]
+    sources = [*sorted((work / "verilated").glob("*.cpp")), loop]
     (work / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
-    inputs = ["all.cpp", "-Iverilated", *sorted(map(str, runtime.glob("*.o")))]
+    inputs = ["all.cpp", "-I.", "-Iverilated", *sorted(map(str, runtime.glob("*.o")))]
     link = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
-    verilator.compile_cpp([*flags, *inputs, *link], work, env, f"cdma_{unit}")
+    verilator.compile_cpp([*flags, *inputs, *link], work, env, top)

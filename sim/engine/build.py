@@ -58,19 +58,16 @@ def build(
     headers = (_FOLDER, _FOLDER.parent / "compiled", include, include / "vltstd")
     flags = [*COMPILE, f"-DHAS_WAVES={int(has_waves)}", *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
-    sources = [*units.RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
-    runtime = kept(
-        cache,
-        digest(versions, COMPILE, sources),
-        lambda work: units.compile_runtime(work, sources, include, flags, env),
-    )
+    runtime = units.runtime_of(cache, COMPILE, flags, env, has_waves=has_waves)
     bound = pins.bind(pins.declared(verilog, TOP))
 
     def make(work):
         if progress:
             progress("building the model of the engine")
         (work / "pins.h").write_text(bound)
-        _compile(work, verilog, has_waves, flags, runtime, env)
+        extra = ["--trace-vcd" if has_waves else "split.vlt"]
+        loop = _FOLDER / "model.cpp"
+        units.compile_design(work, verilog, TOP, extra, flags, loop, runtime, env)
 
     texts = [source.read_text() for source in SOURCES]
     options = [units.VERILATE, units.SPLIT, COMPILE, has_waves]
@@ -103,18 +100,3 @@ def _sources() -> list[str]:
     modules = sorted(Path(hdl.__file__).parent.rglob("*.py"))
     base = [Path(module.__file__) for module in (engine_config, engine_codes)]
     return [module.read_text() for module in (*modules, *base)]
-
-
-def _compile(work, verilog, has_waves, flags, runtime, env):
-    (work / "design.v").write_text(verilog)
-    (work / "split.vlt").write_text(units.SPLIT)
-    extra = "--trace-vcd" if has_waves else "split.vlt"
-    design = [extra, "design.v", "--top-module", TOP, "--Mdir", "verilated"]
-    verilator.translate([*units.VERILATE, *design], work, env, TOP)
-    out = work / "out"
-    out.mkdir()
-    sources = [*sorted((work / "verilated").glob("*.cpp")), _FOLDER / "model.cpp"]
-    (work / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
-    inputs = ["all.cpp", "-I.", "-Iverilated", *sorted(map(str, runtime.glob("*.o")))]
-    link = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
-    verilator.compile_cpp([*flags, *inputs, *link], work, env, TOP)

@@ -3,16 +3,10 @@
 import shutil
 
 import pytest
+from sized import sized
 
 from cdma.hdl.zvc.config import NAMED, Config
 from cdma.sim import cosim_all
-
-
-def _params(quick, slow):
-    return [pytest.param(config, id=config.name) for config in quick] + [
-        pytest.param(config, id=config.name, marks=pytest.mark.slow) for config in slow
-    ]
-
 
 #: 4x8b8 and 16x16b32 look masks up, where all others of several beats a block count them.
 _SMALL = [Config.of(2, 8, 32), Config.of(4, 16), Config.of(4, 8, 8)]
@@ -23,14 +17,14 @@ _LARGE = [
 _QUICK = [config for config in NAMED.values() if config not in _LARGE]
 
 
-@pytest.fixture(params=_params([*_QUICK, *_SMALL], _LARGE))
+@pytest.fixture(params=sized([*_QUICK, *_SMALL], _LARGE))
 def config(request):
     """Every configuration that a unit is built in."""
     return request.param
 
 
 @pytest.fixture(
-    params=_params(
+    params=sized(
         [NAMED["8x32"], Config.of(4, 16)],
         [config for config in _QUICK if config.name != "8x32"] + [_SMALL[0], *_LARGE],
     )

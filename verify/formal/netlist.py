@@ -33,7 +33,6 @@ opt_clean {options}
 cd ..
 """
 _STATEMENTS = """
-{probes}
 memory_map
 {row_probes}
 chformal -lower
@@ -145,18 +144,18 @@ def graph_of(
     """
     graph = _GRAPH.format(cells=" ".join(f"t:${kind}" for kind in _CELLS))
     probes, row_probes = _probes(text)
-    if fault:
-        # Probes keep their signals from removal.
-        settle = [_FLATTEN, probes, _SETTLE.format(options=""), "write_rtlil flat.il"]
-        text = force(_run(with_places(text), settle, ["flat.il"], scratch)["flat.il"], fault)
-        steps, probes = ["read_rtlil design.il", "hierarchy -top top"], ""
-    elif command:
+    steps = [_FLATTEN, probes]
+    if fault or command:
+        # After the probes, which keep their signals from removal.
         text = with_places(text)
-        steps = [_FLATTEN, probes, _SETTLE.format(options=""), f"cd top\n{command}\ncd .."]
-        probes = ""
-    else:
-        steps = [_FLATTEN]
-    steps += [_STATEMENTS.format(probes=probes, row_probes=row_probes, number=_NUMBER), graph]
+        steps.append(_SETTLE.format(options=""))
+    if fault:
+        made = _run(text, [*steps, "write_rtlil flat.il"], ["flat.il"], scratch)
+        text = force(made["flat.il"], fault)
+        steps = ["read_rtlil design.il", "hierarchy -top top"]
+    elif command:
+        steps.append(f"cd top\n{command}\ncd ..")
+    steps += [_STATEMENTS.format(row_probes=row_probes, number=_NUMBER), graph]
     made = _run(text, steps, ["named.il", "graph.aag"], scratch)
     return made["named.il"], made["graph.aag"]
 

@@ -2,9 +2,9 @@
 
 import argparse
 
-from cdma.cli.options import config_from
+from cdma.cli.options import config_from, flag
 from cdma.engine_config import EngineConfig
-from cdma.errors import refusals_as_user_errors
+from cdma.errors import UserError, refusals_as_user_errors
 
 #: Name of the engine among the units.
 ENGINE = "engine"
@@ -47,9 +47,33 @@ def engine_config_of(args: argparse.Namespace, unit) -> EngineConfig:
     UserError
         When the size is refused.
     """
-    sizes = {name: getattr(args, name) for name in SIZES if getattr(args, name) is not None}
+    given = {name: getattr(args, name) for name in SIZES if getattr(args, name) is not None}
+    return engine_of(unit, **given)
+
+
+def engine_of(unit, **sizes: int) -> EngineConfig:
+    """``EngineConfig`` with the units' ``Config`` and sizes of the engine.
+
+    Raises
+    ------
+    UserError
+        When the size is refused.
+    """
     fmt = unit.format
     with refusals_as_user_errors():
         return EngineConfig(
             lanes=unit.lanes, word_bits=fmt.word_bits, block_words=fmt.block_words, **sizes
         )
+
+
+def refuse(args: argparse.Namespace, *more: str) -> None:
+    """Refuse the options of the engine's size, and ``more`` of its own, for a unit.
+
+    Raises
+    ------
+    UserError
+        When one is given.
+    """
+    for name in (*SIZES, *more):
+        if getattr(args, name, None) is not None:
+            raise UserError(f"{flag(name)} is for the engine, not for units")

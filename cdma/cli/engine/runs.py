@@ -2,7 +2,7 @@
 
 import argparse
 
-from cdma.cli.engine.options import SIZES, engine_config_from
+from cdma.cli.engine.options import SIZES, engine_config_from, refuse
 from cdma.cli.options import flag
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
@@ -29,9 +29,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def refuse_engine_options(args: argparse.Namespace) -> None:
     """Refuse options of the engine for a unit."""
-    for option in (*SIZES, *_OWN):
-        if getattr(args, option, None) is not None:
-            raise UserError(f"{flag(option)} is for the engine, not for units")
+    refuse(args, *_OWN)
 
 
 def round_trip(args: argparse.Namespace, tensor, progress) -> tuple[dict, str]:

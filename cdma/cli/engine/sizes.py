@@ -3,10 +3,9 @@
 import argparse
 from collections.abc import Iterable
 
-from cdma.cli.engine.options import ENGINE, SIZES, engine_config_of
-from cdma.cli.options import config_named, flag
+from cdma.cli.engine.options import ENGINE, engine_config_of, engine_of, refuse
+from cdma.cli.options import config_named
 from cdma.engine_config import EngineConfig
-from cdma.errors import UserError, refusals_as_user_errors
 
 
 def engine_configs_from(args: argparse.Namespace, names: Iterable[str]) -> list[EngineConfig]:
@@ -19,15 +18,8 @@ def engine_configs_from(args: argparse.Namespace, names: Iterable[str]) -> list[
     """
     if ENGINE in (args.unit or ()):
         return [engine_config_of(args, config_named(name)) for name in dict.fromkeys(names)]
-    refuse_sizes(args)
+    refuse(args)
     return []
-
-
-def refuse_sizes(args: argparse.Namespace) -> None:
-    """Refuse options of the engine's size for a unit."""
-    for name in SIZES:
-        if getattr(args, name, None) is not None:
-            raise UserError(f"{flag(name)} is for the engine, not for units")
 
 
 def add_channels_option(parser: argparse.ArgumentParser) -> None:
@@ -45,16 +37,10 @@ def engines_from(args: argparse.Namespace, configs: Iterable) -> list[EngineConf
         When a size is refused, or ``--channels`` is given without the engine.
     """
     if ENGINE not in (args.unit or ()):
-        refuse_sizes(args)
+        refuse(args)
         return []
-    with refusals_as_user_errors():
-        return [
-            EngineConfig(
-                channels=channels,
-                lanes=unit.lanes,
-                word_bits=unit.format.word_bits,
-                block_words=unit.format.block_words,
-            )
-            for unit in configs
-            for channels in dict.fromkeys(args.channels or [4])
-        ]
+    return [
+        engine_of(unit, channels=channels)
+        for unit in configs
+        for channels in dict.fromkeys(args.channels or [4])
+    ]

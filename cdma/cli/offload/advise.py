@@ -4,7 +4,6 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.files import write_text
 
 EPILOG = """\
 An engine pays when the step is at least 1 % shorter than the best lossless baseline of today that
@@ -40,11 +39,7 @@ def run(args: argparse.Namespace) -> int:
         setup = advise.at_speed(setup, args.tflops)
     found = advise.curve(setup, (1,) if is_known else advise.FACTORS)
     about = advice.about(setup, row, is_known)
-    if args.csv:
-        write_text(args.csv, output.as_csv(found))
-    if args.json:
-        print(output.as_json(found, **about))
-    else:
+    if not shared.written(args, found, **about):
         print(advice.text(about))
         print(output.as_table(found, {key: key.replace("_", " ") for key in _CURVE}))
     return 0

@@ -1,9 +1,9 @@
 """``cdma offload document``: the results as a page with figures."""
 
 import argparse
-import os
 
 from cdma.cli import options
+from cdma.cli.offload import shared
 from cdma.errors import UserError
 
 EPILOG = """\
@@ -20,15 +20,14 @@ def add_parser(commands) -> None:
     """Add the command ``document``."""
     texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
     parser = options.add_verb(commands, "document", run, HELP, **texts)
-    files = "file or folder of tensors; repeatable (default: $CDMA_DATA)"
-    parser.add_argument("--densities", action="append", metavar="FILE", help=files)
+    shared.add_densities_option(parser)
     options.add_folder_option(parser, "document", "build/offload")
 
 
 def run(args: argparse.Namespace) -> int:
     """Compute, draw and write."""
-    files = args.densities or [os.environ.get("CDMA_DATA")]
-    if not files[0]:
+    files = shared.files_from(args)
+    if not files:
         raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
     from cdma.offload.document.document import write
 

@@ -4,7 +4,6 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.files import write_text
 
 EPILOG = """\
 Exposed is the time that a copy adds to the step: it is longer than the layer beside it. A limit is
@@ -33,10 +32,6 @@ def run(args: argparse.Namespace) -> int:
     from cdma.offload.answers import explain
 
     found = explain.rows(setup, args.scheme)
-    if args.csv:
-        write_text(args.csv, output.as_csv(found))
-    if args.json:
-        print(output.as_json(found, network=setup.network.name, scheme=args.scheme))
-    else:
+    if not shared.written(args, found, network=setup.network.name, scheme=args.scheme):
         print(output.as_table(found, explain.COLUMNS))
     return 0

@@ -4,7 +4,6 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.files import write_text
 
 EPILOG = """\
 The file of --csv can be edited and given to the other commands as --times.
@@ -36,10 +35,6 @@ def run(args: argparse.Namespace) -> int:
     batch = args.batch or net.batch
     times = times_of(net.features, batch, BOARDS[args.board])
     found = layer_rows(net.features, batch, times)
-    if args.csv:
-        write_text(args.csv, output.as_csv(found))
-    if args.json:
-        print(output.as_json(found, network=net.name, batch=batch, source=net.source))
-    else:
+    if not shared.written(args, found, network=net.name, batch=batch, source=net.source):
         print(output.as_table(found, {key: key for key in found[0]}))
     return 0

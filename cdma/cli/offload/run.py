@@ -4,7 +4,6 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.files import write_text
 
 EPILOG = """\
 Times are those of the feature layers, as in the published systems. Peak memory is weights,
@@ -39,10 +38,7 @@ def run(args: argparse.Namespace) -> int:
     found = rows(setup, args.scheme)
     about = {"network": setup.network.name, "batch": setup.batch, "board": setup.board.name}
     about |= {"link_gb_per_s": setup.link.effective / 1e9, "codec": setup.codec.source}
-    if args.csv:
-        write_text(args.csv, output.as_csv(found))
-    if args.json:
-        print(output.as_json(found, **about))
+    if shared.written(args, found, **about):
         return 0
     print(
         f"{setup.network.title}, batch {setup.batch}, {setup.board.name}, "

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from cdma.cli import options
 from cdma.errors import UserError, refusals_as_user_errors
+from cdma.files import write_text
 
 
 def add_setup_options(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +43,20 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     cpu = "rate of a codec on the CPU in GB/s, which adds the row vDNN++"
     add("--cpu-codec", type=options.above_zero, metavar="GB/S", help=cpu)
     add("--ratio", type=options.above_zero, metavar="R", help="one ratio for all sparse tensors")
-    tensors = "file or folder of tensors that gives the ratios; repeatable (default: $CDMA_DATA)"
-    add("--densities", action="append", metavar="FILE", help=tensors)
+    add_densities_option(parser, "file or folder of tensors that gives the ratios")
+
+
+def add_densities_option(
+    parser: argparse.ArgumentParser, what: str = "file or folder of tensors"
+) -> None:
+    """Add ``--densities``."""
+    text = f"{what}; repeatable (default: $CDMA_DATA)"
+    parser.add_argument("--densities", action="append", metavar="FILE", help=text)
+
+
+def files_from(args: argparse.Namespace) -> list[str]:
+    """Files and folders of ``--densities``, or of ``CDMA_DATA``; none without both."""
+    return args.densities or [name for name in [os.environ.get("CDMA_DATA")] if name]
 
 
 def wishes_from(args: argparse.Namespace):
@@ -68,8 +81,8 @@ def _densities(args: argparse.Namespace) -> list[str]:
         raise UserError("--ratio and --densities are two ways to give the ratios: leave one out")
     if args.ratio is not None:
         return []
-    found = args.densities or [os.environ.get("CDMA_DATA")]
-    if not found[0]:
+    found = files_from(args)
+    if not found:
         raise UserError("compression ratios are missing: give --densities FOLDER or --ratio R")
     return found
 
@@ -78,3 +91,14 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--json`` and ``--csv``."""
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--csv", metavar="FILE", help="write the rows as CSV")
+
+
+def written(args: argparse.Namespace, rows: list[dict], **about) -> bool:
+    """Write ``--csv`` and print ``--json``; gives whether that is all, so no table is wanted."""
+    from cdma.offload import output
+
+    if args.csv:
+        write_text(args.csv, output.as_csv(rows))
+    if args.json:
+        print(output.as_json(rows, **about))
+    return args.json

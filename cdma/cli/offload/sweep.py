@@ -6,7 +6,6 @@ from collections.abc import Callable
 from cdma.cli import options
 from cdma.cli.offload import shared
 from cdma.errors import UserError
-from cdma.files import write_text
 
 EPILOG = """\
 The options with an s take several values, with commas; the sweep runs every combination.
@@ -62,11 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     with refusals_as_user_errors():
         found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)
-    if args.csv:
-        write_text(args.csv, output.as_csv(found))
-    if args.json:
-        print(output.as_json(found))
-    else:
+    if not shared.written(args, found):
         columns = {axis: axis for axis in axes} | output.SCHEME_COLUMNS
         print(output.as_table(found, columns))
     return 0

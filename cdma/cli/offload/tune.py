@@ -5,7 +5,6 @@ import argparse
 from cdma.cli import options
 from cdma.cli.offload import shared
 from cdma.errors import UserError, require
-from cdma.files import write_text
 from cdma.tensors.load import NAMING
 
 EPILOG = """\
@@ -48,10 +47,7 @@ def run(args: argparse.Namespace) -> int:
         for t in trials
     ]  # fmt: skip
     best = min(rows, key=lambda row: row["ms"])
-    if args.csv:
-        write_text(args.csv, output.as_csv(rows))
-    if args.json:
-        print(output.as_json(rows, best=best, measured="golden codec on this CPU"))
+    if shared.written(args, rows, best=best, measured="golden codec on this CPU"):
         return 0
     print(output.as_table(rows, {key: key.replace("_", " ") for key in best}))
     chunk, threads = best["chunk_words"], best["threads"]

@@ -1,11 +1,9 @@
 """``cdma offload validate``: the model beside published figures."""
 
 import argparse
-import os
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.files import write_text
 
 EPILOG = """\
 Published figures are read from the folder CDMA_PUBLISHED; without it most rows are "not given".
@@ -21,8 +19,7 @@ def add_parser(commands) -> None:
     """Add the command ``validate``."""
     texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
     parser = options.add_verb(commands, "validate", run, HELP, **texts)
-    files = "file or folder of tensors; repeatable (default: $CDMA_DATA)"
-    parser.add_argument("--densities", action="append", metavar="FILE", help=files)
+    shared.add_densities_option(parser)
     shared.add_output_options(parser)
 
 
@@ -32,13 +29,9 @@ def run(args: argparse.Namespace) -> int:
     from cdma.offload.validate import report
     from cdma.offload.validate.rows import COLUMNS
 
-    files = args.densities or [name for name in [os.environ.get("CDMA_DATA")] if name]
-    found = report.rows(tuple(files))
+    found = report.rows(tuple(shared.files_from(args)))
     rows = [row.as_dict() for row in found]
-    if args.csv:
-        write_text(args.csv, output.as_csv(rows))
-    if args.json:
-        print(output.as_json(rows, summary=report.summary(found)))
+    if shared.written(args, rows, summary=report.summary(found)):
         return 0
     print(output.as_table(rows, COLUMNS))
     for row in found:

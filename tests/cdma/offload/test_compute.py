@@ -1,9 +1,5 @@
 """The calibrated compute model against the logs on which it was calibrated."""
 
-import csv
-import os
-from pathlib import Path
-
 import pytest
 
 from cdma.offload.compute import BOARDS, times_of
@@ -29,12 +25,8 @@ def test_a_faster_board_is_faster():
 @pytest.mark.parametrize(
     ("name", "log"), [("overfeat", "overfeat"), ("vgg-a", "vgg_a"), ("googlenet", "googlenet")]
 )
-def test_convolutions_of_the_logs(name, log):
-    if not os.environ.get("CDMA_PUBLISHED"):
-        pytest.skip("CDMA_PUBLISHED is not set")
-    path = Path(os.environ["CDMA_PUBLISHED"]) / "caffe_titanx_layers.csv"
-    with path.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["net"] == log]
+def test_convolutions_of_the_logs(caffe_log, name, log):
+    rows = caffe_log(log)
     kinds = ("InnerProduct", "Input")
     rows = [row for row in rows if row["type"] not in kinds and not row["layer"].startswith("fc6")]
     measured = sum(float(row["fwd_ms"]) + float(row["bwd_ms"]) for row in rows)

@@ -1,8 +1,6 @@
 """Constants name their source; derived ones follow from the published figures."""
 
 import csv
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,10 +26,8 @@ def test_no_calibrated_rate_is_above_the_memory():
     assert max(rate.value for rate in rates) <= constants.TITAN_X_DRAM.value
 
 
-def test_codec_times_of_cswap():
-    if not os.environ.get("CDMA_PUBLISHED"):
-        pytest.skip("CDMA_PUBLISHED is not set")
-    with (Path(os.environ["CDMA_PUBLISHED"]) / "cswap_fig3_vgg16A_b128_v100.csv").open() as file:
+def test_codec_times_of_cswap(published):
+    with (published / "cswap_fig3_vgg16A_b128_v100.csv").open() as file:
         rows = list(csv.DictReader(file))
     columns = ("shape_MB", "SC_comp_decomp_ms")
     size, time = (np.array([float(row[key]) for row in rows]) for key in columns)

@@ -1,9 +1,5 @@
 """Shapes, work and weights of the networks."""
 
-import csv
-import os
-from pathlib import Path
-
 import pytest
 
 from cdma.errors import UserError
@@ -52,12 +48,8 @@ def test_unknown_name():
     ("name", "log"), [("alexnet", "alexnet"), ("overfeat", "overfeat"), ("vgg-a", "vgg_a"),
                       ("googlenet", "googlenet")]
 )  # fmt: skip
-def test_shapes_of_the_published_logs(name, log):
-    if not os.environ.get("CDMA_PUBLISHED"):
-        pytest.skip("CDMA_PUBLISHED is not set")
-    path = Path(os.environ["CDMA_PUBLISHED"]) / "caffe_titanx_layers.csv"
-    with path.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["net"] == log]
+def test_shapes_of_the_published_logs(caffe_log, name, log):
+    rows = caffe_log(log)
     kinds = {"Convolution": ("conv",), "Pooling": ("maxpool", "avgpool"), "InnerProduct": ("fc",)}
     for kind, ours in kinds.items():
         shapes = [row["top_shape"].split("x")[1:] for row in rows if row["type"] == kind]

@@ -2,17 +2,12 @@
 
 import numpy as np
 import pytest
+from sized import sized
 
 from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.hdl.zvc.config import NAMED, Config
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.sim.stimulus import random_words
-
-
-def params(configs, is_slow=False):
-    marks = [pytest.mark.slow] if is_slow else []
-    return [pytest.param(config, id=config.name, marks=marks) for config in configs]
-
 
 QUICK = [
     NAMED["8x32"],
@@ -26,9 +21,9 @@ SLOW = [
     *(NAMED[name] for name in ("16x16", "32x8", "32x32")),
     Config.of(64, 8, 64),
 ]  # a block a beat
-EVERY = pytest.mark.parametrize("config", params(QUICK) + params(SLOW, is_slow=True))
+EVERY = pytest.mark.parametrize("config", sized(QUICK, SLOW))
 SMALL = [Config.of(4, 16), Config.of(2, 8, 32), Config.of(8, 8, 8)]
-SOME = pytest.mark.parametrize("config", params(SMALL))
+SOME = pytest.mark.parametrize("config", sized(SMALL))
 UNIT = pytest.mark.parametrize("unit", [Compressor, Decompressor], ids=lambda unit: unit.__name__)
 
 

@@ -276,7 +276,7 @@ def test_progress_is_reported(models, monkeypatch):
 
 
 def test_same_design_is_built_once(faulty, monkeypatch):
-    monkeypatch.setattr(build, "_compile_unit", None)
+    monkeypatch.setattr(build, "compile_design", None)
     told = []
     again = RtlModel("compressor", SMALL.format, 2, verilog=FAULTY, progress=told.append)
     assert told == []

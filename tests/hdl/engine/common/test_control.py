@@ -15,7 +15,7 @@ ERROR = {
 
 
 @pytest.fixture
-def control(exchange, small, job):
+def control(exchange, small, job, begin):
     """Function that passes jobs through; each takes ``cycles`` from its start."""
 
     def run(jobs, *, cycles=10, abort=None, started=None, **values):
@@ -32,23 +32,9 @@ def control(exchange, small, job):
 
         values = {"stripes": 9, "stream_bytes": 900, "raw_stripes": 3, **values}
         sends = {"i": [job(**fields) for fields in jobs]}
-        passed = exchange(dut, sends, {"o": len(jobs)}, each=driver(dut, each, values))
+        passed = exchange(dut, sends, {"o": len(jobs)}, each=begin(dut, each, **values))
         assert len(starts) == (len(jobs) if started is None else started)
         return passed["o"].payloads
-
-    def driver(dut, then, values):
-        # Not `begin`: the member `start` is an output here.
-        cycle = -1
-
-        def each(ctx, passed):
-            nonlocal cycle
-            cycle += 1
-            if cycle == 0:
-                for name, value in values.items():
-                    ctx.set(getattr(dut, name), value)
-            then(ctx, cycle, passed)
-
-        return each
 
     return run
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sized import corners
 
 from cdma.golden import compress
 from cdma.hdl.zvc.compressor.assembly.assembler import Assembler
@@ -24,14 +25,7 @@ CONFIGS = [
 ]
 JUNK = 0xDEADBEEFDEADBEEF  # in banks to which no word comes
 #: Corners of all of them; the other sizes are slow.
-QUICK = ("8x32", "2x8b32", "8x8b8")
-EVERY = pytest.mark.parametrize(
-    "config",
-    [
-        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
-        for config in CONFIGS
-    ],
-)
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b32", "8x8b8")))
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sized import corners
 
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
@@ -15,14 +16,7 @@ CONFIGS = [
     Config.of(32, 8),  # the prefix sum has a register
 ]
 #: Corners of all of them; the other sizes are slow.
-QUICK = ("8x32", "4x8b24", "8x8b8")
-EVERY = pytest.mark.parametrize(
-    "config",
-    [
-        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
-        for config in CONFIGS
-    ],
-)
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "4x8b24", "8x8b8")))
 
 
 def random_blocks(config, rng, packets):

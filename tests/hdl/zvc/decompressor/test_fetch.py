@@ -5,6 +5,7 @@ import pytest
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from sized import corners
 
 from cdma.golden import compress
 from cdma.hdl.lib.queue import Queue
@@ -28,14 +29,7 @@ CONFIGS = [
     Config.of(8, 8, 8),  # a block a cycle
 ]
 #: Corners of all of them; the other sizes are slow.
-QUICK = ("8x32", "2x8b24", "8x8b24", "8x8b8")
-EVERY = pytest.mark.parametrize(
-    "config",
-    [
-        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
-        for config in CONFIGS
-    ],
-)
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b24", "8x8b24", "8x8b8")))
 
 
 class Fetcher(wiring.Component):

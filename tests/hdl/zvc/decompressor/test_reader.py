@@ -7,6 +7,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from sized import corners
 
 from cdma.golden import compress
 from cdma.hdl.zvc.beat import Beat
@@ -29,14 +30,7 @@ CONFIGS = [
     Config.of(8, 8, 8),  # a block a beat
 ]
 #: Corners of all of them; the other sizes are slow.
-QUICK = ("8x32", "2x8b24", "8x8b8")
-EVERY = pytest.mark.parametrize(
-    "config",
-    [
-        pytest.param(config, id=config.name, marks=[pytest.mark.slow] * (config.name not in QUICK))
-        for config in CONFIGS
-    ],
-)
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b24", "8x8b8")))
 
 
 class Reader(wiring.Component):
