@@ -95,7 +95,7 @@ def cosim_all(
         return list(cosim_each(unit, scenarios, config, *options))
     bench = _bench(unit, config)
     scenarios = [_checked(bench, scenario) for scenario in scenarios]
-    text = design_text(unit, config, verilog)
+    text = design_text(unit, config, verilog, cache)
     stimuli = [bench.stimulus(scenario) for scenario in scenarios]
     seconds = seconds or sum(map(_ample_seconds, stimuli))
     folder = simulators.build(text, bench.top, simulator, cache, progress, waves is not None)
@@ -129,7 +129,7 @@ def cosim_each(
     """
     bench = _bench(unit, config)
     kind = None if waves is None else wave_format(waves, "fast")
-    text = design_text(unit, config, verilog)
+    text = design_text(unit, config, verilog, cache)
     model = ModelUnit(unit, config, text, cache, progress, has_waves=waves is not None)
     for scenario in scenarios:
         scenario = _checked(bench, scenario)
@@ -151,12 +151,17 @@ def cosim_each(
         yield result
 
 
-def design_text(unit: str, config: Config, verilog: str | os.PathLike | None) -> str:
+def design_text(
+    unit: str,
+    config: Config,
+    verilog: str | os.PathLike | None,
+    cache: str | os.PathLike | None = None,
+) -> str:
     """The design that is simulated.
 
     Parameters
     ----------
-    unit, config, verilog
+    unit, config, verilog, cache
         As for :func:`cosim_all`.
 
     Raises
@@ -166,7 +171,7 @@ def design_text(unit: str, config: Config, verilog: str | os.PathLike | None) ->
     """
     bench = _bench(unit, config)
     if verilog is None:
-        return bench.verilog()
+        return bench.verilog(cache)
     if isinstance(verilog, str):
         return bench.complete(verilog)
     return bench.complete(read_verilog(verilog, bench.modules))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cdma import golden
+from cdma import designs, golden
 from cdma.errors import UserError
 from cdma.golden.zvc.words import format_for, to_words
 from cdma.sim import chain, throughput
@@ -31,9 +31,9 @@ class Bench:
         self.format = config.format
         self.top = f"cdma_{self.unit}"
 
-    def verilog(self) -> str:
-        """What is simulated, top level ``top``."""
-        return _emit().verilog(self.unit, self.config)
+    def verilog(self, cache=None) -> str:
+        """What is simulated, top level ``top``; ``cache`` as for :func:`cdma.designs.unit`."""
+        return designs.unit(self.unit, self.config, cache)
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -189,9 +189,9 @@ class _Roundtrip(_Compressor):
 
     modules = ("cdma_compressor", "cdma_decompressor")
 
-    def verilog(self):
-        units = [_emit().verilog(unit, self.config) for unit in ("compressor", "decompressor")]
-        return self.complete("\n".join(units))
+    def verilog(self, cache=None):
+        units = ("compressor", "decompressor")
+        return self.complete("\n".join(designs.unit(unit, self.config, cache) for unit in units))
 
     def complete(self, verilog):
         return chain.verilog(verilog, self.config)

@@ -150,8 +150,10 @@ def environment(simulator: str) -> dict[str, str]:
     if simulator not in SIMULATORS:
         raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
     require("cocotb", extra="sim", verb="co-simulation")
+    # Benches report by themselves. Rewriting the assertions of all modules takes seconds a run.
+    plain = {"COCOTB_REWRITE_ASSERTION_FILES": ""}
     if simulator == "verilator":
-        env = verilator.environment()
+        env = {**verilator.environment(), **plain}
         # A build in the cache may be from an environment that no longer exists: cocotb's libraries
         # are those of this one.
         folder = importlib.util.find_spec("cocotb").submodule_search_locations[0]
@@ -160,7 +162,7 @@ def environment(simulator: str) -> dict[str, str]:
         return env
     icarus.iverilog()
     icarus.vvp()
-    return verilator.plain_environment()
+    return {**verilator.plain_environment(), **plain}
 
 
 def _versions(simulator: str, env: dict[str, str]) -> str:

@@ -2,14 +2,9 @@
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 
-from cdma import __version__, engine_codes, engine_config, hdl
-from cdma.engine_config import EngineConfig
 from cdma.hdl.emit.engine import TOP
-from cdma.hdl.emit.engine import verilog as verilog_of
 from cdma.sim.compiled import build as units
 from cdma.sim.engine import pins
 from cdma.toolchain import verilator
@@ -72,31 +67,3 @@ def build(
     texts = [source.read_text() for source in SOURCES]
     options = [units.VERILATE, units.SPLIT, COMPILE, has_waves]
     return kept(cache, digest(verilog, bound, texts, versions, options), make) / "model.so"
-
-
-def design(
-    config: EngineConfig,
-    cache: str | os.PathLike | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> str:
-    """Verilog of an engine, kept for as long as no source of the hardware changes.
-
-    Generating takes as long as compiling, some twenty seconds for the smallest engine.
-    """
-    name = digest("engine", _sources(), repr(config), __version__, metadata.version("amaranth"))
-
-    def make(work):
-        if progress:
-            progress(f"generating the engine {config.name}")
-        (work / "out").mkdir()
-        (work / "out" / "engine.v").write_text(verilog_of(config))
-
-    return (kept(cache_folder(cache, "builds"), name, make) / "engine.v").read_text()
-
-
-@lru_cache(maxsize=1)
-def _sources() -> list[str]:
-    """Texts of all modules of the hardware, as this process has loaded them."""
-    modules = sorted(Path(hdl.__file__).parent.rglob("*.py"))
-    base = [Path(module.__file__) for module in (engine_config, engine_codes)]
-    return [module.read_text() for module in (*modules, *base)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cdma import designs
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
 from cdma.files import replacing
@@ -120,7 +121,7 @@ def round_trip(
     if waves is not None:
         wave_format(waves, simulator)
     device, host = device or Memory(latency=350), host or Memory(latency=500)
-    text = build.design(config, cache, progress) if verilog is None else verilog
+    text = designs.engine(config, cache, progress) if verilog is None else verilog
     options = {"raw": raw, "crc": crc}
     if simulator == "fast":
         made = {"verilog": text, "cache": cache, "progress": progress}

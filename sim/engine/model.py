@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cdma import designs
 from cdma.engine_codes import Op, Raw, State, Status
 from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, INDEX_BYTES, EngineConfig
 from cdma.errors import SimulationError, UserError
@@ -13,7 +14,6 @@ from cdma.golden.engine.descriptor import Completion, Descriptor, phase
 from cdma.golden.zvc.words import to_words
 from cdma.hdl.engine.registers import register_map
 from cdma.sim.cocotb.ports import Violation
-from cdma.sim.engine import build
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
 from cdma.sim.engine.memory import Memory
 
@@ -140,7 +140,7 @@ class EngineModel:
     ):
         self.config, self.map = config, register_map(config)
         if engine is None:
-            text = build.design(config, cache, progress) if verilog is None else verilog
+            text = designs.engine(config, cache, progress) if verilog is None else verilog
             device, host = device or Memory(latency=350), host or Memory(latency=500)
             engine = Engine(config, text, device, host, seed, cache, progress, waves=waves)
         self.engine = engine

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from cdma import designs
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
@@ -54,10 +55,10 @@ def generated(unit: str, config: Config | EngineConfig) -> Design:
     from cdma.hdl import emit
 
     if unit == ENGINE:
-        from cdma.hdl.emit import engine
+        from cdma.hdl.emit.engine import TOP
 
-        return Design(unit, config, engine.TOP, engine.verilog(config))
-    text = emit.verilog(unit, config)
+        return Design(unit, config, TOP, designs.engine(config))
+    text = designs.unit(unit, config)
     return Design(unit, config, f"cdma_{unit}", text, emit.latency(unit, config))
 
 

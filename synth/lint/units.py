@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from cdma import designs
 from cdma.engine_config import EngineConfig
-from cdma.hdl import emit
-from cdma.hdl.emit import engine
 from cdma.hdl.zvc.config import Config
 from cdma.synth.lint import check, waivers
 
@@ -79,7 +78,7 @@ def text(record: Mapping) -> str:
 
 
 def _generated(unit: str, config: Config | EngineConfig) -> str:
-    return engine.verilog(config) if unit == ENGINE else emit.verilog(unit, config)
+    return designs.engine(config) if unit == ENGINE else designs.unit(unit, config)
 
 
 def _loud(verilog: str) -> str:

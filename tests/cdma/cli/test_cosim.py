@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
+from cdma import designs
 from cdma.cli.main import main
 from cdma.golden import compress
-from cdma.hdl import emit
 
 
 @pytest.fixture
@@ -23,18 +23,18 @@ def tensor(tmp_path):
 @pytest.fixture
 def spoiled(monkeypatch):
     """Make the generated Verilog flip bit 0 of each beat that it emits."""
-    generate = emit.verilog
+    generate = designs.unit
 
-    def verilog(unit, config):
+    def verilog(*unit):
         text, count = re.subn(
             r"assign m_axis_tdata = (.*?);",
             r"assign m_axis_tdata = (\1) ^ 1;",
-            generate(unit, config),
+            generate(*unit),
         )
         assert count == 1
         return text
 
-    monkeypatch.setattr(emit, "verilog", verilog)
+    monkeypatch.setattr(designs, "unit", verilog)
 
 
 def test_help_has_an_example_and_the_profiles(helped):

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
+from cdma import designs
 from cdma.cli import main
 from cdma.errors import UserError
-from cdma.hdl import emit
 from cdma.synth.lint import check
 from cdma.toolchain import yowasp
 
@@ -23,7 +23,7 @@ endmodule
 def run(monkeypatch, tmp_path):
     """Run the verb in a folder of its own, on a small text in place of a unit."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(emit, "verilog", lambda *_: CLEAN)
+    monkeypatch.setattr(designs, "unit", lambda *_: CLEAN)
     return lambda *arguments: main.main(["lint", "--unit", "compressor", *arguments])
 
 

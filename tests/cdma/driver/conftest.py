@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cdma import designs
 from cdma.driver import Driver, Memory, RegisterError, SoftwareDevice, c
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
-from cdma.sim.engine import build as model
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
 from cdma.sim.engine.memory import Memory as Timing
 from cdma.toolchain import cc
@@ -26,7 +26,7 @@ class Hardware:
     def __init__(self, config=SMALL):
         self.config = config
         near = Timing(latency=30), Timing(latency=50)
-        self.engine = Engine(config, model.design(config), *near, seed=3)
+        self.engine = Engine(config, designs.engine(config), *near, seed=3)
         self.host, self.memory = Memory(1 << 19, 0x8000_0000), Memory(1 << 19, 0x1000_0000)
         self.engine.add(Buffer(HOST, self.host.base, self.host.data))
         self.engine.add(Buffer(DEVICE, self.memory.base, self.memory.data))

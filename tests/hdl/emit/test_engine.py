@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from cdma import designs
 from cdma.engine_config import EngineConfig
 from cdma.hdl.emit import engine
 from cdma.hdl.engine.engine import AxiEngine
-from cdma.sim.engine import build
 
 #: The engine of all quick tests, so that it is generated once.
 CONFIG = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=8, latency=60)
@@ -16,7 +16,7 @@ CONFIG = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=8, late
 @pytest.fixture(scope="module")
 def text():
     """Verilog of a small engine."""
-    return build.design(CONFIG)
+    return designs.engine(CONFIG)
 
 
 @pytest.fixture(scope="module")

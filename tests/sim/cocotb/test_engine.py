@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cdma import designs
 from cdma.engine_codes import Op
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine as golden
@@ -27,7 +28,7 @@ def play(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
 
     def run(job, simulator):
-        text = build.design(CONFIG)
+        text = designs.engine(CONFIG)
         names = pins.managers(pins.declared(text, build.TOP))
         job = {**job, "channels": names[:-1], "link": names[-1]}
         folder = simulators.build(text, build.TOP, simulator)
