@@ -1,6 +1,6 @@
 """The data path: both directions, and the ports of the channels."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -82,8 +82,8 @@ class DataPath(wiring.Component):
                 prefetch.hold[c].eq(memory.hold),
             ]
             # One of each kind of event in a cycle: the directions share the counters.
+            read, written = offload.events[c], prefetch.events[c]
             for name, _ in Events():
-                m.d.comb += memory.events[name].eq(
-                    offload.events[c][name] | prefetch.events[c][name]
-                )
+                m.d.comb += memory.events[name].eq(read[name] | written[name])
+            m.d.comb += memory.events.stripe.eq(Mux(read.stripe_valid, read.stripe, written.stripe))
         return m

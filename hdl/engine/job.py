@@ -79,6 +79,7 @@ class Events(data.StructLayout):
     raw_beats, stream_beats : a beat passed, before or after compression
     credit, rate, address, turn, link : cycle in which the reader or writer waited for this
     latency_valid, latency : a sample: cycles from an address to its first data
+    stripe_valid, stripe : number in its job of the stripe that is in work; no event to count
     """
 
     def __init__(self):
@@ -93,6 +94,8 @@ class Events(data.StructLayout):
                 "link": unsigned(1),
                 "latency_valid": unsigned(1),
                 "latency": unsigned(16),
+                "stripe_valid": unsigned(1),
+                "stripe": unsigned(32),
             }
         )
 
@@ -107,6 +110,7 @@ class JobPort(wiring.Signature):
     abort : Out, level: no new address; started jobs end with ABORTED at zero outstanding. A job
         that is offered during an abort is not taken.
     busy : In, a job was started or something is outstanding
+    failing : In, the job in work met an error
     """
 
     def __init__(self, address_bits: int):
@@ -116,6 +120,7 @@ class JobPort(wiring.Signature):
                 "done": In(stream.Signature(Done())),
                 "abort": Out(1),
                 "busy": In(1),
+                "failing": In(1),
             }
         )
 

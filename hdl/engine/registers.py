@@ -463,7 +463,7 @@ def _channel() -> tuple[Register, ...]:
             "FROZEN_STRIPE",
             0x14,
             "stripe in work at the engine's first error",
-            (Field("STRIPE", 0, 32, Access.RO, 0, "number in its descriptor"),),
+            (Field("STRIPE", 0, 32, Access.RO, 0, "read (offload) or written last, in its job"),),
         ),
         Register(
             "FROZEN_WAIT",

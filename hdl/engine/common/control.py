@@ -30,6 +30,7 @@ class JobControl(wiring.Component):
     job : Out, the job, from ``start`` on
     start : Out, begin with ``job``
     running : Out, from the cycle after ``start`` until the job has finished
+    failing : Out, the job is running and met an error
     total : Out, bytes of a copy
     finished : In, nothing of the job is left or outstanding
     stripes, raw_stripes, stream_bytes : In, results of a job that did not fail
@@ -49,6 +50,7 @@ class JobControl(wiring.Component):
                 "job": Out(Job(config.address_bits)),
                 "start": Out(1),
                 "running": Out(1),
+                "failing": Out(1),
                 "total": Out(64),
                 "finished": In(1),
                 "stripes": In(32),
@@ -73,6 +75,7 @@ class JobControl(wiring.Component):
             size.row_bytes.eq(job.row_bytes),
             self.total.eq(size.product),
             fits.eq(~is_copy | (size.product <= job.limit)),
+            self.failing.eq(self.running & self.found),
             self.halt.eq(self.halt_errors),
             self.halt.all.eq(aborted | self.halt_errors.all),
         ]

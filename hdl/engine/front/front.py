@@ -83,7 +83,7 @@ class FrontEnd(wiring.Component):
             connect(m, ring.ended, getattr(writer, f"i{number}"))
             connect(m, ring.port, flipped(getattr(self, f"port{number}")))
             self._ring(m, registers, writer, ring, number, rings[1 - number], clear)
-        self._channels(m, registers, counters, writer, clear)
+        self._channels(m, registers, counters, writer, rings, clear)
         self._counters(m, registers, counters, writer, clear)
         self._interrupts(m, registers, writer, rings, interrupts, clear)
         self._control(m, registers, rings)
@@ -125,25 +125,34 @@ class FrontEnd(wiring.Component):
             ring.other_failed.eq(other.failed),
         ]
 
-    def _channels(self, m, registers, counters, writer, clear):
-        """Registers of the channels; the first error freezes what each of them waits for."""
+    def _channels(self, m, registers, counters, writer, rings, clear):
+        """Registers of the channels; the first error freezes what each of them does."""
         is_frozen = Signal()
-        is_error = writer.written & (writer.status != Status.OK)
+        ports = [getattr(self, f"channel{channel}") for channel in range(self.config.channels)]
+        is_error = any_of(
+            [
+                *(ring.port.failing for ring in rings),
+                *(port.quarantined for port in ports),
+                writer.written & (writer.status != Status.OK),
+            ]
+        )
         with m.If(clear):
             m.d.sync += is_frozen.eq(0)
         with m.Elif(is_error):
             m.d.sync += is_frozen.eq(1)
-        for channel in range(self.config.channels):
+        for channel, port in enumerate(ports):
             regs = getattr(registers, f"channel{channel}")
-            port = getattr(self, f"channel{channel}")
             most = Signal(16, name=f"most{channel}")
             with m.If(clear):
                 m.d.sync += most.eq(0)
             with m.Elif(port.outstanding > most):
                 m.d.sync += most.eq(port.outstanding)
             wait = Signal(Wait, name=f"wait{channel}")
+            stripe = Signal(32, name=f"stripe{channel}")
             with m.If(~is_frozen):
                 m.d.sync += wait.eq(_wait(port))
+                with m.If(port.events.stripe_valid):
+                    m.d.sync += stripe.eq(port.events.stripe)
             m.d.comb += [
                 port.enable.eq(regs.enable_enable),
                 port.clear.eq(regs.quarantine_quarantined_pulse),
@@ -154,6 +163,7 @@ class FrontEnd(wiring.Component):
                 regs.outstanding_maximum.eq(most),
                 regs.frozen_wait_wait.eq(Mux(is_frozen, wait, 0)),
                 regs.frozen_wait_valid.eq(is_frozen),
+                regs.frozen_stripe_stripe.eq(Mux(is_frozen, stripe, 0)),
                 getattr(counters, f"events{channel}").eq(port.events),
             ]
 

@@ -118,5 +118,7 @@ class OffloadChannel(wiring.Component):
             self.events.credit.eq(reader.waits_credit),
             self.events.rate.eq(self.hold & reader.is_ready),
             self.events.address.eq(reader.client.ar.valid & ~reader.client.ar.ready),
+            self.events.stripe_valid.eq(stripes.o.valid),
+            self.events.stripe.eq(stripes.o.payload.number),
         ]
         return m

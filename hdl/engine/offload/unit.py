@@ -70,7 +70,11 @@ class OffloadUnit(wiring.Component):
         m.submodules.control = control = JobControl(config)
         wiring.connect(m, wiring.flipped(self.port.job), control.i)
         wiring.connect(m, control.o, wiring.flipped(self.port.done))
-        m.d.comb += [control.abort.eq(self.port.abort), self.port.busy.eq(control.busy)]
+        m.d.comb += [
+            control.abort.eq(self.port.abort),
+            self.port.busy.eq(control.busy),
+            self.port.failing.eq(control.failing),
+        ]
 
         sequencer, order, decision = self._dispatch(m, control)
         gather, ledger = self._gather(m, control, order, decision)

@@ -111,6 +111,8 @@ class PrefetchChannel(wiring.Component):
             self.events.stream_beats.eq(queue.o.valid & queue.o.ready),
             self.events.rate.eq(self.hold & writer.is_ready),
             self.events.address.eq(writer.client.aw.valid & ~writer.client.aw.ready),
+            self.events.stripe_valid.eq(places.o.valid),
+            self.events.stripe.eq(places.o.payload.tag.number),
         ]
         self._write(m, codec, places, writer)
         lost_error = self._report_lost(m, codec, places, writer)

@@ -69,7 +69,11 @@ class PrefetchUnit(wiring.Component):
         m.submodules.control = control = JobControl(config)
         wiring.connect(m, wiring.flipped(self.port.job), control.i)
         wiring.connect(m, control.o, wiring.flipped(self.port.done))
-        m.d.comb += [control.abort.eq(self.port.abort), self.port.busy.eq(control.busy)]
+        m.d.comb += [
+            control.abort.eq(self.port.abort),
+            self.port.busy.eq(control.busy),
+            self.port.failing.eq(control.failing),
+        ]
 
         entries, tasks = self._make_tasks(m, control)
         cuts, expected = self._dispatch(m, control, tasks)

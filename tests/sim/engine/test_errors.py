@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cdma.engine_codes import LINK, Op, State, Status
+from cdma.engine_codes import LINK, Op, State, Status, Wait
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
 from cdma.sim.engine.compare import offload_difference, prefetch_difference
@@ -163,6 +163,30 @@ def test_descriptor_and_completion(model_of, small, tensor, offload, response):
     model.resync(OFFLOAD)
     model.write("RING", "CTRL", 1)
     offload(model, tensor(small, 3000))
+
+
+def frozen(model, channel):
+    """Stripe, reason of waiting and validity that the first error froze."""
+    wait = model.read("CHANNEL", "FROZEN_WAIT", channel)
+    return model.read("CHANNEL", "FROZEN_STRIPE", channel), Wait(wait & 7), wait >> 8
+
+
+def test_the_first_error_freezes_what_channels_do(model_of, small, tensor, offload):
+    """Stripe 5 is not answered: channel 1 waits for its data, channel 0 for its turn."""
+    model, words = model_of(), tensor(small, 8 * 1024, 0.2)
+    model.write("ENGINE", "TIMEOUT", 1000)
+    offload(model, words)
+    assert frozen(model, 0) == frozen(model, 1) == (0, Wait.IDLE, 0)
+    at = next_address(model, DEVICE) + 5 * 1024
+    model.engine.fault(DEVICE, at, delay=20_000, count=1)
+    late = model.offload(words, index=False, counters=False)
+    assert (late.status, late.completion.channel) == (Status.TIMEOUT, 1)
+    held = frozen(model, 0), frozen(model, 1)
+    (ahead, turn, _), (behind, data, _) = held
+    assert (turn, data) == (Wait.TURN, Wait.DATA)
+    assert (ahead, behind) == (6, 7), "the last that each has asked for"
+    model.offload(words[:256], index=False, counters=False)
+    assert (frozen(model, 0), frozen(model, 1)) == held, "later jobs change nothing"
 
 
 def test_timeout_quarantine_and_recovery(model_of, small, tensor, offload, prefetch):
