@@ -73,6 +73,9 @@ ZLIB = _bandwidth(2.5, "cDMA, HPCA 2018: throughput of a hardware zlib", "M")
 #: (De)compression on a V100 by size, a line through the twelve tensors of CSWAP's VGG.
 CSWAP_CODEC_BASE = Constant(7.03e-3, "s", "CSWAP, CLUSTER 2021, Fig. 3, least squares", "D")
 CSWAP_CODEC_PER_BYTE = Constant(18.7e-12, "s/B", "CSWAP, CLUSTER 2021, Fig. 3", "D")
+#: CSWAP's regression of those times: relative absolute error, and decisions that are right.
+CSWAP_REGRESSION_ERROR = Constant(3, "%", "CSWAP, CLUSTER 2021: 3,000 samples on a GPU", "A")
+CSWAP_DECISIONS = Constant(94.2, "%", "CSWAP, CLUSTER 2021", "A")
 #: What the cDMA paper says of its speed over vDNN, in percent: average and maximum.
 CDMA_GAIN = (
     Constant(32, "%", "cDMA, HPCA 2018, abstract: average", "A"),

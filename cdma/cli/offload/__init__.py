@@ -1,14 +1,25 @@
 """``cdma offload``: a verb with commands of its own, one module each."""
 
 from cdma.cli import options
-from cdma.cli.offload import advise, document, explain, layers, run, sweep, trace, tune, validate
+from cdma.cli.offload import (
+    advise,
+    document,
+    explain,
+    layers,
+    measure,
+    run,
+    sweep,
+    trace,
+    tune,
+    validate,
+)  # fmt: skip
 
 EPILOG = """\
 example:
   cdma offload run vgg-d --batch 64 --densities activations
   cdma offload run alexnet --ratio 2.6 --link 12.8
 """
-COMMANDS = (run, layers, explain, advise, sweep, trace, tune, validate, document)
+COMMANDS = (run, layers, explain, advise, sweep, trace, tune, measure, validate, document)
 
 
 def add_parser(subparsers) -> None:

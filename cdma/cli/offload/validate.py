@@ -9,8 +9,17 @@ EPILOG = """\
 Published figures are read from the folder CDMA_PUBLISHED; without it most rows are "not given".
 Tensors of --densities or CDMA_DATA give the measured ratios of cDMA's rows.
 
+--add takes figures of your own, one a line: columns claim, network, scheme, metric, figure, within
+(percent), and, where they differ from the defaults, source, batch, link, ratio and other options of
+cdma offload run. The metric is a column of its JSON output (step_ms, of_oracle, link_mib, peak_mib,
+pinned_mib) or over:SCHEME, the speed over another system.
+
 example:
   cdma offload validate --csv validation.csv
+  cdma offload validate --add mine.csv
+where mine.csv is
+  claim,network,scheme,metric,figure,within,ratio,link
+  our board,vgg-d,cdma-zv,over:vdnn-all,1.12,5,2.6,12
 """
 HELP = "compare the model with published figures"
 
@@ -20,6 +29,8 @@ def add_parser(commands) -> None:
     texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
     parser = options.add_verb(commands, "validate", run, HELP, **texts)
     shared.add_densities_option(parser)
+    text = "CSV of further figures; repeatable"
+    parser.add_argument("--add", action="append", default=[], metavar="FILE", help=text)
     shared.add_output_options(parser)
 
 
@@ -29,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.offload.validate import report
     from cdma.offload.validate.rows import COLUMNS
 
-    found = report.rows(tuple(shared.files_from(args)))
+    found = report.rows(tuple(shared.files_from(args)), args.add)
     rows = [row.as_dict() for row in found]
     if shared.written(args, rows, summary=report.summary(found)):
         return 0

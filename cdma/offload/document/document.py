@@ -5,9 +5,9 @@ from pathlib import Path
 
 from cdma.files import make_folder, write_text
 from cdma.offload.document import figures, results
-from cdma.offload.document.texts import LIMITS, METHOD, TITLE
+from cdma.offload.document.texts import ATTEMPTS, LIMITS, METHOD, TITLE
 from cdma.offload.schemes.registry import SCHEMES
-from cdma.offload.validate import report
+from cdma.offload.validate import report, tried
 from cdma.offload.validate.rows import COLUMNS, Row
 from cdma.tables import format_table
 
@@ -29,7 +29,7 @@ def write(folder: str | Path, densities: Sequence[str]) -> Path:
     validation = report.rows(files)
     parts = [
         TITLE, _answer(paper), _paper(paper), _advice(files), METHOD, _validation(validation),
-        _pictures(shown), LIMITS,
+        _attempts(), _pictures(shown), LIMITS,
     ]  # fmt: skip
     path = folder / "offload.md"
     write_text(path, "\n".join(part.strip("\n") + "\n" for part in parts))
@@ -121,6 +121,11 @@ def _validation(found: list[Row]) -> str:
     if unknown:
         lines.append(f"- {'; '.join(unknown)}: the cause is not known.")
     return "\n".join(lines)
+
+
+def _attempts() -> str:
+    rows = tried.rows()
+    return ATTEMPTS + format_table(rows, tried.COLUMNS, "markdown") if rows else ""
 
 
 def _pictures(shown: dict[str, str]) -> str:

@@ -11,10 +11,13 @@ from cdma.offload.schemes.step import Event, Job, Step, by_position, with_dram
 _WEIGHTED = ("conv", "linear", "fc")
 
 
-def run(job: Job) -> Step:
-    """Schedule a step; moves' ``before`` and ``after`` run alone, before their layer."""
+def run(job: Job, prefetches: bool = True) -> Step:
+    """Schedule a step; moves' ``before`` and ``after`` run alone, before their layer.
+
+    Without prefetch every tensor comes back when it is needed, and nothing runs beside that.
+    """
     events: list[Event] = []
-    return backward_from(job, _forward(job, events), events)
+    return backward_from(job, _forward(job, events), events, prefetches)
 
 
 def fetched_beside(job: Job) -> dict[int, int]:
@@ -22,9 +25,9 @@ def fetched_beside(job: Job) -> dict[int, int]:
     return _backward(job, [], 0.0)
 
 
-def backward_from(job: Job, clock: float, events: list[Event]) -> Step:
+def backward_from(job: Job, clock: float, events: list[Event], prefetches: bool = True) -> Step:
     """The step whose forward pass, of these events, has ended at ``clock``."""
-    fetched = _backward(job, events, clock)
+    fetched = _backward(job, events, clock, prefetches)
     count = len(job.network.layers)
     resident = []
     for k, move in enumerate(job.moves):
@@ -54,7 +57,9 @@ def _forward(job: Job, events: list[Event]) -> float:
     return clock
 
 
-def _backward(job: Job, events: list[Event], clock: float) -> dict[int, int]:
+def _backward(
+    job: Job, events: list[Event], clock: float, prefetches: bool = True
+) -> dict[int, int]:
     """Add the backward pass; gives, by move, the layer beside which it was fetched."""
     layers, moves = job.network.layers, job.moves
     needs = by_position(moves, "need")
@@ -65,7 +70,7 @@ def _backward(job: Job, events: list[Event], clock: float) -> dict[int, int]:
                 fetched[k] = m
                 clock = _alone(events, "up", moves[k].tensor.name, clock, moves[k].up)
                 clock = _alone(events, "compute", _decode(moves[k]), clock, moves[k].after)
-        k = _search(layers, needs, fetched, m)
+        k = _search(layers, needs, fetched, m) if prefetches else None
         moved, copy = 0, 0.0
         if k is not None:
             fetched[k] = m

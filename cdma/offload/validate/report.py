@@ -1,12 +1,18 @@
 """All rows of the validation."""
 
-from cdma.offload.validate import cdma, cswap, vdnn
+from collections.abc import Sequence
+
+from cdma.offload.validate import added, cdma, codec, cswap, vdnn
 from cdma.offload.validate.rows import Row
 
 
-def rows(densities: tuple[str, ...] = ()) -> list[Row]:
-    """Rows of vDNN, cDMA, CSWAP and COMET; ``densities`` are files of tensors for cDMA's ratio."""
-    return [*vdnn.rows(), *cdma.rows(densities), *cswap.rows()]
+def rows(densities: tuple[str, ...] = (), files: Sequence[str] = ()) -> list[Row]:
+    """Rows of vDNN, cDMA, CSWAP and COMET, and those of the user's ``files``.
+
+    ``densities`` are files of tensors, for ratios.
+    """
+    own = [row for file in files for row in added.rows(file, densities)]
+    return [*own, *vdnn.rows(), *cdma.rows(densities), *cswap.rows(), *codec.rows()]
 
 
 def summary(found: list[Row]) -> str:

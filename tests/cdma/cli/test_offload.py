@@ -63,7 +63,18 @@ def test_ratios_must_come_from_somewhere(refuse, monkeypatch):
 
 @pytest.mark.parametrize(
     "command",
-    ["run", "layers", "validate", "explain", "trace", "sweep", "advise", "tune", "document"],
+    [
+        "run",
+        "layers",
+        "validate",
+        "explain",
+        "trace",
+        "sweep",
+        "advise",
+        "tune",
+        "measure",
+        "document",
+    ],
 )
 def test_help_has_an_example(command, capsys):
     assert main(["offload", command, "--help"]) == 0
@@ -79,7 +90,13 @@ def test_validate_without_figures(report, capsys, monkeypatch, tmp_path):
     assert main(["offload", "validate", "--csv", str(file)]) == 0
     text = capsys.readouterr().out
     assert "ratio 1: 0 %" in text
-    assert text.endswith("not comparable\n")
+    assert text.endswith(found["summary"] + "\n")
+    own = tmp_path / "own.csv"
+    own.write_text(
+        "claim,network,scheme,metric,figure,within,ratio\nmine,nin,async,step_ms,260,5,1\n"
+    )
+    found = report("offload", "validate", "--add", own)
+    assert (found["rows"][0]["claim"], found["rows"][0]["verdict"]) == ("mine", "holds")
     assert file.read_text().startswith("claim,published,model,null,rule,verdict,reason\n")
 
 
@@ -128,6 +145,11 @@ def test_tune(report, refuse, tmp_path):
     assert found["best"]["ms"] == min(row["ms"] for row in found["rows"])
     np.save(tmp_path / "none.npy", np.zeros(0, np.float32))
     assert "is empty" in refuse("offload", "tune", tmp_path / "none.npy")
+
+
+def test_measure(refuse):
+    pytest.importorskip("sklearn")
+    assert "must be" in refuse("offload", "measure", "--save", "x", "--samples", "0")
 
 
 def test_document_needs_tensors(refuse, monkeypatch):

@@ -65,9 +65,6 @@ def test_the_published_figures():
     assert (Path(os.environ["CDMA_PUBLISHED"]) / vdnn.FILE).is_file()
     verdicts = {row.claim: row.verdict for row in [*vdnn.rows(), *cswap.rows()]}
     missed = {claim for claim, verdict in verdicts.items() if verdict == MISSED}
-    assert {claim.rpartition(", ")[0] for claim in missed if "dyn" not in claim} == {
-        "vDNN Fig. 14: all (p), VGG-E(16 conv)",
-        "vDNN Fig. 14: conv (p), VGG-E(16 conv)",
-        "vDNN Fig. 14: conv (m), VGG-E(16 conv)",
-    }
-    assert list(verdicts.values()).count(HOLDS) == 27
+    # The model has no choice of algorithms, and its step is linear in the batch.
+    assert all("dyn" in claim or claim.endswith("batch 256") for claim in missed), missed
+    assert list(verdicts.values()).count(HOLDS) == 29

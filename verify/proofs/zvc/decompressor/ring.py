@@ -1,4 +1,4 @@
-"""The ring: each row is kept and readable until the reader passes it."""
+"""The ring: each row is kept until the reader passes it, and its content is reported."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Signal
@@ -16,7 +16,8 @@ CONFIG, SMALL = Config.of(8, 32), Config.of(2, 8, 32)
 class Holds(Elaboratable):
     """A beat, picked at the input, is readable in every lane by both readers until it is passed.
 
-    The reader passes any number of stored rows at any time. The ring has room while it is not full.
+    ``info`` has the number of whole words of each beat at the input. The reader passes any number
+    of stored rows at any time. The ring has room while it is not full.
     """
 
     def __init__(self, dut):
@@ -55,6 +56,8 @@ class Holds(Elaboratable):
             Cover((passes != 0) & (level == 1) & (head == rows - 1)),
         ]
 
+        self._check_info(m)
+
         # The picked beat.
         is_inside, at, lane = Signal(), Signal(range(rows)), Signal(range(lanes))
         m.d.comb += lane.eq(AnyConst(len(lane)))
@@ -87,11 +90,31 @@ class Holds(Elaboratable):
                     m.d.comb += [Assert(words[lane] == word), Cover(leaves & (word != 0))]
         return m
 
+    def _check_info(self, m):
+        """Assert the information about the beat at the input, for each number of kept bytes."""
+        config, beat, info = self.dut.config, self.dut.i.payload, self.dut.info
+        count, ragged = Signal.like(info.count), Signal()
+        is_known = Signal(init=1)
+        with m.If(~beat.last):
+            m.d.comb += count.eq(config.lanes)
+        with m.Else(), m.Switch(beat.keep):
+            for kept in range(config.beat_bytes + 1):
+                whole, rest = divmod(kept, config.format.word_bytes)
+                with m.Case((1 << kept) - 1):
+                    m.d.comb += [count.eq(whole), ragged.eq(rest != 0)]
+            with m.Default():  # the kept bytes of a stream's beat are contiguous
+                m.d.comb += is_known.eq(0)
+        m.d.comb += [
+            Assert(info.last == beat.last),
+            Assert(~is_known | ((info.count == count) & (info.ragged == ragged))),
+            Cover(beat.last & (info.count != 0)),
+        ]
+
 
 PROOFS = (
     Proof(
         name="ring",
-        promise="A row is kept until the reader passes it and is not overwritten before",
+        promise="A row is kept until the reader passes it, and its word count is right",
         components=(StreamRing,),
         design=lambda size: Holds(StreamRing(*size)),
         sizes={
@@ -107,6 +130,8 @@ PROOFS = (
             stuck_at(1, "dut.accept"),
             stuck_at(0, "dut.tail", 1),
             stuck_at(1, "dut.words_a", 3),
+            stuck_at(0, "dut.info", 1),
+            stuck_at(1, "dut.info", 3),
         ),
     ),
 )

@@ -216,8 +216,8 @@ class Reads(Elaboratable):
         """The report on a beat: whether its last word is missing. On the last beat of a packet
         also: whether words follow, in the rows passed with the beat or in drained rows."""
         dut, lanes, out = self.dut, self.lanes, self.dut.o
-        has_told, told = Signal(), Signal.like(beat)
-        behind, told_behind = self.behind, Signal.like(self.behind)
+        has_reported, reported = Signal(), Signal.like(beat)
+        behind, reported_behind = self.behind, Signal.like(self.behind)
         is_missing, is_short, was_short = Signal(), Signal(), Signal()
         extra, offset = Signal(), Signal(range(lanes))
         info = Array(self.infos)[last_row]
@@ -227,8 +227,8 @@ class Reads(Elaboratable):
         complete = behind >> self.lane_bits
         is_seen = Signal()  # the row after the last words had arrived when they were read
         with m.If(dut.enable):
-            m.d.sync += [has_told.eq(dut.launch), told.eq(beat), is_missing.eq(misses)]
-            m.d.sync += told_behind.eq(behind)
+            m.d.sync += [has_reported.eq(dut.launch), reported.eq(beat), is_missing.eq(misses)]
+            m.d.sync += reported_behind.eq(behind)
         with m.If(dut.launch):
             m.d.sync += [
                 is_short.eq(lacks & ~beat.tags.last),
@@ -247,22 +247,24 @@ class Reads(Elaboratable):
             m.d.sync += [extra.eq(extra | (first.count > offset) | first.ragged)]
             m.d.sync += [offset.eq(0), is_seen.eq(0)]
         is_left_over = (out.behind < out.there) | out.has_more
-        with m.If(has_told):
+        m.d.comb += Assert(dut.o_valid == has_reported)
+        with m.If(has_reported):
             m.d.comb += [
                 Assert(
-                    out.used == told.total + Mux(told.tags.first, self.config.format.mask_words, 0)
+                    out.used
+                    == reported.total + Mux(reported.tags.first, self.config.format.mask_words, 0)
                 ),
-                Assert(out.has_words == (told.total != 0)),
-                Assert(out.behind == told_behind),
-                Assert(out.tags.as_value() == told.tags.as_value()),
+                Assert(out.has_words == (reported.total != 0)),
+                Assert(out.behind == reported_behind),
+                Assert(out.tags.as_value() == reported.tags.as_value()),
             ]
             with m.If(out.has_words):
                 m.d.comb += Assert((out.behind > out.there) == is_missing)
-            with m.If(told.tags.last & ~was_short):
+            with m.If(reported.tags.last & ~was_short):
                 m.d.comb += Assert(is_left_over == (extra | (self.drains & is_seen)))
                 m.d.comb += [Cover(is_left_over & ~self.drains), Cover(~is_left_over & self.drains)]
         with m.If(self.drains):
-            m.d.comb += Assert(has_told & told.tags.last)
+            m.d.comb += Assert(has_reported & reported.tags.last)
             m.d.comb += Assert(~is_seen | ((self.known != 0) & ~self.infos[0].last))
             m.d.comb += Assert((offset == 0) | is_seen | was_short)
 
@@ -337,6 +339,7 @@ PROOFS = (
             stuck_at(1, "dut.window.has_room"),
             stuck_at(0, "dut.window.leftover"),
             stuck_at(1, "dut.known_needs", 0),
+            stuck_at(1, "dut.o_valid"),
         ),
     ),
 )

@@ -1,0 +1,38 @@
+"""``cdma offload measure``: times of the CPU codec, for CSWAP's regression and tuner."""
+
+import argparse
+
+from cdma.cli import options
+from cdma.errors import require
+
+EPILOG = """\
+Times are CPU seconds of the golden codec on this machine. cdma offload validate compares them with
+what CSWAP says of its regression and of its tuner.
+
+example:
+  cdma offload measure --save docs/measurements/offload_cpu.json
+"""
+HELP = "measure the CPU codec for CSWAP's regression and tuner"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``measure``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "measure", run, HELP, **texts)
+    add = parser.add_argument
+    add("--save", required=True, metavar="FILE", help="file to write, JSON")
+    samples = "tensors to fit, and as many to test (default: 300)"
+    add("--samples", type=options.positive, default=300, metavar="N", help=samples)
+    chunks = "chunk sizes of the tuner's space (default: 500)"
+    add("--chunks", type=options.positive, default=500, metavar="N", help=chunks)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and write."""
+    require("sklearn", extra="capture", verb="cdma offload measure")
+    from cdma.offload.tuning import measured
+
+    found = measured.measure(args.samples, args.chunks)
+    measured.save(found, args.save)
+    print(f"wrote {args.save}: {len(found.samples)} samples, {len(found.space)} points")
+    return 0
