@@ -19,7 +19,7 @@ STATUS_BYTES = {"compressor": 8, "decompressor": 5, "roundtrip": 5}
 SPLIT = '`verilator_config\nsplit_var -module "*" -var "*"\n'
 VERILATE = ["--cc", "-O3", "--noassert", "--prefix", "Vmodel", *verilator.BUILD]
 #: Many models live in one process: no symbol of one may be taken for that of another.
-COMPILE = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
+COMPILE = ["-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
 COMPILE += ["-DVL_USER_FATAL"]
 _RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
 #: Signals are counted whole then, not in the parts that they are split into.
@@ -74,9 +74,11 @@ def build(
     defines += [f"-DHAS_COVERAGE={int(has_coverage)}", f"-DHAS_WAVES={int(has_waves)}"]
     include = verilator.include_folder()
     headers = (SOURCES[0].parent, include, include / "vltstd")
-    flags = [*COMPILE, *(f"-I{folder}" for folder in headers)]
+    # With counters or waveforms the design is long, and each run is short.
+    level = "-O1" if has_coverage or has_waves else "-O3"
+    flags = [*COMPILE, level, *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
-    runtime = runtime_of(cache, COMPILE, flags, env, has_waves=has_waves)
+    runtime = runtime_of(cache, env, has_waves=has_waves)
 
     def make(work):
         if progress:
@@ -85,9 +87,8 @@ def build(
         compile_design(work, verilog, top, options, [*flags, *defines], SOURCES[0], runtime, env)
 
     options = _COVERAGE if has_coverage else ["--trace-vcd"] if has_waves else ["split.vlt"]
-    flags += ["-O1"] * has_coverage  # with its counters the design is long
     texts = [source.read_text() for source in SOURCES]
-    name = digest(verilog, defines, texts, versions, VERILATE, SPLIT, COMPILE)
+    name = digest(verilog, defines, texts, versions, VERILATE, SPLIT, COMPILE, level)
     return kept(cache, name, make) / "model.so"
 
 
@@ -103,31 +104,34 @@ def _macros(unit, config, has_mutants):
     }
 
 
-def runtime_of(cache: Path, options: list[str], flags: list[str], env: dict, *, has_waves: bool):
-    """Folder of the objects of Verilator's own library, which is the same for all designs.
+def runtime_of(cache: Path, env: dict, *, has_waves: bool) -> list[Path]:
+    """Objects of Verilator's own library, which are the same for all designs.
 
     Parameters
     ----------
     cache : Path
         Folder of builds.
-    options, flags : list of str
-        What the compiler is called with: what the objects depend on, and all.
     env : dict
         As :func:`cdma.toolchain.verilator.environment` gives it.
     has_waves : bool
         With the part that writes VCD.
     """
     include = verilator.include_folder()
-    sources = [*_RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else [])]
+    flags = [*COMPILE, "-O1", f"-I{include}", f"-I{include / 'vltstd'}"]
 
-    def make(work):
-        out = work / "out"
-        out.mkdir()
-        for source in sources:
+    def built(source):
+        def make(work):
+            out = work / "out"
+            out.mkdir()
             command = [*flags, "-c", str(include / source)]
             verilator.compile_cpp(command, out, env, "Verilator's library")
 
-    return kept(cache, digest(verilator.versions(env), options, sources), make)
+        folder = kept(cache, digest(verilator.versions(env), COMPILE, source), make)
+        return (folder / source).with_suffix(".o")
+
+    return [
+        built(source) for source in (*_RUNTIME, *(["verilated_vcd_c.cpp"] if has_waves else []))
+    ]
 
 
 def compile_design(work, verilog, top, options, flags, loop, runtime, env) -> None:
@@ -141,6 +145,6 @@ def compile_design(work, verilog, top, options, flags, loop, runtime, env) -> No
     # In one piece, because reading the headers for each file takes longer than compiling it.
     sources = [*sorted((work / "verilated").glob("*.cpp")), loop]
     (work / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
-    inputs = ["all.cpp", "-I.", "-Iverilated", *sorted(map(str, runtime.glob("*.o")))]
+    inputs = ["all.cpp", "-I.", "-Iverilated", *map(str, runtime)]
     link = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
     verilator.compile_cpp([*flags, *inputs, *link], work, env, top)

@@ -68,7 +68,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
     """
     env = verilator.environment()
     folder = Path(__file__).parent
-    flags = [*build.COMPILE, f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
+    flags = [*build.COMPILE, "-O3", f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
     source = folder / "memory.cpp"
 
     def make(work):

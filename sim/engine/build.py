@@ -14,7 +14,7 @@ _FOLDER = Path(__file__).parent
 SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
 SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
 #: The engine has many modules: optimising it as hard as a unit takes minutes.
-COMPILE = [flag for flag in units.COMPILE if flag != "-O3"] + ["-O1"]
+COMPILE = [*units.COMPILE, "-O1"]
 
 
 def build(
@@ -53,7 +53,7 @@ def build(
     headers = (_FOLDER, _FOLDER.parent / "compiled", include, include / "vltstd")
     flags = [*COMPILE, f"-DHAS_WAVES={int(has_waves)}", *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
-    runtime = units.runtime_of(cache, COMPILE, flags, env, has_waves=has_waves)
+    runtime = units.runtime_of(cache, env, has_waves=has_waves)
     bound = pins.bind(pins.declared(verilog, TOP))
 
     def make(work):

@@ -216,16 +216,28 @@ def read_container(data: bytes) -> tuple[Container, bytes]:
     return container, elements
 
 
-def _dequantise(container: Container, numbers: bytes, data: bytes) -> bytes:
-    """Elements of the lossy codec: numbers times the step, and the outliers."""
-    step, at, count, crc = container.lossy
-    size, width = container.item_bytes, container.fmt.word_bytes
+def check_outliers(container: Container, data: bytes) -> tuple[int, ...]:
+    """Places of the outliers of a container of the lossy codec.
+
+    Raises
+    ------
+    RefusedError
+    """
+    _, at, count, crc = container.lossy
     if zlib.crc32(data[at:]) != crc:
         raise RefusedError(at, ErrorCode.CONTAINER)
     places = struct.unpack_from(f"<{count}Q", data, at)
     for number, place in enumerate(places):
         rises = number == 0 or place > places[number - 1]
         _require(rises and place < container.words, at + 8 * number)
+    return places
+
+
+def _dequantise(container: Container, numbers: bytes, data: bytes) -> bytes:
+    """Elements of the lossy codec: numbers times the step, and the outliers."""
+    places = check_outliers(container, data)
+    step, at, count, _ = container.lossy
+    size, width = container.item_bytes, container.fmt.word_bytes
     elements = [
         _element(int.from_bytes(numbers[first : first + width], "little", signed=True) * step,
                  container.dtype)

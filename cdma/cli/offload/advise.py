@@ -4,6 +4,7 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
 An engine pays when the step is at least 1 % shorter than the best lossless baseline of today that
@@ -24,7 +25,7 @@ def add_parser(commands) -> None:
     shared.add_setup_options(parser)
     speed = "achieved compute speed of the training step, in TFLOP/s"
     parser.add_argument("--tflops", type=options.above_zero, metavar="X", help=speed)
-    shared.add_output_options(parser)
+    add_output_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         setup = advise.at_speed(setup, args.tflops)
     found = advise.curve(setup, (1,) if is_known else advise.FACTORS)
     about = advice.about(setup, row, is_known)
-    if not shared.written(args, found, **about):
+    if not written(args, found, **about):
         print(advice.text(about))
         print(output.as_table(found, {key: key.replace("_", " ") for key in _CURVE}))
     return 0

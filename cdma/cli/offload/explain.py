@@ -4,6 +4,7 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
 Exposed is the time that a copy adds to the step: it is longer than the layer beside it. A limit is
@@ -22,7 +23,7 @@ def add_parser(commands) -> None:
     shared.add_setup_options(parser)
     scheme = "system (default: cdma-zv)"
     parser.add_argument("--scheme", default="cdma-zv", metavar="NAME", help=scheme)
-    shared.add_output_options(parser)
+    add_output_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,6 +33,6 @@ def run(args: argparse.Namespace) -> int:
     from cdma.offload.answers import explain
 
     found = explain.rows(setup, args.scheme)
-    if not shared.written(args, found, network=setup.network.name, scheme=args.scheme):
+    if not written(args, found, network=setup.network.name, scheme=args.scheme):
         print(output.as_table(found, explain.COLUMNS))
     return 0

@@ -3,7 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
 The file of --csv can be edited and given to the other commands as --times.
@@ -21,7 +21,7 @@ def add_parser(commands) -> None:
     parser.add_argument("network", metavar="NETWORK", help="or model.onnx; a wrong name lists all")
     parser.add_argument("--batch", type=options.positive, metavar="N", help="images")
     parser.add_argument("--board", choices=("titan-x", "titan-xp"), default="titan-x", help="GPU")
-    shared.add_output_options(parser)
+    add_output_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,6 +35,6 @@ def run(args: argparse.Namespace) -> int:
     batch = args.batch or net.batch
     times = times_of(net.features, batch, BOARDS[args.board])
     found = layer_rows(net.features, batch, times)
-    if not shared.written(args, found, network=net.name, batch=batch, source=net.source):
+    if not written(args, found, network=net.name, batch=batch, source=net.source):
         print(output.as_table(found, {key: key for key in found[0]}))
     return 0

@@ -4,6 +4,7 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
 Times are those of the feature layers, as in the published systems. Peak memory is weights,
@@ -26,7 +27,7 @@ def add_parser(commands) -> None:
     shared.add_setup_options(parser)
     one = "system to show; may be repeated (default: all)"
     parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
-    shared.add_output_options(parser)
+    add_output_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     found = rows(setup, args.scheme)
     about = {"network": setup.network.name, "batch": setup.batch, "board": setup.board.name}
     about |= {"link_gb_per_s": setup.link.effective / 1e9, "codec": setup.codec.source}
-    if shared.written(args, found, **about):
+    if written(args, found, **about):
         return 0
     print(
         f"{setup.network.title}, batch {setup.batch}, {setup.board.name}, "

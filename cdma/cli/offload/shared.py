@@ -7,7 +7,6 @@ from dataclasses import fields
 
 from cdma.cli import options
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.files import write_text
 
 
 def add_setup_options(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +18,8 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--board", choices=boards, default=boards[0], help="GPU that is modelled")
     times = "CSV of layer, fwd_ms, bwd_ms in place of the model (see cdma offload layers --csv)"
     add("--times", metavar="FILE", help=times)
-    add(
-        "--compute", type=options.above_zero, default=1.0, metavar="X", help="divide all times by X"
-    )
+    faster = "divide all times by X"
+    add("--compute", type=options.above_zero, default=1.0, metavar="X", help=faster)
     link = "effective bandwidth of the link in GB/s, each way (default: 12.8)"
     add("--link", type=options.above_zero, metavar="GB/S", help=link)
     add("--share", type=options.positive, default=1, metavar="N", help="GPUs that share the link")
@@ -32,13 +30,8 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--lanes", type=int, default=8, metavar="N", help="words in a beat (default: 8)")
     codec = "raw bytes per second of the engine in GB/s (default: as measured for its size)"
     add("--codec", type=options.above_zero, metavar="GB/S", help=codec)
-    add(
-        "--other-traffic",
-        type=options.above_zero,
-        default=0.0,
-        metavar="GB/S",
-        help="on the link besides",
-    )
+    other = "on the link besides"
+    add("--other-traffic", type=options.above_zero, default=0.0, metavar="GB/S", help=other)
     add("--lossy-ratio", type=options.above_zero, metavar="R", help="adds the row COMET")
     cpu = "rate of a codec on the CPU in GB/s, which adds the row vDNN++"
     add("--cpu-codec", type=options.above_zero, metavar="GB/S", help=cpu)
@@ -85,20 +78,3 @@ def _densities(args: argparse.Namespace) -> list[str]:
     if not found:
         raise UserError("compression ratios are missing: give --densities FOLDER or --ratio R")
     return found
-
-
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json`` and ``--csv``."""
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--csv", metavar="FILE", help="write the rows as CSV")
-
-
-def written(args: argparse.Namespace, rows: list[dict], **about) -> bool:
-    """Write ``--csv`` and print ``--json``; gives whether that is all, so no table is wanted."""
-    from cdma.offload import output
-
-    if args.csv:
-        write_text(args.csv, output.as_csv(rows))
-    if args.json:
-        print(output.as_json(rows, **about))
-    return args.json

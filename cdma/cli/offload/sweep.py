@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from cdma.cli import options
 from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
 from cdma.errors import UserError
 
 EPILOG = """\
@@ -27,7 +28,7 @@ def add_parser(commands) -> None:
     one = "system to show; may be repeated (default: all)"
     parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
     options.add_sweep_options(parser, 1)
-    shared.add_output_options(parser)
+    add_output_options(parser)
 
 
 _PLURALS = {"batch": "batches", "channels": "all-channels", "compute": "computes"}
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     with refusals_as_user_errors():
         found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)
-    if not shared.written(args, found):
+    if not written(args, found):
         columns = {axis: axis for axis in axes} | output.SCHEME_COLUMNS
         print(output.as_table(found, columns))
     return 0

@@ -3,7 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
 from cdma.errors import UserError, require
 from cdma.tensors.load import NAMING
 
@@ -26,7 +26,7 @@ def add_parser(commands) -> None:
     add("tensor", metavar="TENSOR", help=NAMING)
     add("--trials", type=options.positive, default=20, metavar="N", help="(default: 20)")
     add("--seed", type=options.natural, default=0, metavar="N", help="of the random points")
-    shared.add_output_options(parser)
+    add_output_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         for t in trials
     ]  # fmt: skip
     best = min(rows, key=lambda row: row["ms"])
-    if shared.written(args, rows, best=best, measured="golden codec on this CPU"):
+    if written(args, rows, best=best, measured="golden codec on this CPU"):
         return 0
     print(output.as_table(rows, {key: key.replace("_", " ") for key in best}))
     chunk, threads = best["chunk_words"], best["threads"]

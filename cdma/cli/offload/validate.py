@@ -4,6 +4,7 @@ import argparse
 
 from cdma.cli import options
 from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
 Published figures are read from the folder CDMA_PUBLISHED; without it most rows are "not given".
@@ -31,7 +32,7 @@ def add_parser(commands) -> None:
     shared.add_densities_option(parser)
     text = "CSV of further figures; repeatable"
     parser.add_argument("--add", action="append", default=[], metavar="FILE", help=text)
-    shared.add_output_options(parser)
+    add_output_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = report.rows(tuple(shared.files_from(args)), args.add)
     rows = [row.as_dict() for row in found]
-    if shared.written(args, rows, summary=report.summary(found)):
+    if written(args, rows, summary=report.summary(found)):
         return 0
     print(output.as_table(rows, COLUMNS))
     for row in found:
