@@ -1,10 +1,11 @@
 """``cdma offload advise``: does an accelerator need this engine, and of which size?"""
 
 import argparse
+from functools import partial
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.cli.offload.rows import add_output_options, written
+from cdma.cli.offload.rows import add_output_options, draw, written
 
 EPILOG = """\
 An engine pays when the step is at least 1 % shorter than the best lossless baseline of today that
@@ -25,7 +26,7 @@ def add_parser(commands) -> None:
     shared.add_setup_options(parser)
     speed = "achieved compute speed of the training step, in TFLOP/s"
     parser.add_argument("--tflops", type=options.above_zero, metavar="X", help=speed)
-    add_output_options(parser)
+    add_output_options(parser, figures=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,6 +41,10 @@ def run(args: argparse.Namespace) -> int:
         setup = advise.at_speed(setup, args.tflops)
     found = advise.curve(setup, (1,) if is_known else advise.FACTORS)
     about = advice.about(setup, row, is_known)
+    if args.figures is not None:
+        from cdma.offload.pictures.advice import draw_advice
+
+        draw(args, {"advice": partial(draw_advice, setup=setup)})
     if not written(args, found, **about):
         print(advice.text(about))
         print(output.as_table(found, {key: key.replace("_", " ") for key in _CURVE}))

@@ -1,10 +1,11 @@
 """``cdma offload run``: the systems side by side on one network."""
 
 import argparse
+from functools import partial
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.cli.offload.rows import add_output_options, written
+from cdma.cli.offload.rows import add_output_options, draw, written
 
 EPILOG = """\
 Times are those of the feature layers, as in the published systems. Peak memory is weights,
@@ -27,16 +28,23 @@ def add_parser(commands) -> None:
     shared.add_setup_options(parser)
     one = "system to show; may be repeated (default: all)"
     parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
-    add_output_options(parser)
+    add_output_options(parser, figures=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Compute and print."""
     setup = shared.setup_from(args)
     from cdma.offload import output
-    from cdma.offload.schemes.registry import rows
+    from cdma.offload.schemes.registry import results, rows_of
 
-    found = rows(setup, args.scheme)
+    every = list(results(setup, args.scheme))
+    found = rows_of(setup, every)
+    if args.figures is not None:
+        from cdma.offload.pictures import schemes
+
+        label = f"{setup.network.title}, batch {setup.batch}"
+        pictures = {"steps": schemes.steps, "pareto": schemes.pareto}
+        draw(args, {k: partial(v, results=every, label=label) for k, v in pictures.items()})
     about = {"network": setup.network.name, "batch": setup.batch, "board": setup.board.name}
     about |= {"link_gb_per_s": setup.link.effective / 1e9, "codec": setup.codec.source}
     if written(args, found, **about):

@@ -2,14 +2,16 @@
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.cli.offload.rows import add_output_options, written
+from cdma.cli.offload.rows import add_output_options, draw, written
 from cdma.errors import UserError
 
 EPILOG = """\
-The options with an s take several values, with commas; the sweep runs every combination.
+The options with an s take several values, with commas; the sweep runs every combination. --figures
+draws lines over one axis or maps over two: the speed over vDNN where vdnn-all is run.
 
 example:
   cdma offload sweep vgg-d --links 8,16,32,64 --ratios 1.5,2.6,5 --scheme cdma-zv --csv sweep.csv
@@ -28,7 +30,7 @@ def add_parser(commands) -> None:
     one = "system to show; may be repeated (default: all)"
     parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
     options.add_sweep_options(parser, 1)
-    add_output_options(parser)
+    add_output_options(parser, figures=True)
 
 
 _PLURALS = {"batch": "batches", "channels": "all-channels", "compute": "computes"}
@@ -62,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
 
     with refusals_as_user_errors():
         found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)
+    if args.figures is not None:
+        from cdma.offload.pictures import sweeps
+
+        draw(args, {"sweep": partial(sweeps.sweep, rows=found, axes=axes)})
     if not written(args, found):
         columns = {axis: axis for axis in axes} | output.SCHEME_COLUMNS
         print(output.as_table(found, columns))

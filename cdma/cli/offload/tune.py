@@ -1,9 +1,10 @@
 """``cdma offload tune``: CSWAP's tuner on the measured CPU codec."""
 
 import argparse
+from functools import partial
 
 from cdma.cli import options
-from cdma.cli.offload.rows import add_output_options, written
+from cdma.cli.offload.rows import add_output_options, draw, written
 from cdma.errors import UserError, require
 from cdma.tensors.load import NAMING
 
@@ -26,7 +27,7 @@ def add_parser(commands) -> None:
     add("tensor", metavar="TENSOR", help=NAMING)
     add("--trials", type=options.positive, default=20, metavar="N", help="(default: 20)")
     add("--seed", type=options.natural, default=0, metavar="N", help="of the random points")
-    add_output_options(parser)
+    add_output_options(parser, figures=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,13 +41,18 @@ def run(args: argparse.Namespace) -> int:
     array = load_tensor(args.tensor)
     if not array.size:
         raise UserError(f"{args.tensor}: is empty, expected at least one word")
-    trials = tune(cpu.space(), lambda p: cpu.seconds(array, *p), args.trials, seed=args.seed)
+    space = cpu.space()
+    trials = tune(space, lambda p: cpu.seconds(array, *p), args.trials, seed=args.seed)
     rows = [
         {"chunk_words": t.point[0], "threads": t.point[1], "ms": 1e3 * t.value,
          "gb_per_s": array.nbytes / t.value / 1e9}
         for t in trials
     ]  # fmt: skip
     best = min(rows, key=lambda row: row["ms"])
+    if args.figures is not None:
+        from cdma.offload.pictures.tuning import draw_posterior
+
+        draw(args, {"posterior": partial(draw_posterior, space=space, trials=trials)})
     if written(args, rows, best=best, measured="golden codec on this CPU"):
         return 0
     print(output.as_table(rows, {key: key.replace("_", " ") for key in best}))

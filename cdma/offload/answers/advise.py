@@ -4,12 +4,13 @@ An engine *pays* when the step is at least 1 % shorter than the best lossless ba
 needs no more peak memory.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cdma.engine_config import CHANNELS, EngineConfig
 from cdma.offload.moves import Codec, coded_move, measured_codec, units_of
 from cdma.offload.profiles import Uniform
-from cdma.offload.schemes.registry import SCHEMES, results
+from cdma.offload.schemes.registry import SCHEMES, Result, results
 from cdma.offload.setup import Setup
 
 _LANES = (4, 8, 16, 32)
@@ -38,6 +39,11 @@ class Answer:
     vdnn_seconds: float
 
     @property
+    def over_best(self) -> float:
+        """Speed over the best baseline."""
+        return self.baseline_seconds / self.seconds
+
+    @property
     def pays(self) -> bool:
         """Whether the engine is worth it."""
         return self.seconds <= (1 - MARGIN) * self.baseline_seconds
@@ -47,11 +53,15 @@ def answer(setup: Setup) -> Answer:
     """The fastest system with the engine against the fastest baseline of no more peak memory."""
     found = {each.name: each for each in results(setup, [*WITH_ENGINE, *BASELINES, "vdnn-all"])}
     engine = min((found[name] for name in WITH_ENGINE), key=lambda each: each.step.seconds)
-    fit = [found[name] for name in BASELINES if found[name].peak <= engine.peak]
-    # vDNN fits in the memory of cDMA, so there is always a baseline.
-    best = min([*fit, found["vdnn-all"]], key=lambda each: each.step.seconds)
+    best = found[best_baseline(found, engine.peak)]
     vdnn = found["vdnn-all"].step.seconds
     return Answer(engine.name, engine.step.seconds, best.name, best.step.seconds, vdnn)
+
+
+def best_baseline(found: Mapping[str, Result], peak: float) -> str:
+    """Fastest lossless baseline of at most this peak memory; vDNN always fits."""
+    fit = [name for name in BASELINES if found[name].peak <= peak]
+    return min([*fit, "vdnn-all"], key=lambda name: found[name].step.seconds)
 
 
 def link_use(setup: Setup, codec: Codec) -> float:
@@ -148,12 +158,24 @@ def curve(setup: Setup, factors=FACTORS) -> list[dict]:
                 "engine": each.engine,
                 "best_ms": 1e3 * each.baseline_seconds,
                 "baseline": each.baseline,
-                "over_best": each.baseline_seconds / each.seconds,
+                "over_best": each.over_best,
                 "over_vdnn": each.vdnn_seconds / each.seconds,
                 "pays": each.pays,
             }
         )
     return found
+
+
+def compared(setup: Setup, speed: float, name: str) -> tuple[float, float]:
+    """Speed of a system over vDNN and over the best baseline of no more peak memory.
+
+    ``speed`` is that of compute, relative to the setup's.
+    """
+    one = replace(setup, times=setup.times.scaled(1 / speed))
+    found = {each.name: each for each in results(one, [name, *BASELINES, "vdnn-all"])}
+    best = best_baseline(found, found[name].peak)
+    seconds = found[name].step.seconds
+    return found["vdnn-all"].step.seconds / seconds, found[best].step.seconds / seconds
 
 
 def achieved(setup: Setup) -> float:

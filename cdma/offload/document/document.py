@@ -13,9 +13,15 @@ from cdma.tables import format_table
 
 _CAPTIONS = {
     "steps": "Step time by system",
+    "pareto": "Peak memory against step time; the line joins the lossless systems that none beats",
     "timeline": "Compute and copies of four systems",
-    "links": "Gain of cDMA by link bandwidth",
+    "links": "Gain of cDMA by link bandwidth; at a dot its copies take as long as compute",
+    "ratios": "Speed of the engine by ratio and compute speed, GoogLeNet, PCIe 3",
+    "stages": "Gain of cDMA over training",
     "decisions": "What compression saves in CSWAP, by layer and stage",
+    "posterior": "The tuner's posterior after 35 trials, on the measured CPU codec",
+    "advice": "Speed of the engine by compute speed, and which assumption changes it most at four "
+    "times the compute of a Titan X (GoogLeNet, PCIe 5)",
     "validation": "Modelled and published speed of vDNN",
 }
 _BOARDS = {"titan-x": "Titan X", "titan-xp": "Titan Xp"}

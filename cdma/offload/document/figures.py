@@ -1,18 +1,16 @@
 """Figures of the document."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from cdma.errors import require
-from cdma.files import make_folder, replacing
 from cdma.offload.document import results as data
+from cdma.offload.pictures import canvas, schemes, sweeps, tuning
+from cdma.offload.pictures.advice import draw_advice
 from cdma.offload.validate import vdnn
 
-PREFIX = "offload_"
-_TRACKS = {"compute": "#4292c6", "down": "#d95f0e", "up": "#238b45"}
-_KINDS = {"bound": "#969696", "published": "#4292c6", "today": "#d95f0e"}
 _TICKS = (2, 4, 8, 16, 32, 64)
-_SHOWN = ("vdnn-all", "cdma-zv", "async", "async-zv")
+_TIMELINE = ("vdnn-all", "cdma-zv", "async", "async-zv")
 
 
 def draw(folder: Path, densities: tuple[str, ...]) -> dict[str, str]:
@@ -23,81 +21,76 @@ def draw(folder: Path, densities: tuple[str, ...]) -> dict[str, str]:
     MissingPackageError
         When matplotlib is not installed.
     """
-    matplotlib = require("matplotlib", extra="study", verb="cdma offload document")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    images = make_folder(Path(folder) / "images")
-    found = {}
     drawings: dict[str, Callable] = {
-        "steps": _steps, "timeline": _timeline, "links": _links, "decisions": _decisions,
-        "validation": _validation,
+        "steps": _steps, "pareto": _pareto, "timeline": _timeline, "links": _links,
+        "ratios": _ratios, "stages": _stages, "decisions": _decisions, "posterior": _posterior,
+        "advice": _advice, "validation": _validation,
     }  # fmt: skip
-    # The same results give the same bytes: no date, and no random names.
-    with matplotlib.rc_context({"svg.hashsalt": "cdma", "svg.fonttype": "none", "font.size": 9}):
-        for name, drawing in drawings.items():
-            figure = Figure(layout="constrained")
-            FigureCanvasAgg(figure)
-            if not drawing(figure, densities):
-                continue
-            with replacing(images / f"{PREFIX}{name}.svg") as temporary:
-                figure.savefig(temporary, format="svg", metadata={"Date": None})
-            found[name] = f"images/{PREFIX}{name}.svg"
-    return found
+    drawings = {name: partial(each, densities=densities) for name, each in drawings.items()}
+    found = canvas.draw(Path(folder) / "images", drawings, "cdma offload document")
+    return {name: f"images/{path.name}" for name, path in found.items()}
 
 
-def _steps(figure, densities) -> bool:
-    """Step time by system: compute, and what the copies add."""
-    every = data.steps(densities)
-    figure.set_size_inches(7, 4.2)
-    axes = figure.subplots()
-    titles = [each.scheme.title for each in every]
-    compute = [
-        1e3 * sum(e.end - e.start for e in each.step.events if e.track == "compute")
-        for each in every
-    ]
-    whole = [1e3 * each.step.seconds for each in every]
-    colors = [_KINDS[each.scheme.kind] for each in every]
-    axes.barh(titles, compute, color=colors)
-    rest = [max(a - b, 0) for a, b in zip(whole, compute, strict=True)]
-    axes.barh(titles, rest, left=compute, color=colors, alpha=0.4)
-    axes.invert_yaxis()
-    axes.set_xlabel("step, ms (GoogLeNet, batch 128); pale: waits for copies")
-    axes.set_xlim(0, 2 * whole[0])
-    return True
+def _steps(figure, densities) -> None:
+    schemes.steps(figure, data.steps(densities), "GoogLeNet, batch 128")
 
 
-def _timeline(figure, densities) -> bool:
-    """Compute and copies of four systems on AlexNet."""
+def _pareto(figure, densities) -> None:
+    schemes.pareto(figure, data.steps(densities), "GoogLeNet, batch 128")
+
+
+def _timeline(figure, densities) -> None:
     every = {each.name: each for each in data.steps(densities, "alexnet")}
-    figure.set_size_inches(7, 4.5)
-    rows = figure.subplots(len(_SHOWN), 1, sharex=True)
-    for axes, name in zip(rows, _SHOWN, strict=True):
-        for place, (track, color) in enumerate(_TRACKS.items()):
-            events = [e for e in every[name].step.events if e.track == track]
-            spans = [(1e3 * e.start, 1e3 * (e.end - e.start)) for e in events]
-            axes.broken_barh(spans, (place - 0.4, 0.8), color=color, edgecolor="white", lw=0.3)
-        axes.set_yticks(range(3), ["compute", "out", "back"])
-        axes.invert_yaxis()
-        axes.set_title(every[name].scheme.title, loc="left", fontsize=9)
-    rows[-1].set_xlabel("ms (AlexNet, batch 128)")
-    return True
+    schemes.timeline(figure, [every[name] for name in _TIMELINE], "AlexNet, batch 128")
 
 
-def _links(figure, densities) -> bool:
-    """Gain of cDMA over vDNN and over async, by link."""
+def _links(figure, densities) -> None:
+    """Gain of cDMA over vDNN and over async, by link; dots are the knees."""
     figure.set_size_inches(7, 3.2)
-    rows = figure.subplots(1, 2, sharey=True)
-    for name, points in data.over_links(densities).items():
-        for k, axes in enumerate(rows, 1):
-            axes.plot([p[0] for p in points], [p[k] for p in points], marker=".", label=name)
-    for axes, over in zip(rows, ("vDNN all", "async"), strict=True):
+    panels = figure.subplots(1, 2, sharey=True)
+    for name, (knee, points) in data.over_links(densities).items():
+        links = [p[0] for p in points]
+        for k, axes in enumerate(panels, 1):
+            gains = [p[k] for p in points]
+            (line,) = axes.plot(links, gains, marker=".", ms=3, label=name)
+            sweeps.mark(axes, links, gains, knee, line.get_color())
+    for axes, over in zip(panels, ("vDNN all", "async"), strict=True):
         axes.set_xscale("log", base=2)
         axes.set_xticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
-        axes.axhline(0, color="#969696", lw=0.8)
+        sweeps.zero(axes)
         axes.set_xlabel("link, GB/s")
         axes.set_title(f"cDMA ZV over {over}, %", loc="left", fontsize=9)
-    rows[0].legend(fontsize=7)
+    panels[0].legend(fontsize=7)
+
+
+def _ratios(figure, densities) -> None:
+    """Speed of cDMA over vDNN, and of async + ZV over the best baseline, by ratio and compute."""
+    figure.set_size_inches(7.5, 3)
+    panels = figure.subplots(1, 2)
+    maps = data.over_ratio_and_compute()
+    for axes, (title, table) in zip(panels, maps.items(), strict=True):
+        values = [value for row in table for value in row]
+        sweeps.heat(axes, table, data.SPEEDS, data.RATIOS, (min(values), max(values)))
+        axes.set_title(title, loc="left", fontsize=9)
+        axes.set_xlabel("compute speed over a Titan X")
+        axes.set_ylabel("compression ratio")
+
+
+def _stages(figure, densities) -> bool:
+    """Gain of cDMA over training."""
+    found = data.over_stages(densities)
+    if not found:
+        return False
+    figure.set_size_inches(7, 3)
+    axes = figure.subplots()
+    for name, points in found.items():
+        stages, ratios, gains = zip(*points, strict=True)
+        axes.plot(stages, gains, marker=".", label=f"{name}: ratio {min(ratios):.1f} to "
+                  f"{max(ratios):.1f}")  # fmt: skip
+    axes.set_xlabel("training, %")
+    axes.set_ylabel("cDMA ZV over vDNN all, %")
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=7)
     return True
 
 
@@ -117,6 +110,19 @@ def _decisions(figure, densities) -> bool:
     return True
 
 
+def _posterior(figure, densities) -> bool:
+    """The tuner on the measured surface."""
+    found = data.tuned()
+    if found is None:
+        return False
+    tuning.draw_posterior(figure, *found)
+    return True
+
+
+def _advice(figure, densities) -> None:
+    draw_advice(figure, data.advised(densities), speed=4)
+
+
 def _validation(figure, densities) -> bool:
     """Modelled over published speed of vDNN's bars."""
     points = vdnn.points()
@@ -130,7 +136,7 @@ def _validation(figure, densities) -> bool:
         middle = [(point["low"] + point["high"]) / 2 for point in mine]
         half = [(point["high"] - point["low"]) / 2 for point in mine]
         axes.errorbar(x, middle, yerr=half, fmt="o", ms=3, label=net)
-    axes.plot([0.6, 1.02], [0.6, 1.02], color="#969696", lw=0.8)
+    axes.plot([0.6, 1.02], [0.6, 1.02], color=canvas.GREY, lw=0.8)
     axes.set_xlabel("published speed over its base")
     axes.set_ylabel("model, link of 12 to 13 GB/s")
     axes.legend(fontsize=7)

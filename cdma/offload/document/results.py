@@ -9,10 +9,18 @@ from cdma.offload.profiles import Library, stages_of
 from cdma.offload.schemes.registry import SCHEMES, Result, results
 from cdma.offload.schemes.software import decisions
 from cdma.offload.setup import Setup
+from cdma.offload.tuning import measured
+from cdma.offload.tuning.tuner import Trial, tune
 
 BOARDS = ("titan-x", "titan-xp")
 #: Links in bytes per second: PCIe 5 x16 as it comes, and a coherent chip-to-chip link nominally.
 LINKS = {"PCIe 5 x16": 55.0, "C2C": 450.0}
+#: Axes of the map of ratio and compute.
+RATIOS, SPEEDS = (1.25, 1.5, 2, 2.6, 4, 8), (0.5, 1, 2, 4, 8, 16)
+#: Networks with tensors of several stages of training.
+_TRAINED = ("alexnet", "nin", "vgg-d")
+#: Device memory beside the fast links, in GB/s.
+DRAM = 3350.0
 _LINK_STEPS = (2, 4, 6, 8, 10, 12.8, 16, 20, 24, 32, 48, 64)
 
 
@@ -50,17 +58,11 @@ def paper(densities: tuple[str, ...]) -> list[Paper]:
             each = {result.name: result for result in results(setup)}
             moves = each["cdma-zv"].moves
             ratio = sum(m.tensor.bytes for m in moves) / each["cdma-zv"].link
-            best = [_best(each, each[name].peak) for name in advise.WITH_ENGINE]
+            best = [advise.best_baseline(each, each[name].peak) for name in advise.WITH_ENGINE]
             memory = each["async-zv"].peak / each["cdma-zv"].peak
             ms = {name: 1e3 * result.step.seconds for name, result in each.items()}
             found.append(Paper(setup.network.title, board, ratio, ms, *best, memory))
     return found
-
-
-def _best(each: dict[str, Result], peak: float) -> str:
-    """Fastest lossless baseline of at most this peak memory; vDNN always fits."""
-    fit = [name for name in advise.BASELINES if each[name].peak <= peak]
-    return min([*fit, "vdnn-all"], key=lambda name: each[name].step.seconds)
 
 
 def steps(densities: tuple[str, ...], name: str = "googlenet") -> list[Result]:
@@ -68,8 +70,11 @@ def steps(densities: tuple[str, ...], name: str = "googlenet") -> list[Result]:
     return list(results(build(Wishes(name, densities=densities))))
 
 
-def over_links(densities: tuple[str, ...]) -> dict[str, list[tuple[float, float, float]]]:
-    """By network: link in GB/s, gain of cDMA over vDNN and over async, in percent."""
+def over_links(densities: tuple[str, ...]) -> dict[str, tuple[float, list[tuple]]]:
+    """By network: the knee, and link in GB/s with the gain of cDMA over vDNN and async in percent.
+
+    At the knee cDMA's copies take as long as compute without waits.
+    """
     found = {}
     for setup in setups(densities, BOARDS[0]):
         points = []
@@ -78,8 +83,54 @@ def over_links(densities: tuple[str, ...]) -> dict[str, list[tuple[float, float,
             ms = {n: SCHEMES[n].run(one)[0].seconds for n in ("vdnn-all", "cdma-zv", "async")}
             gains = (100 * (ms[n] / ms["cdma-zv"] - 1) for n in ("vdnn-all", "async"))
             points.append((link, *gains))
-        found[setup.network.title] = points
+        sent = sum(move.link for move in setup.coded())
+        found[setup.network.title] = 2 * sent / setup.times.total / 1e9, points
     return found
+
+
+def over_ratio_and_compute(name: str = "googlenet") -> dict[str, list[list[float]]]:
+    """Speed of cDMA over vDNN, and of async + ZV over the best baseline of no more peak memory.
+
+    A row for each of ``RATIOS``, a column for each of ``SPEEDS``.
+    """
+    plain: list[list[float]] = []
+    best: list[list[float]] = []
+    for ratio in RATIOS:
+        setup = build(Wishes(name, ratio=ratio))
+        plain.append([advise.compared(setup, speed, "cdma-zv")[0] for speed in SPEEDS])
+        best.append([advise.compared(setup, speed, "async-zv")[1] for speed in SPEEDS])
+    return {"cDMA ZV over vDNN all": plain, "async + ZV over the best baseline": best}
+
+
+def over_stages(densities: tuple[str, ...]) -> dict[str, list[tuple[float, float, float]]]:
+    """By network: stage of training in percent, ratio, and gain of cDMA over vDNN in percent."""
+    found = {}
+    for name in _TRAINED:
+        points = []
+        for stage, setup in stages(densities, name):
+            moves = setup.coded()
+            ratio = sum(m.tensor.bytes for m in moves) / sum(m.link for m in moves)
+            slow, fast = (SCHEMES[n].run(setup)[0].seconds for n in ("vdnn-all", "cdma-zv"))
+            points.append((stage, ratio, 100 * (slow / fast - 1)))
+        if len(points) > 1:
+            found[setup.network.title] = points
+    return found
+
+
+def tuned() -> tuple[list[tuple[int, int]], list[Trial], list[float]] | None:
+    """Space, trials of one run of the tuner, and the measured seconds; ``None`` without them."""
+    if not measured.FILE.is_file():
+        return None
+    kept = measured.read()
+    space = [tuple(point) for point in kept.space]
+    known = dict(zip(space, kept.seconds, strict=True))
+    return space, tune(space, known.__getitem__), kept.seconds
+
+
+def advised(densities: tuple[str, ...], name: str = "googlenet") -> Setup:
+    """A network with the engine that is chosen for PCIe 5."""
+    link = LINKS["PCIe 5 x16"]
+    return advise.choose(build(Wishes(name, densities=densities, link=link, dram=DRAM)))[1]
 
 
 def stages(densities: tuple[str, ...], name: str = "vgg-d") -> list[tuple[float, Setup]]:
@@ -109,7 +160,7 @@ def links(densities: tuple[str, ...], name: str = "googlenet") -> list[tuple[str
     """Advice for the two links: label, the engine, and the answer over compute."""
     found = []
     for label, link in LINKS.items():
-        setup = build(Wishes(name, densities=densities, link=link, dram=3350.0))
+        setup = build(Wishes(name, densities=densities, link=link, dram=DRAM))
         row, setup = advise.choose(setup)
         found.append((label, row, advise.curve(setup, (1, 4, 16, 64))))
     return found

@@ -43,7 +43,7 @@ static; more bandwidth never hurts; scaling all bytes and bandwidths changes not
 | every system on a network | `cdma offload run vgg-d --densities activations` |
 | what limits each tensor | `cdma offload explain vgg-d --ratio 2.6` |
 | does an engine pay, and which | `cdma offload advise vgg-d --link 55 --tflops 60 --dram 2000 --ratio 2.6` |
-| many points | `cdma offload sweep vgg-d --links 8,16,32 --ratios 1.5,2.6` |
+| many points, with a figure | `cdma offload sweep vgg-d --links 8,16,32 --ratios 1.5,2.6 --figures build` |
 | a timeline in Perfetto | `cdma offload trace alexnet --ratio 2.6 -o step.json` |
 | layer times of your own | `cdma offload layers vgg-d --csv layers.csv`, then `--times layers.csv` |
 | CSWAP's tuner, on the measured CPU codec | `cdma offload tune activations/step0500.relu2.npy` |

@@ -1,6 +1,6 @@
 """The systems that are compared, by name."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cdma.errors import UserError
@@ -212,5 +212,10 @@ def results(setup: Setup, names: list[str] | None = None) -> Iterator[Result]:
 
 def rows(setup: Setup, names: list[str] | None = None) -> list[dict]:
     """A row a system, the share of the oracle's speed among its figures."""
+    return rows_of(setup, results(setup, names))
+
+
+def rows_of(setup: Setup, found: Iterable[Result]) -> list[dict]:
+    """Rows of systems that have run on the setup."""
     oracle = SCHEMES["oracle"].run(setup)[0].seconds
-    return [result.row(oracle) for result in results(setup, names)]
+    return [result.row(oracle) for result in found]

@@ -46,14 +46,19 @@ def tune(
     order = random.permutation(len(space))
     chosen = [int(k) for k in order[: min(initial, trials, len(space))]]
     values = [float(objective(space[k])) for k in chosen]
-    grid = np.log2(np.array(space, float))
-    spread = np.ptp(grid, axis=0)
-    grid = (grid - grid.min(axis=0)) / np.where(spread > 0, spread, 1)
+    grid = coordinates(space)
     while len(chosen) < min(trials, len(space)):
         k = _best(grid, chosen, np.log(values), seed)
         chosen.append(k)
         values.append(float(objective(space[k])))
     return [Trial(tuple(space[k]), value) for k, value in zip(chosen, values, strict=True)]
+
+
+def coordinates(space: Sequence[tuple]) -> np.ndarray:
+    """Logarithms of the points, every coordinate from 0 to 1; shape (points, coordinates)."""
+    grid = np.log2(np.array(space, float))
+    spread = np.ptp(grid, axis=0)
+    return (grid - grid.min(axis=0)) / np.where(spread > 0, spread, 1)
 
 
 def posterior(grid: np.ndarray, chosen: Sequence[int], values: np.ndarray, seed: int = 0):

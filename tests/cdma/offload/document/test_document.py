@@ -49,7 +49,7 @@ def test_a_row_of_the_page_is_current():
 def test_every_figure_is_of_the_page():
     images = {path.name for path in (ROOT / "docs" / "images").glob("offload_*")}
     assert images == set(re.findall(r"\(images/(offload_\w+\.svg)\)", PAGE.read_text()))
-    assert len(images) == 5
+    assert len(images) == 10
 
 
 @_DATA

@@ -1,0 +1,1 @@
+"""Pictures of the model's answers, as SVG."""
