@@ -51,7 +51,7 @@ def engine(
     cache : path or None
         See :func:`cdma.toolchain.cache.cache_folder`.
     progress : callable or None
-        Told when generating begins.
+        Called with a message when generating begins.
     """
     return _kept("emit.engine", cache, progress, config)
 

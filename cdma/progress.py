@@ -9,33 +9,33 @@ _WIDTH = 30
 _LINE_SECONDS = 10
 
 
-def tell(text: str) -> None:
-    """Print a text on stderr at once."""
+def show(text: str) -> None:
+    """Print a text on stderr immediately."""
     print(text, file=sys.stderr, flush=True)
 
 
-def telling(label: str) -> Callable[[str], None]:
-    """Function that prints a text on stderr, in a line with the seconds since now and the label."""
+def timed(label: str) -> Callable[[str], None]:
+    """Function that prints lines on stderr: the seconds since this call, the label and a text."""
     start = time.monotonic()
 
-    def report(text: str) -> None:
+    def show_timed(text: str) -> None:
         seconds = time.monotonic() - start
-        print(f"[{seconds:5.0f} s] {label}: {text}", file=sys.stderr, flush=True)
+        show(f"[{seconds:5.0f} s] {label}: {text}")
 
-    return report
+    return show_timed
 
 
 class Bar:
-    """Shows how much of ``total`` is done, on one line of a terminal or now and then in a log.
+    """Shows the completed share of ``total``, on one line of a terminal or in lines of a log.
 
-    Work that is done within the first moments shows nothing.
+    Short work shows nothing.
 
     Parameters
     ----------
     label : str
-        What is being done.
+        Name of the work.
     total : int
-        The whole, in any unit.
+        All work, in any unit.
     """
 
     def __init__(self, label: str, total: int):
@@ -48,7 +48,7 @@ class Bar:
         self._is_open = False
 
     def __call__(self, done: int) -> None:
-        """Show that ``done`` of the total is done, unless it was shown just now."""
+        """Show that ``done`` of the total is done, unless the last update was just before."""
         now = time.monotonic()
         if now - self._shown < self._wait:
             return
@@ -65,7 +65,7 @@ class Bar:
             print(f"{self._label}: {share:.0%}, {times}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._is_open:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._is_open = False

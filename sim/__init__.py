@@ -1,18 +1,18 @@
 """Co-simulation of the generated Verilog with the golden model, and the Verilog as a function.
 
-Four drivers of streams exist in this project, each for what the others cannot do:
+This project has four drivers of streams, for different purposes:
 
 - ``sim/cocotb/ports.py`` runs the Verilog in Verilator and Icarus Verilog under cocotb. Two
   simulators and an independent AXI4-Stream package check the protocol, at thousands of cycles a
   second.
 - ``sim/compiled/streams.h`` does the same in C++ at millions of cycles a second: for large tensors,
   the fuzzer, coverage and mutants. A test compares the cycles of both.
-- ``exchange`` in ``tests/hdl/conftest.py`` drives components on Amaranth's own simulator. Their
-  streams have payloads that are no AXI4-Stream, and no Verilog is generated.
+- ``exchange`` in ``tests/hdl/conftest.py`` drives components in Amaranth's simulator. The payloads
+  of their streams are not AXI4-Stream, and no Verilog is generated.
 - The test bench in ``synth/power/switching.py`` drives a mapped netlist in Icarus Verilog, counts
   the changes of each net, and never stalls.
 
-Back-pressure (``sim/backpressure.py``) and stimulus (``sim/stimulus.py``) exist once.
+All use the same back-pressure (``sim/backpressure.py``) and stimulus (``sim/stimulus.py``).
 """
 
 from cdma.errors import SimulationError

@@ -1,7 +1,7 @@
-"""Named back-pressure: in which cycles a port may move a beat, as an endless iterator.
+"""Named back-pressure profiles: endless iterators of the cycles in which a port stalls.
 
-A profile says when a port **stalls**: a source that stalls offers no new beat, a sink that stalls
-holds ``ready`` low. Every port of a bench has a profile and a random stream of its own.
+A **stalled** source offers no new beat, a **stalled** sink holds ``ready`` low. Every port of a
+bench has its own profile and its own random numbers.
 
 | Profile | Stalls |
 |---|---|
@@ -21,9 +21,9 @@ import numpy as np
 
 from cdma.errors import UserError
 
-#: Ports of a bench that can stall, in the order that seeds are dealt.
+#: Ports of a bench that can stall, in the order of their seeds.
 PORTS = ("source", "sink", "status", "command")
-#: Those that each unit has.
+#: Ports of each unit.
 UNIT_PORTS = {
     "compressor": ("source", "sink", "status"),
     "decompressor": PORTS,
@@ -33,19 +33,19 @@ UNIT_PORTS = {
 
 @dataclass(frozen=True)
 class Profile:
-    """One profile of back-pressure; at most one of its three kinds of stall is used.
+    """A back-pressure profile. At most one of its three kinds of stall is used.
 
     Parameters
     ----------
     text : str
         Name as written on a command line, ``bernoulli:0.3``.
     on, off : int
-        Willing for ``on`` cycles, then not for ``off``, over and over, from a random phase so that
-        ports do not stall in step.
+        Repeatedly no stall for ``on`` cycles, then a stall of ``off`` cycles. The phase is random,
+        so that ports do not stall in the same cycles.
     pause, at : int
-        Not willing for ``pause`` cycles from cycle ``at``.
+        Stall for ``pause`` cycles from cycle ``at``.
     p : float
-        Not willing with this probability in each cycle.
+        Stall with this probability in each cycle.
     """
 
     text: str
@@ -57,11 +57,11 @@ class Profile:
 
     @property
     def longest(self) -> int:
-        """Cycles that a stall may last (for ``bernoulli``: but for one stall in a billion)."""
+        """Longest stall in cycles (for ``bernoulli``: except one stall in a billion)."""
         return max(self.off, self.pause, int(np.log(1e-9) / np.log(self.p)) + 1 if self.p else 0)
 
     def start(self, seed: int, port: str) -> tuple[np.random.Generator, int]:
-        """Random stream of ``port``, and the phase drawn from it."""
+        """Random numbers of ``port``, and a random phase."""
         rng = np.random.default_rng([seed, PORTS.index(port)])
         return rng, int(rng.integers(self.on + self.off)) if self.off else 0
 
@@ -101,10 +101,10 @@ def per_port(
     Parameters
     ----------
     stall : str, iterable of str or mapping
-        One profile for all ports, or items ``PROFILE`` (all ports) and ``PORT=PROFILE`` of which
-        the later ones win, or a mapping from port to profile (``never`` where it is silent).
+        One profile for all ports; or items ``PROFILE`` (all ports) and ``PORT=PROFILE``, where
+        later items override earlier ones; or a mapping from port to profile (default ``never``).
     unit : str or None
-        Key of ``UNIT_PORTS``: ports that this unit does not have are refused.
+        Key of ``UNIT_PORTS``. Other ports are refused.
 
     Raises
     ------
@@ -170,5 +170,5 @@ _MAKERS = {
     "paused": ("paused:CYCLES[,AT] with CYCLES >= 1, AT >= 0", _paused),
 }
 
-#: How each profile is written, for help texts.
+#: Syntax of each profile, for help texts.
 USAGE = tuple(usage.split(" with ")[0] for usage, _ in _MAKERS.values())

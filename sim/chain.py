@@ -1,4 +1,4 @@
-"""Verilog that joins a compressor and a decompressor, so that one simulation runs both."""
+"""Verilog that connects a compressor and a decompressor, to simulate both."""
 
 from cdma.hdl.zvc.config import Config
 
@@ -8,9 +8,9 @@ TOP = "cdma_roundtrip"
 def verilog(units: str, config: Config) -> str:
     """Both units and a top level ``cdma_roundtrip`` around them.
 
-    ``s_axis`` feeds the compressor, whose stream enters the decompressor directly and is shown
-    on the outputs ``link_t...``; ``m_axis_csts`` is the compressor's status. The other ports are
-    the decompressor's. A text that has this top level already is given back as it is.
+    ``s_axis`` feeds the compressor. The compressor's stream feeds the decompressor directly, and
+    the outputs ``link_t...`` show the stream. ``m_axis_csts`` is the compressor's status. The other
+    ports belong to the decompressor. A text with this top level is returned unchanged.
     """
     if f"module {TOP}(" in units:
         return units

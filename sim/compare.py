@@ -1,4 +1,4 @@
-"""Comparison of what the RTL emitted with what the golden model says."""
+"""Comparison of the RTL's output with the golden model."""
 
 from dataclasses import dataclass
 
@@ -17,17 +17,17 @@ class Expected:
     Attributes
     ----------
     words : np.ndarray, shape (n,)
-        The data, whichever side of the unit it is on.
+        The uncompressed data.
     output : bytes
         Bytes of the output packet.
     status : tuple of int
         The status record.
     unit_bytes : int
-        Bytes of an item in which differences are counted: 1 for a stream, a word's for data.
+        Bytes of an item in messages about differences: 1 for a stream, a word for data.
     is_well_formed : bool
-        Whether the unit should report no error.
+        The unit should report no error.
     link, link_status
-        Of a roundtrip, the stream between the units and the compressor's status.
+        For a roundtrip: the stream between the units, and the compressor's status.
     """
 
     words: np.ndarray
@@ -42,16 +42,16 @@ class Expected:
 def first_difference(packets, expected: list[Expected], config: Config) -> str:
     """First difference in the order of packets, in one line, or an empty string.
 
-    Packets that one side lacks are not looked at, see :func:`wrong_count`.
+    Missing and surplus packets are not compared, see :func:`wrong_count`.
 
     Parameters
     ----------
     packets : list of PacketResult
-        What came out.
+        Output packets.
     expected : list of Expected
-        What should have.
+        Expected packets.
     config : Config
-        Lanes and format, to say where a difference is.
+        Lanes and format, to describe the position of a difference.
     """
     for index, (got, want) in enumerate(zip(packets, expected, strict=False)):
         found = (
@@ -71,14 +71,14 @@ def first_difference(packets, expected: list[Expected], config: Config) -> str:
 
 
 def wrong_count(counts: dict[str, int], expected: int) -> str:
-    """First port that gave another number of packets than ``expected``, or an empty string.
+    """First port with another number of packets than ``expected``, or an empty string.
 
     Parameters
     ----------
     counts : dict of str to int
-        Packets, or records, that came out of each port.
+        Number of packets, or records, at each output port.
     expected : int
-        How many should have.
+        Expected number.
     """
     for port, count in counts.items():
         if count != expected:
@@ -114,13 +114,13 @@ def _difference(what, got, want, unit_bytes, expected, cycles, config):
 
 
 def _word_role(start, words, config):
-    """Which word of which block a byte of the data is in."""
+    """Word and block of a byte of the data."""
     block, index = divmod(start // config.format.word_bytes, config.format.block_words)
     return f"block {block}, word {index}"
 
 
 def _stream_role(start, words, config):
-    """What a byte of the stream is: of which block, of its mask or of which word."""
+    """Meaning of a byte of the stream: its block, and mask or word."""
     fmt = config.format
     nonzero = np.zeros(-(-words.size // fmt.block_words) * fmt.block_words, bool)
     nonzero[: words.size] = words.reshape(-1) != 0
@@ -147,7 +147,7 @@ def _status_difference(got, want, what):
 
 
 def _items(data, unit_bytes):
-    """Numbers in hexadecimal, one after the other."""
+    """Numbers in hexadecimal, separated by blanks."""
     parts = [data[at : at + unit_bytes] for at in range(0, len(data), unit_bytes)]
     return " ".join(_hex(part)[2:] for part in parts)
 

@@ -13,11 +13,11 @@ class Feed:
     Parameters
     ----------
     packets : list of bytes
-        One entry a packet; of a port without ``tlast`` one entry a record.
+        An element for each packet. For a port without ``tlast``: an element for each record.
     stall : str
         Back-pressure profile.
     port : str
-        Name of ``backpressure.PORTS`` that picks the random stream.
+        Name in ``backpressure.PORTS`` that selects the random numbers.
     """
 
     packets: list
@@ -27,7 +27,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class Drain:
-    """Packets (records) that an output port must give, taken under the profile ``stall``."""
+    """Number of packets (records) expected at an output port, and the profile of its stalls."""
 
     count: int
     stall: str = "never"
@@ -51,15 +51,15 @@ class Stimulus:
     reset_at : int or None
         Reset again in this cycle, drop everything, and start from the first packet.
     reset_cycles : int
-        Cycles that a reset lasts.
+        Length of a reset in cycles.
     before : Stimulus or None
-        What is played until ``reset_at``; ``None`` is this same stimulus.
+        Stimulus that is played until ``reset_at``. With ``None``, this stimulus.
     is_dirty : bool
         Drive junk on signals that a unit must ignore: ``tkeep`` of beats that are not last, bytes
         that are not kept, payload while ``tvalid`` is low, ``tkeep`` of a word's upper bytes, and
         all inputs in reset.
     word_bytes : int
-        Bytes that ``tkeep`` keeps or drops together.
+        Bytes of a word. ``tkeep`` keeps whole words.
     """
 
     inputs: dict
@@ -74,12 +74,12 @@ class Stimulus:
 
     @property
     def patience(self) -> int:
-        """Cycles without any handshake after which the design is said to hang."""
+        """Cycles without any handshake after which the run fails with a hang."""
         return 1000 + 4 * sum(self._stalls())
 
     @property
     def most_cycles(self) -> int:
-        """Bound on the length of the run, far beyond what any sound design takes."""
+        """Limit on the length of the run, much longer than any correct design needs."""
         expected = sum(drain.count for drain in self.outputs.values())
         cycles = 32 * (self.size + expected) + 10_000
         return (self.reset_at or 0) + cycles * (1 + sum(self._stalls()))
@@ -96,8 +96,8 @@ class Stimulus:
 
 @dataclass(frozen=True)
 class Packet:
-    """One packet as it crossed a port: its bytes, its beats, its first and last handshake; and the
-    cycle of every beat, where that was recorded."""
+    """One packet at a port: its bytes, its beats, its first and last handshake, and if recorded,
+    the cycle of every beat."""
 
     data: bytes
     beats: int
@@ -108,7 +108,7 @@ class Packet:
 
 @dataclass
 class Report:
-    """What happened in one run; cycles count from the end of reset.
+    """Results of one run. Cycles count from the end of reset.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Report:
     cycles : int
         Length of the run.
     failure : str
-        Rule that was broken, where and when; empty when none was.
+        Violated rule with port and cycle, or empty.
     """
 
     packets: dict = field(default_factory=dict)

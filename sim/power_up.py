@@ -1,7 +1,7 @@
-"""A design whose registers and memories hold random values before its first reset.
+"""A design with random values in registers and memories before the first reset.
 
-Generated Verilog says nothing of power-up, so that a four-state simulator starts it at X. X is
-pessimistic in sums and optimistic in conditions; random values are what a chip has.
+Generated Verilog does not define values at power-up, so a four-state simulator starts with X. X is
+pessimistic in sums and optimistic in conditions. A chip has random values.
 """
 
 import re
@@ -14,14 +14,14 @@ _REGISTER = re.compile(
 
 
 def randomised(verilog: str, seed: int = 0) -> str:
-    """Generated Verilog, every register and every word of its memories with a random initial value.
+    """Add random initial values to all registers and all words of memories of generated Verilog.
 
     Parameters
     ----------
     verilog : str
-        What :func:`cdma.hdl.emit.verilog` gave, in which registers alone are ``reg``.
+        From :func:`cdma.hdl.emit.verilog`, where only registers are ``reg``.
     seed : int
-        Seeds the values.
+        Seed of the values.
     """
     rng = np.random.default_rng(seed)
 

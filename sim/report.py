@@ -1,4 +1,4 @@
-"""A simulation of one packet as plain numbers and texts, for tables and for JSON."""
+"""Results of the simulation of one packet, for tables and for JSON."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ def record(result: Result, words: np.ndarray) -> dict:
     Parameters
     ----------
     result : Result
-        Of a scenario with one packet; it may have failed.
+        Result of a scenario with one packet. The scenario may have failed.
     words : ndarray, shape (words,)
         Words of the uncompressed packet.
 
@@ -24,7 +24,7 @@ def record(result: Result, words: np.ndarray) -> dict:
     dict
         Bytes, cycles and beats as integers; ``density``, ``ratio`` and ``bytes_per_cycle`` of the
         uncompressed packet; ``throughput`` is ``met``, ``missed`` or ``no rule applies``, and
-        ``comparison`` is ``equal`` or the first difference. A figure that is not known is ``None``.
+        ``comparison`` is ``equal`` or the first difference. Unknown figures are ``None``.
     """
     config, packet = result.config, result.packets[0] if result.packets else None
     stream_bytes = _stream_bytes(result, packet)
@@ -70,7 +70,7 @@ def text(report: Mapping) -> str:
 
 
 def _stream_bytes(result: Result, packet: PacketResult | None) -> int | None:
-    """Bytes of the compressed packet, at whichever port it passes."""
+    """Bytes of the compressed packet, which is the input or the output."""
     if result.unit == "decompressor":
         return len(result.scenario.packets[0][0])
     if packet is None:

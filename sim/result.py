@@ -8,13 +8,13 @@ from cdma.hdl.zvc.config import Config
 
 @dataclass(frozen=True)
 class Scenario:
-    """Packets for a unit and how they are played, from reset.
+    """Packets for a unit, and their stalls and resets.
 
     Parameters
     ----------
     packets : list
         Compressor and roundtrip: arrays of words. Decompressor: pairs of a stream (bytes) and the
-        number of words to give.
+        number of words.
     stall : str, iterable of str or mapping
         Back-pressure, see :func:`cdma.sim.backpressure.per_port`.
     seed : int
@@ -24,9 +24,9 @@ class Scenario:
     reset_at : int or None
         Reset in this cycle, then start again from the first packet.
     reset_cycles : int
-        Cycles that a reset lasts.
+        Length of a reset in cycles.
     before : Scenario or None
-        What is played until ``reset_at``; ``None`` is this same scenario.
+        Scenario that is played until ``reset_at``. With ``None``, this scenario.
     is_dirty : bool
         Drive junk on signals that a unit must ignore.
     """
@@ -43,20 +43,20 @@ class Scenario:
 
 @dataclass(frozen=True)
 class PacketResult:
-    """One packet as the RTL processed it; cycles count from reset.
+    """Output of the RTL for one packet. Cycles count from reset.
 
     Attributes
     ----------
     output : bytes
-        What the RTL emitted.
+        Output packet.
     status : tuple of int
         The status record: (words in, bytes out) or (bytes consumed, error code).
     link : bytes or None
-        Of a roundtrip, the stream between the units.
+        For a roundtrip: the stream between the units.
     link_status : tuple of int or None
-        Of a roundtrip, the compressor's status record.
+        For a roundtrip: the compressor's status record.
     output_cycles, link_cycles : sequence of int
-        Cycle in which each beat was taken, where that was recorded.
+        Cycle of the transfer of each beat, if recorded.
     """
 
     output: bytes
@@ -79,19 +79,19 @@ class PacketResult:
 
 @dataclass(frozen=True)
 class Result:
-    """A scenario as the RTL dealt with it.
+    """Results of a scenario.
 
     Attributes
     ----------
     packets : list of PacketResult
-        As many as came out whole.
+        Complete output packets.
     stalls : dict of str to int
         Cycles with ``tvalid`` and without ``tready``, by port prefix.
     bound : int or None
-        Most cycles by the throughput rule; ``None`` where the rule says nothing (back-pressure,
-        malformed streams, roundtrip).
+        Most cycles by the throughput rule. ``None`` if no rule applies (back-pressure, malformed
+        streams, roundtrip).
     failure : str
-        Rule of the stream that was broken, or empty.
+        Violated rule of the stream, or empty.
     difference : str
         First difference from the golden model, or empty.
     """
@@ -114,12 +114,12 @@ class Result:
 
     @property
     def is_fast_enough(self) -> bool | None:
-        """Verdict of the throughput rule, ``None`` where it says nothing."""
+        """Verdict of the throughput rule, ``None`` if no rule applies."""
         return None if self.bound is None else self.cycles <= self.bound
 
     @property
     def problem(self) -> str:
-        """What is wrong, in one line; empty when nothing is."""
+        """Failure, difference or missed throughput in one line, or an empty text."""
         where = f"{self.unit} {self.config.name}"
         if self.scenario.name:
             where += f", {self.scenario.name} (seed {self.scenario.seed})"

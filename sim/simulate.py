@@ -1,4 +1,4 @@
-"""Co-simulation of a unit with the golden model: packets in, what the RTL emitted out, compared."""
+"""Co-simulation of a unit: run packets, and compare the RTL's output with the golden model."""
 
 import os
 import tempfile
@@ -17,9 +17,9 @@ from cdma.sim.units import BENCHES
 from cdma.toolchain import simulators
 from cdma.toolchain.waves import convert, wave_format
 
-#: Module that cocotb loads.
+#: Module for cocotb.
 BENCH = "cdma.sim.cocotb.bench"
-#: The compiled model is ``fast``; the others run under cocotb.
+#: ``fast`` is the compiled model. The others run under cocotb.
 SIMULATORS = (*simulators.SIMULATORS, "fast")
 
 
@@ -39,20 +39,20 @@ def cosim(
     unit : str
         ``compressor``, ``decompressor`` or ``roundtrip``.
     packets : sequence
-        See :class:`Scenario`, as for ``stall`` and ``seed``. A single array is one packet.
+        See :class:`Scenario`, also for ``stall`` and ``seed``. A single array is one packet.
     config : Config
         Size of the unit.
     simulator : str
         One of ``SIMULATORS``.
     **options
-        Of :func:`cosim_all`.
+        Options of :func:`cosim_all`.
 
     Raises
     ------
     UserError
-        When an argument is wrong, packets are of another unit, or a tool is missing.
+        When an argument is wrong, packets belong to another unit, or a tool is missing.
     SimulationError
-        When the simulator gives no result.
+        When the simulator has no result.
     """
     return cosim_all(unit, [Scenario(packets, stall, seed)], config, simulator, **options)[0]
 
@@ -69,20 +69,20 @@ def cosim_all(
     progress: Callable[[str], None] | None = None,
     waves: str | os.PathLike | None = None,
 ) -> list[Result]:
-    """Run many scenarios in one simulation; arguments as for :func:`cosim`.
+    """Run many scenarios in one simulation. For the other arguments see :func:`cosim`.
 
     Parameters
     ----------
     verilog : str, path or None
-        Simulated in place of what the package generates: the text of a design, or its file. It has
-        the module ``cdma_<unit>``; for a roundtrip those of both units.
+        Design to simulate in place of the generated Verilog: its text or its file. The design has
+        the module ``cdma_<unit>``, or for a roundtrip the modules of both units.
     cache, progress
         See :func:`cdma.toolchain.simulators.build` and :func:`cdma.toolchain.simulators.run`.
     seconds : float or None
-        Wall time after which the simulation is ended; ``None`` allows ample time for its size.
+        Wall time after which the simulation is stopped. The default depends on the size.
     waves : path or None
-        File for the waveforms of all signals, ``.fst`` or ``.vcd``; written also when a run fails.
-        With ``fast`` one scenario.
+        File for the waveforms of all signals, ``.fst`` or ``.vcd``. The file is also written when a
+        run fails. ``fast`` writes waveforms only of one scenario.
     """
     if simulator not in SIMULATORS:
         raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
@@ -117,15 +117,15 @@ def cosim_each(
     progress: Callable[[str], None] | None = None,
     waves: str | os.PathLike | None = None,
 ) -> Iterator[Result]:
-    """Run scenarios on the compiled model one by one, taking each when it is wanted.
+    """Run scenarios on the compiled model one by one. Each is read when the previous one is done.
 
-    Arguments as for :func:`cosim_all`; ``seconds`` bounds each scenario, and each replaces the
-    waveforms of the one before.
+    For the arguments see :func:`cosim_all`. ``seconds`` is the limit of each scenario. Each
+    scenario overwrites the waveforms of the previous one.
 
     Yields
     ------
     Result
-        For each scenario, before the next is taken.
+        For each scenario, before the next one is read.
     """
     bench = _bench(unit, config)
     kind = None if waves is None else wave_format(waves, "fast")
@@ -145,7 +145,7 @@ def cosim_each(
             if kind == "fst":
                 convert(vcd, file)
         result = bench.result(scenario, report)
-        if result.difference:  # once more, for the cycle
+        if result.difference:  # run again with a trace, for the cycle of the difference
             report = play.play(model, stimulus, seconds_, is_traced=True)
             result = bench.result(scenario, report)
         yield result
@@ -157,17 +157,17 @@ def design_text(
     verilog: str | os.PathLike | None,
     cache: str | os.PathLike | None = None,
 ) -> str:
-    """The design that is simulated.
+    """The simulated design.
 
     Parameters
     ----------
     unit, config, verilog, cache
-        As for :func:`cosim_all`.
+        See :func:`cosim_all`.
 
     Raises
     ------
     UserError
-        When there is no such unit, the file cannot be read, or it lacks a module.
+        When the unit is unknown, the file cannot be read, or a module is missing.
     """
     bench = _bench(unit, config)
     if verilog is None:

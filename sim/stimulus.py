@@ -1,7 +1,7 @@
 """Packets with difficult cases for a zero-value codec, structured by the positions of their zeros.
 
-All functions give unsigned little-endian words of a format, shape ``(n,)``; those that draw take a
-``numpy.random.Generator``.
+All functions return unsigned little-endian words of a format, shape ``(n,)``. Functions with random
+values take a ``numpy.random.Generator``.
 """
 
 import numpy as np
@@ -19,14 +19,14 @@ def random_words(count: int, density: float, fmt: Format, rng: np.random.Generat
 
 
 def lengths(config: Config) -> list[int]:
-    """Lengths around the corners of beat and block, in words."""
+    """Lengths around the limits of beat and block, in words."""
     beat, block = config.lanes, config.format.block_words
     around = {0, 1, 2, beat - 1, beat, beat + 1, block - beat, block - 1, block, block + 1}
     return sorted(around | {block + beat, 2 * block - 1, 2 * block, 3 * block + beat // 2})
 
 
 def corner_packets(config: Config, rng: np.random.Generator) -> list[np.ndarray]:
-    """Every length of :func:`lengths` as zeros, as non-zeros and as a mixture."""
+    """Packets of each length in :func:`lengths`: zeros, non-zeros, and a mixture."""
     return [
         random_words(count, density, config.format, rng)
         for count in lengths(config)
@@ -35,9 +35,9 @@ def corner_packets(config: Config, rng: np.random.Generator) -> list[np.ndarray]
 
 
 def value_packets(config: Config) -> list[np.ndarray]:
-    """Words whose value, not place, is special: all ones, minus zero, one bit set, NaN, infinity.
+    """Words with special values: all ones, minus zero, one bit set, NaN, infinity.
 
-    Every one of them is non-zero as a word; the last packet mixes them with zeros.
+    Every such word is non-zero. The last packet mixes these words with zeros.
     """
     fmt = config.format
     bits = fmt.word_bits
@@ -53,7 +53,7 @@ def value_packets(config: Config) -> list[np.ndarray]:
 
 
 def place_packets(config: Config) -> list[np.ndarray]:
-    """One non-zero word in each place of a block, one zero in each place, runs and alternations."""
+    """One non-zero word at each place of a block, one zero at each place, runs, alternations."""
     fmt = config.format
     block = fmt.block_words
     counting = np.arange(1, block + 1).astype(fmt.dtype)
@@ -70,10 +70,10 @@ def place_packets(config: Config) -> list[np.ndarray]:
 
 
 def block_mix_packets(config: Config, rng: np.random.Generator, blocks: int = 24) -> list:
-    """Dense and empty blocks in every arrangement that could cost a cycle.
+    """Dense and empty blocks in all orders that could add a cycle.
 
-    Dense first, empty first, alternating, one in four; each shifted by odd fillings that put the
-    stream at every alignment to a beat.
+    Dense first, empty first, alternating, one in four. Each is shifted by other words, so that the
+    stream has every alignment to a beat.
     """
     fmt = config.format
     kinds = [
@@ -95,8 +95,8 @@ def block_mix_packets(config: Config, rng: np.random.Generator, blocks: int = 24
 
 
 def tail_packets(config: Config) -> list[np.ndarray]:
-    """A block whose first beat fills a beat of the stream to its end, behind it nothing, or one
-    non-zero word in each place of the other beats: whether the stream ends there depends on it."""
+    """A block whose first beat ends at the end of a beat of the stream. The other beats of the
+    block are empty, or have one non-zero word at each place. So the stream ends there or not."""
     fmt = config.format
     first = np.zeros(fmt.block_words, fmt.dtype)
     first[: max(config.lanes - fmt.mask_words, 0)] = 3
@@ -108,7 +108,7 @@ def tail_packets(config: Config) -> list[np.ndarray]:
 
 
 def packets(config: Config, seed: int = 0) -> list[np.ndarray]:
-    """A selection of all of the above, with random packets between, in random order."""
+    """A selection of all packets above and random packets, in random order."""
     rng = np.random.default_rng(seed)
     fmt = config.format
     found = corner_packets(config, rng) + value_packets(config) + place_packets(config)
@@ -121,18 +121,18 @@ def packets(config: Config, seed: int = 0) -> list[np.ndarray]:
 
 
 def streams(words: list[np.ndarray], config: Config) -> list[tuple[bytes, int]]:
-    """What a decompressor is fed for each of ``words``: the golden stream and the word count."""
+    """Input of a decompressor for each of ``words``: the golden stream and the word count."""
     fmt = config.format
     return [(golden.compress(packet, fmt).tobytes(), packet.size) for packet in words]
 
 
 def fed(unit: str, words: list[np.ndarray], config: Config) -> list:
-    """What a compressor or decompressor is fed for packets of words: these, or their streams."""
+    """Input of a compressor or decompressor for packets of words: the packets or their streams."""
     return words if unit == "compressor" else streams(words, config)
 
 
 def malformed(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int]]:
-    """Streams with something wrong, each followed by a good packet.
+    """Malformed streams, each followed by a correct packet.
 
     A stream of two and a half blocks cut at every byte; extended by a byte, a word, a beat, three
     beats; with each mask bit past the end set; a command that is too long or too short; random

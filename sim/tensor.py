@@ -1,4 +1,4 @@
-"""A tensor through a unit in a simulator, compared with the golden model."""
+"""Simulate a unit on a tensor, and compare the output with the golden model."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from cdma.sim.simulate import cosim
 
 
 def packet_for(unit: str, words: np.ndarray, fmt: Format) -> np.ndarray | tuple[np.ndarray, int]:
-    """What a unit is fed for ``words``, shape (words,): the decompressor gets them compressed."""
+    """Input packet of a unit for ``words``, shape (words,). Compressed for the decompressor."""
     return (compress(words, fmt), words.size) if unit == "decompressor" else words
 
 
@@ -34,39 +34,39 @@ def simulate(
     waves: str | os.PathLike | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict, str]:
-    """Stream a tensor through a unit, and compare what the Verilog emits bit for bit.
+    """Process a tensor with a unit, and compare the output of the Verilog bit for bit.
 
     Parameters
     ----------
     tensor : ndarray
-        Any shape, elements as wide as the words of ``config``.
+        Tensor of any shape, with elements as wide as the words of ``config``.
     unit : str
         ``compressor``, ``decompressor`` or ``roundtrip``.
     config : Config
-        Its size.
+        Size of the unit.
     sim : str, optional
-        Simulator: ``verilator``, ``icarus`` or ``fast``; Verilator by default.
+        Simulator: ``verilator`` (default), ``icarus`` or ``fast``.
     stall : sequence of str, optional
-        Back-pressure, see :func:`cdma.sim.backpressure.per_port`; none by default.
+        Back-pressure, see :func:`cdma.sim.backpressure.per_port`. Default: none.
     seed : int
-        Of back-pressure.
+        Seed of back-pressure.
     output : path, optional
-        File for the bytes that the Verilog emits.
+        File for the output bytes of the Verilog.
     verilog, waves, progress
-        As for :func:`cdma.sim.simulate.cosim`.
+        See :func:`cdma.sim.simulate.cosim`.
 
     Returns
     -------
     report : dict
-        :func:`cdma.sim.report.record`, and how it was simulated.
+        :func:`cdma.sim.report.record`, and the options of the simulation.
     problem : str
-        Difference, broken rule or missed throughput, in one line; empty when nothing is wrong.
+        Difference, violated rule or missed throughput, in one line. Empty without a problem.
 
     Raises
     ------
     UserError, SimulationError
-        As :func:`cdma.sim.simulate.cosim`; also when type and size do not fit, or the file cannot
-        be written.
+        See :func:`cdma.sim.simulate.cosim`. Also when type and size do not match, or the file
+        cannot be written.
     """
     sim, stall = sim or "verilator", stall or ["never"]
     with refusals_as_user_errors():

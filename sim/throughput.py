@@ -3,23 +3,24 @@
 **Cycles** of a run count from the cycle of its first input handshake to the cycle of its last
 output handshake, both included, with a source and a sink that never stall.
 
-A packet of ``I`` input beats and ``O`` output beats should take ``max(I, O) + L`` cycles, ``L``
-being the unit's documented latency. No machine with finite buffers can do that for *every* packet:
-a block whose words are all non-zero takes more beats as stream (mask and all words) than as data,
-and sparse blocks cannot give that time back. Not later ones: by then the data side has been held
-up, and it moves one beat a cycle at most. Not earlier ones: what they saved was spent waiting with
-full buffers. So what binds is the slower side of each block:
+The simple rule is: a packet of ``I`` input beats and ``O`` output beats takes ``max(I, O) + L``
+cycles, where ``L`` is the documented latency of the unit. With finite buffers, no hardware can do
+this for *every* packet. A block with only non-zero words takes more beats as stream (mask and all
+words) than as data, and sparse blocks cannot compensate for this time. Later sparse blocks cannot,
+because the data side was stalled and transfers at most one beat a cycle. Earlier sparse blocks
+cannot, because the full buffers stalled the unit. So the slower side of each block is the limit:
 
     cycles <= ceil(sum over blocks b of max(D_b, S_b)) + L
 
-where ``D_b`` is the block's data beats, ``ceil(words / lanes)``, and ``S_b`` its stream words (mask
-and non-zero words) divided by ``lanes``, an exact fraction because the stream is packed across
-blocks. Where no block has ``S_b > D_b``, or every block has ``S_b >= D_b``, the sum is `max(I, O)`
-and the rule is the simple one. A block of 32 words in 8 lanes of 32 bits has ``D_b = 4`` and
-``S_b = (1 + nonzeros) / 8``: it is slower as stream only when all its 32 words are non-zero.
+``D_b`` is the number of data beats of the block, ``ceil(words / lanes)``. ``S_b`` is the number of
+its stream words (mask and non-zero words) divided by ``lanes``, an exact fraction because the
+stream is packed across blocks. If no block has ``S_b > D_b``, or every block has ``S_b >= D_b``,
+the sum is ``max(I, O)``, as in the simple rule. A block of 32 words in 8 lanes of 32 bits has
+``D_b = 4`` and ``S_b = (1 + nonzeros) / 8``: its stream is longer only when all its 32 words are
+non-zero.
 
-Back-to-back packets overlap: ``L`` is paid once, and each packet's own sum is rounded up, because
-a packet ends with a beat of its own.
+Back-to-back packets overlap: ``L`` is added once. The sum of each packet is rounded up, because a
+packet ends with a separate beat.
 """
 
 from collections.abc import Iterable
@@ -30,7 +31,7 @@ from cdma.hdl.zvc.config import Config
 
 
 def packet_beats(words: np.ndarray, config: Config) -> int:
-    """Beats that bind a packet: ``ceil(sum(max(D_b, S_b)))``, and 1 for an empty packet.
+    """Limiting number of beats of a packet: ``ceil(sum(max(D_b, S_b)))``, 1 for an empty packet.
 
     Parameters
     ----------
@@ -50,12 +51,12 @@ def packet_beats(words: np.ndarray, config: Config) -> int:
 
 
 def most_cycles(packets: Iterable[np.ndarray], config: Config, latency: int) -> int:
-    """Most cycles that back-to-back packets (or one) may take.
+    """Most cycles for one packet or several back-to-back packets.
 
     Parameters
     ----------
     packets : iterable of np.ndarray
-        Data of each packet, as words; for the decompressor what its streams decode to.
+        Uncompressed data of each packet, as words.
     config : Config
         Lanes and format.
     latency : int

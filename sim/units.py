@@ -1,4 +1,4 @@
-"""Stimulus of each unit in a co-simulation, and its expected output by the golden model."""
+"""Stimulus of each unit in a co-simulation, and the expected output from the golden model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from cdma.sim.result import PacketResult, Result, Scenario
 
 
 class Bench:
-    """Stimulus and expected output of one unit; a subclass for each unit.
+    """Stimulus and expected output of a unit. Each unit has a subclass.
 
     Parameters
     ----------
@@ -32,25 +32,25 @@ class Bench:
         self.top = f"cdma_{self.unit}"
 
     def verilog(self, cache=None) -> str:
-        """What is simulated, top level ``top``; ``cache`` as for :func:`cdma.designs.unit`."""
+        """Generated design with top level ``top``. For ``cache`` see :func:`cdma.designs.unit`."""
         return designs.unit(self.unit, self.config, cache)
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Modules that a user's design must have."""
+        """Required modules of a user's design."""
         return (self.top,)
 
     def complete(self, verilog: str) -> str:
-        """A user's design, with what is simulated around it."""
+        """A user's design with additional modules for the simulation."""
         return verilog
 
     def checked(self, packets) -> Sequence:
-        """``packets``, when each is one; a single array is one packet.
+        """Check ``packets``, and return them as a list. A single array is one packet.
 
         Raises
         ------
         UserError
-            When ``packets`` holds something else.
+            When an element is no packet.
         """
         if isinstance(packets, np.ndarray):
             return [packets]
@@ -61,7 +61,7 @@ class Bench:
         return packets
 
     def stimulus(self, scenario: Scenario) -> Stimulus:
-        """Packets of the inputs, and numbers of packets of the outputs."""
+        """Packets of the inputs, and the number of packets at each output."""
         profiles = {
             port: profile.text for port, profile in per_port(scenario.stall, self.unit).items()
         }
@@ -93,7 +93,7 @@ class Bench:
         return (*(prefix for prefix, _ in self.drains), *self.watched)
 
     def result(self, scenario: Scenario, report: Report) -> Result:
-        """What came out, compared with the golden model."""
+        """Results, compared with the golden model."""
         if not report.packets:
             return Result(self.unit, self.config, scenario, [], failure=report.failure)
         packets = self.packets(report)
@@ -229,12 +229,12 @@ class _Roundtrip(_Compressor):
         return None
 
 
-#: By the name of the unit; a roundtrip is the compressor into the decompressor.
+#: By the name of the unit. A roundtrip is a compressor connected to a decompressor.
 BENCHES = {bench.unit: bench for bench in (_Compressor, _Decompressor, _Roundtrip)}
 
 
 def _emit():
-    """The module that generates Verilog; it imports Amaranth, which a running bench need not."""
+    """The module that generates Verilog. Imported late, because a bench does not need Amaranth."""
     from cdma.hdl import emit
 
     return emit

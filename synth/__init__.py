@@ -1,1 +1,1 @@
-"""Figures of the hardware: area, clock, energy, lint."""
+"""Measurements of the hardware: area, clock, energy, lint."""

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         result["rtl"] = speed.measure_rtl(min(args.mib << 20, speed.RTL_BYTES), args.density)
     except UserError as error:
-        speed.tell(f"RTL left out: {error}")
+        speed.report(f"RTL left out: {error}")
         result["rtl"] = []
     print(json.dumps(result, indent=2) if args.json else speed.text(result))
     return 0

@@ -6,7 +6,7 @@ import sys
 
 from cdma.cli import engine, options
 from cdma.errors import SimulationError, UserError
-from cdma.progress import tell
+from cdma.progress import show
 from cdma.tensors.load import NAMING, load_tensor
 
 EPILOG = f"""\
@@ -63,11 +63,11 @@ def run(args: argparse.Namespace) -> int:
     how = {key: vars(args)[key] for key in ("sim", "stall", "seed", "output", "verilog", "waves")}
     try:
         if args.unit == engine.ENGINE:
-            report, problem = engine.round_trip(args, tensor, tell)
+            report, problem = engine.round_trip(args, tensor, show)
         else:
             engine.refuse_engine_options(args)
             config = options.config_from(args, tensor.itemsize * 8)
-            report, problem = simulate(tensor, args.unit, config, **how, progress=tell)
+            report, problem = simulate(tensor, args.unit, config, **how, progress=show)
     except SimulationError as error:
         print(f"cdma cosim: {error}", file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ import time
 
 from cdma.cli import options
 from cdma.errors import SimulationError
-from cdma.progress import tell
+from cdma.progress import show
 from cdma.tables import format_table
 
 EPILOG = """\
@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> int:
     start = time.monotonic()
     try:
         tensors = demo.words_in(args.folders)
-        rows = demo.run(tensors, args.lanes, tell)
+        rows = demo.run(tensors, args.lanes, show)
         if args.engine is not None:
-            rows += demo.run_engine(tensors, args.engine, args.lanes, tell)
+            rows += demo.run_engine(tensors, args.engine, args.lanes, show)
     except SimulationError as error:
         print(f"cdma demo: {error}", file=sys.stderr)
         return 1

@@ -6,7 +6,7 @@ import sys
 
 from cdma.cli import engine, options
 from cdma.errors import SimulationError
-from cdma.progress import telling
+from cdma.progress import timed
 from cdma.tables import format_table
 
 EPILOG = """\
@@ -64,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         for unit in units:
             if unit == engine.ENGINE:
-                rows.append(engine.fuzz(args, telling(unit)))
+                rows.append(engine.fuzz(args, timed(unit)))
                 continue
             what = (unit, config, args.packets, args.seed, args.batch)
-            outcome = play.fuzz(*what, **how, progress=telling(f"{unit} {config.name}"))
+            outcome = play.fuzz(*what, **how, progress=timed(f"{unit} {config.name}"))
             rows.append(report.row(unit, config, args.seed, outcome, args.verilog))
     except SimulationError as error:
         print(f"cdma fuzz: {error}", file=sys.stderr)

@@ -6,7 +6,7 @@ import sys
 
 from cdma.cli import options
 from cdma.files import write_text
-from cdma.progress import telling
+from cdma.progress import timed
 
 #: Least share of the faults that must be found.
 LEAST_SCORE = 0.98
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     records = []
     try:
         for unit in options.units_from(args):
-            progress = telling(f"{unit} {config.name}")
+            progress = timed(f"{unit} {config.name}")
             arguments = (unit, config, args.count, args.seed)
             outcome = campaign.mutate(*arguments, **where, progress=progress)
             records.append(report.record(outcome, args.seed))

@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
     print(text if args.json else report.table(records))
     wrong = [record["unit"] for record in records if not record["is_equal"]]
     for unit in wrong:
-        told = f"{unit}: the netlist gave another output than the golden model"
-        print(f"cdma power: {told}", file=sys.stderr)
+        message = f"{unit}: the netlist gave another output than the golden model"
+        print(f"cdma power: {message}", file=sys.stderr)
     return int(bool(wrong))
 
 

@@ -1,1 +1,1 @@
-"""Compression study: what each algorithm makes of activations, by layer, layout and training."""
+"""Compression study: results of each algorithm on activations, by layer, layout and training."""

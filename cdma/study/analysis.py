@@ -1,4 +1,4 @@
-"""What there is to know of one tensor in each of its layouts."""
+"""Measure one tensor in each of its layouts."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from cdma.sweep.pools import advance
 from cdma.sweep.sweep import Task
 from cdma.tensors.load import load_tensor, split
 
-#: Weight of a tensor in a sweep, of which it tells while it runs.
+#: Weight of a tensor in a sweep. A running task reports its progress in parts of this weight.
 WEIGHT = 1_000_000
-#: What a record takes over from the metadata.
-_TOLD = (
+#: Fields that a record copies from the metadata.
+_COPIED = (
     *("network", "layer", "is_part", "kind", "stage", "step"),
     *("images", "mode", "about", "position", "is_pool"),
 )
@@ -28,7 +28,7 @@ _TOLD = (
 
 @dataclass(frozen=True)
 class Job:
-    """A tensor and what to find out.
+    """A tensor and the figures to measure.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class Job:
     algorithms : tuple of str
         Names of ``ALGORITHMS``.
     layouts : tuple of str
-        Layouts to compare; a tensor that has no four axes is measured as it is stored.
+        Layouts to compare. A tensor without four axes is measured as stored.
     with_rtl : bool
-        Whether it also goes through the RTL.
+        Also simulate the RTL of the compressor.
     lanes : int or None
-        Words in a beat of that.
+        Words in a beat of the RTL.
     chunk_bytes : int
-        How much to have in memory at a time.
+        Bytes of a chunk. Each chunk is in memory as a whole.
     """
 
     name: str
@@ -69,11 +69,12 @@ def plan(
     arguments : sequence of str
         Files, files with keys, and folders (``names_in``).
     axes : str or None
-        Layout of tensors whose layout no list gives.
+        Layout of tensors whose layout is in no list.
     failures : dict or None
-        Takes the reason, by its name, why a file cannot be opened; ``None`` raises it.
+        Receives the error of each file that cannot be opened, by the name of the file. With
+        ``None``, the error is raised.
     **options
-        Of each ``Job``.
+        Further parameters of each ``Job``.
 
     Raises
     ------
@@ -101,9 +102,10 @@ def analyze(job: Job) -> list[dict]:
     Returns
     -------
     list of dict
-        A record for each layout: the metadata, ``shape`` and ``axes`` as stored, what ``measure``
-        gives, ``ratios`` (bytes of the tensor for each encoded byte), ``rtl`` (``RtlCompressor``)
-        or ``None``, and a ``digest`` of the values that does not depend on how they are stored.
+        A record for each layout: the metadata, ``shape`` and ``axes`` as stored, the results of
+        ``measure``, ``ratios`` (bytes of the tensor for each encoded byte), ``rtl`` (the result of
+        ``RtlCompressor``, or ``None``), and a ``digest`` of the values. The digest does not depend
+        on the stored layout.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def analyze(job: Job) -> list[dict]:
     layouts = [layout for layout in layouts_of(axes) if layout in job.layouts] or [axes]
     common = {
         "tensor": job.name,
-        **{name: getattr(job.metadata, name) for name in _TOLD},
+        **{name: getattr(job.metadata, name) for name in _COPIED},
         "format": job.metadata.format or array.dtype.name,
         "dtype": array.dtype.name,
         "shape": list(array.shape),
@@ -126,7 +128,7 @@ def analyze(job: Job) -> list[dict]:
     for layout in layouts:
         digest = hashlib.blake2b(digest_size=8)
         rtl = None
-        watchers = [partial(_tell, array.nbytes * len(layouts))]
+        watchers = [partial(_report_progress, array.nbytes * len(layouts))]
         if job.with_rtl:
             rtl = RtlCompressor(array.itemsize * 8, job.lanes)
             watchers.append(rtl.update)
@@ -148,6 +150,6 @@ def analyze(job: Job) -> list[dict]:
     return records
 
 
-def _tell(size: int, words: np.ndarray) -> None:
-    """Tell a sweep that a chunk of ``size`` bytes in all has been done."""
+def _report_progress(size: int, words: np.ndarray) -> None:
+    """Report the chunk ``words`` as done to the sweep. ``size`` is the sum over all chunks."""
     advance(WEIGHT * words.nbytes // size)

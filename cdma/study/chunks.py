@@ -1,4 +1,4 @@
-"""Arrays of any size as a sequence of short ones."""
+"""Split arrays of any size into chunks."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from cdma.golden.zvc.words import to_words
 
-#: Chunks are whole multiples of this, so that windows and blocks never straddle two of them.
+#: Chunks are multiples of this size, so that no window and no block is split.
 PIECE_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 22
 
@@ -14,15 +14,15 @@ CHUNK_BYTES = 1 << 22
 def chunks(array: np.ndarray, chunk_bytes: int = CHUNK_BYTES) -> Iterator[np.ndarray]:
     """Yield the bit patterns of ``array`` in C order, a chunk at a time.
 
-    Memory is a few chunks for any size of array, also when it is a transposed view of a
-    memory-mapped file.
+    Memory is a few chunks for any size of array, also for a transposed view of a memory-mapped
+    file.
 
     Parameters
     ----------
     array : ndarray
         Numbers of any shape, byte order and strides.
     chunk_bytes : int
-        Size of every chunk but the last; a multiple of ``PIECE_BYTES``.
+        Size of every chunk except the last, a multiple of ``PIECE_BYTES``.
 
     Yields
     ------
@@ -31,7 +31,7 @@ def chunks(array: np.ndarray, chunk_bytes: int = CHUNK_BYTES) -> Iterator[np.nda
     Raises
     ------
     ValueError
-        When the size is no such multiple.
+        When the size is not a multiple of ``PIECE_BYTES``.
     """
     if chunk_bytes <= 0 or chunk_bytes % PIECE_BYTES:
         raise ValueError(f"Chunk must be a multiple of {PIECE_BYTES} bytes, not {chunk_bytes!r}")
@@ -52,7 +52,7 @@ def chunks(array: np.ndarray, chunk_bytes: int = CHUNK_BYTES) -> Iterator[np.nda
 
 
 def _slabs(array: np.ndarray, length: int) -> Iterator[np.ndarray]:
-    """Parts of ``array`` that follow each other in C order, none of more than ``length`` words."""
+    """Consecutive parts of ``array`` in C order, each with at most ``length`` words."""
     if array.size <= length:
         yield array
     elif array[0].size > length:

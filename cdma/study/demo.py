@@ -1,4 +1,4 @@
-"""``cdma demo``: the tensors of folders through units and engine, and a row for each."""
+"""``cdma demo``: simulate units and engine on the tensors of folders. A row for each simulation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,11 +16,11 @@ from cdma.sim.report import record
 from cdma.sim.tensor import packet_for
 from cdma.tensors.load import load_tensor
 
-#: Bytes of a beat where no number of lanes is given: 8 x 32, 16 x 16, 32 x 8 bits.
+#: Default bytes of a beat: 8 x 32, 16 x 16, 32 x 8 bits.
 BEAT_BYTES = 32
-#: The engine's, so that its model is built in half the time.
+#: Default for the engine. Its model is built in half the time of a 32-byte model.
 ENGINE_BEAT_BYTES = 16
-#: What a table shows of a row.
+#: Columns of the table.
 COLUMNS = {
     "tensor": "tensor",
     "unit": "unit",
@@ -39,12 +39,12 @@ COLUMNS = {
 def words_in(folders: Sequence[str]) -> dict[str, np.ndarray]:
     """Words of every ``.npy`` file of the folders, by its path without the suffix.
 
-    The names of a single folder's tensors begin behind the folder.
+    With a single folder, the names do not include the folder.
 
     Raises
     ------
     UserError
-        When a folder is missing or holds no such file, or a file cannot be read.
+        When a folder is missing or has no such file, or a file cannot be read.
     """
     tensors = {}
     for folder in map(Path, folders):
@@ -69,9 +69,9 @@ def run(
     tensors : mapping of str to ndarray
         Words by name, shape (words,).
     lanes : int or None
-        Words in a beat; ``None`` for beats of ``BEAT_BYTES``.
+        Words in a beat. With ``None``, a beat has ``BEAT_BYTES``.
     progress : callable
-        Called with a line on what begins, and on each problem.
+        Called with a line when a simulation begins, and for each problem.
 
     Returns
     -------
@@ -106,11 +106,11 @@ def run_engine(
     lanes: int | None,
     progress: Callable[[str], None],
 ) -> list[dict]:
-    """Take the largest tensor out and back through an engine: a row for each direction.
+    """Offload and prefetch the largest tensor with an engine: a row for each direction.
 
-    The memories answer after 20 cycles, and the cycles are those of whole jobs: doorbell,
-    descriptor, data, index, completion. Arguments and errors as for :func:`run`; ``channels`` are
-    those of the engine.
+    The latency of the memories is 20 cycles. The cycles of a row are for the whole job: doorbell,
+    descriptor, data, index, completion. ``channels`` is the number of the engine's channels. For
+    the other arguments and the errors see :func:`run`.
     """
     name = max(tensors, key=lambda each: tensors[each].nbytes)
     words = tensors[name]

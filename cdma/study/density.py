@@ -15,12 +15,12 @@ class Layer:
     ----------
     name : str
     is_pool : bool
-        Whether it is a pooling layer.
+        Whether the layer is a pooling layer.
     has_map : bool
-        Whether its output is a map, as a convolution's is, and not one value a channel.
+        Whether the output is a map, such as a convolution's output, and not one value a channel.
     densities : dict
-        Density by step of training, in the order of the steps; ``None`` is the step of a tensor
-        of which it is not known.
+        Density by training step, in the order of the steps. The key of a tensor without a known
+        step is ``None``.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Layer:
 def layers_of(records: Iterable[dict]) -> dict[str, list[Layer]]:
     """Layers of each network, by depth.
 
-    Of a layer that there are several tensors of, those of one format, layout and shape count: the
-    ones that are there at the most steps, and of these the largest, so that a series compares the
-    same images and channels.
+    For a layer with several tensors, only tensors of one format, layout and shape count: the group
+    with the most steps, and of several such groups the one with the largest tensors. So a series
+    compares the same images and channels.
     """
     found: dict[str, dict[str, dict[tuple, list[dict]]]] = {}
     for record in one_layout(records):
@@ -56,7 +56,7 @@ def layers_of(records: Iterable[dict]) -> dict[str, list[Layer]]:
 
 
 def steps_of(layers: Iterable[Layer]) -> list[float]:
-    """Steps of training that any of the layers is known at, rising."""
+    """Training steps at which any of the layers was measured, in ascending order."""
     return sorted({step for layer in layers for step in layer.densities} - {None})
 
 

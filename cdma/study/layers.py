@@ -4,20 +4,21 @@ from cdma.study.layouts import FLAT, LAYOUTS
 
 
 def axis(record: dict, name: str) -> int:
-    """Length of the axis ``name`` (N, C, H or W) of a record's tensor, 1 where it has none."""
+    """Length of the axis ``name`` (N, C, H or W) of a record's tensor, 1 without this axis."""
     axes = record["axes"]
     return record["shape"][axes.index(name)] if name in axes and axes != FLAT else 1
 
 
 def depth(record: dict) -> tuple:
-    """Sorts the layers of a convolutional network by depth: maps shrink, then as they are listed.
+    """Sort key for the layers of a convolutional network by depth: largest maps first, then by
+    position in the list.
 
-    A list of tensors may be in another order, or be split over files.
+    A list of tensors may have another order, or be split into files.
     """
     return -axis(record, "H") * axis(record, "W"), record["position"]
 
 
 def has_all_axes(record: dict) -> bool:
-    """Whether the three layouts are three orders: images, channels and places are all several."""
+    """Whether the three layouts differ: several images, channels and places."""
     sizes = axis(record, "N"), axis(record, "C"), axis(record, "H") * axis(record, "W")
     return sorted(record["axes"]) == sorted(LAYOUTS[0]) and min(sizes) > 1

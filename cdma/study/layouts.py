@@ -4,9 +4,9 @@ import numpy as np
 
 from cdma.errors import UserError
 
-#: Those of the paper: images N, channels C, rows H, columns W, the last one being contiguous.
+#: Layouts of the paper: images N, channels C, rows H, columns W. The last axis is contiguous.
 LAYOUTS = ("NCHW", "NHWC", "CHWN")
-#: Name of the layout of a tensor whose axes are not these four.
+#: Name of the layout of a tensor with other axes.
 FLAT = "flat"
 #: Axes of an array when nothing specifies them.
 DEFAULT_AXES = {2: "NC", 4: "NCHW"}
@@ -19,13 +19,13 @@ def axes_of(shape: tuple[int, ...], given: str | None) -> str:
     ----------
     shape : tuple of int
     given : str or None
-        Axes from a list; ``None`` takes four dimensions for NCHW and two for NC. Anything but a
-        permutation of these is flat.
+        Axes from a list. With ``None``, four dimensions are NCHW and two are NC. All axes other
+        than permutations of these are flat.
 
     Raises
     ------
     UserError
-        When it is such a permutation and the array has another number of dimensions.
+        When the axes are a permutation and the array has another number of dimensions.
     """
     axes = DEFAULT_AXES.get(len(shape), FLAT) if given is None else given
     if sorted(axes) not in map(sorted, DEFAULT_AXES.values()):
@@ -36,10 +36,10 @@ def axes_of(shape: tuple[int, ...], given: str | None) -> str:
 
 
 def layouts_of(axes: str) -> tuple[str, ...]:
-    """Layouts to compare for a tensor stored with ``axes``: three, or only its own."""
+    """Layouts to compare for a tensor stored with ``axes``: all three, or only ``axes``."""
     return LAYOUTS if sorted(axes) == sorted("NCHW") else (axes,)
 
 
 def arranged(array: np.ndarray, axes: str, layout: str) -> np.ndarray:
-    """View of ``array``, stored with ``axes``, whose C order is ``layout``."""
+    """View of ``array``, stored with ``axes``, with ``layout`` as its C order."""
     return array if layout == axes else array.transpose([axes.index(axis) for axis in layout])

@@ -1,4 +1,4 @@
-"""All measures of one array in one pass."""
+"""Measure all figures of one array in one pass."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ def measure(
 ) -> dict:
     """Measure an array in C order.
 
-    Memory is a few chunks; figures do not depend on their size.
+    Memory is a few chunks. The figures do not depend on the size of the chunks.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def measure(
     algorithms : sequence of str
         Names of ``ALGORITHMS``.
     chunk_bytes : int
-        How much to work on at a time (``chunks``).
+        Size of a chunk (see ``chunks``).
     watchers : sequence of callables
-        Each is given every chunk too.
+        Called with every chunk.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""What is known of tensors beside their values: network, layer, layout, stage of training.
+"""Metadata of tensors: network, layer, layout, stage of training.
 
-It stands in a ``manifest.json`` or ``capture.json`` (what ``cdma capture`` writes) in the folder of
-the tensors' files::
+The metadata is read from a ``manifest.json`` or ``capture.json`` (written by ``cdma capture``) in
+the folder of the tensors' files::
 
     {"name": "digits",
      "tensors": [{"file": "step0020.npz", "key": "relu1", "network": "digits", "layer": "relu1",
@@ -9,14 +9,14 @@ the tensors' files::
                   "images": ["test 0-63"], "mode": "inference"}, ...],
      "weights_licences": {"digits": "trained here"}}
 
-All but ``file`` may be missing, and other fields may be there. ``key`` names the array in a file of
-several. ``network`` is the list's ``name`` unless given, and else the folder's name. A remark in
-parentheses at the end of ``layer``, such as ``relu1 (first 8 channels)``, is not part of its name
-and says that the tensor is a part of the layer's output.
-``stage``, a text with a number in it such as ``"train_040%"``, may stand in place of ``step``.
-Layers are listed in the order of the network, and tensors of one network and stage with the same
-``images`` are of the same images in the same order, as far as each goes. ``weights_licences`` tells
-where networks come from.
+Only ``file`` is required. Unknown fields are ignored. ``key`` names the array in a file with
+several arrays. The default of ``network`` is the ``name`` of the list, or else the name of the
+folder. A remark in parentheses at the end of ``layer``, such as ``relu1 (first 8 channels)``, is
+not part of the layer's name: the remark marks a tensor with a part of the layer's output.
+``stage``, a text with a number such as ``"train_040%"``, may replace ``step``.
+The list has the layers in the order of the network. Tensors of one network and stage with the same
+``images`` contain the same images in the same order; the number of images may differ.
+``weights_licences`` gives the origin of each network.
 """
 
 import json
@@ -38,25 +38,25 @@ class Metadata:
     ----------
     network, layer : str
     is_part : bool
-        Whether it is only a part of the layer's output.
+        Whether the tensor is only a part of the layer's output.
     kind : str
-        How the layer computes, such as ``"conv+relu"``, ``"pool"`` or ``"fc+relu"``.
+        Operations of the layer, such as ``"conv+relu"``, ``"pool"`` or ``"fc+relu"``.
     layout : str or None
         Axes in the order in which they are stored, such as ``"NCHW"``.
     step : float or None
-        How far training had come, in the unit of the list; ``None`` when it is not given.
+        Training step, in the unit of the list. ``None`` if the list has no step.
     stage : str
-        The same for a reader.
+        Training step as a text.
     format : str
-        Type of the elements, where it is not that of the array; else empty.
+        Type of the elements if the type differs from the type of the array, else empty.
     images : tuple of str
-        What the network was given.
+        Input images of the network.
     mode : str
-        How it ran, such as ``"inference"``.
+        Mode of the network, such as ``"inference"``.
     about : str
-        Where the network comes from.
+        Origin of the network.
     position : int
-        Place in the list.
+        Position in the list.
     """
 
     network: str
@@ -74,17 +74,17 @@ class Metadata:
 
     @property
     def is_pool(self) -> bool:
-        """Whether it is the output of a pooling layer."""
+        """Whether the tensor is the output of a pooling layer."""
         return "pool" in (self.kind or self.layer).lower()
 
 
 def read_folder(folder: Path) -> dict[tuple[str, str | None], Metadata]:
-    """Metadata of the lists in a folder, by name of file and key; empty where there is no list.
+    """Metadata of the lists in a folder, by name of file and key. Empty without a list.
 
     Raises
     ------
     UserError
-        When a list is not as described above.
+        When a list does not have the form above.
     """
     listed = {}
     for name in FILES:
@@ -95,7 +95,7 @@ def read_folder(folder: Path) -> dict[tuple[str, str | None], Metadata]:
 
 
 def find(listed: dict[tuple[str, str | None], Metadata], file: Path, key: str | None) -> Metadata:
-    """Metadata of the array ``key`` of ``file``; of one that is not listed, from its name."""
+    """Metadata of the array ``key`` of ``file``. For an array without an entry: from its name."""
     found = listed.get((file.name, key)) or listed.get((file.name, None))
     return found or Metadata(
         network=file.stem if key else file.resolve().parent.name, layer=key or file.stem

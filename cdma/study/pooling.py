@@ -1,4 +1,4 @@
-"""Pooling layers beside what they pool."""
+"""Compare pooling layers with the layers before them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from cdma.tensors.load import load_tensor
 
 @dataclass(frozen=True)
 class Pair:
-    """A pooling layer and the layer before it, on the images and channels that both tensors have.
+    """A pooling layer and the layer before it, on the images and channels of both tensors.
 
     Parameters
     ----------
     network : str
     step : float or None
-        Step of training.
+        Training step.
     before, pool : str
         Names of the layers.
     density_before, density : float
@@ -35,11 +35,12 @@ class Pair:
 
 
 def pairs(records: Iterable[dict]) -> list[Pair]:
-    """Every pooling layer of a map with the layer that is listed before it.
+    """Pairs of each pooling layer of a map and the layer before it in the list.
 
-    Tensors are read again, for what they have in common. Both must be of the same network, step,
-    layout, format and images. The map must shrink and the number of channels must not change,
-    unless the tensors are parts; else layers between the two are missing from the list.
+    The tensors are read again, limited to their common images and channels. Both must have the same
+    network, step, layout, format and images. The map must shrink, and the number of channels must
+    not change unless the tensors are parts of outputs. Otherwise layers between the two are missing
+    from the list, and the two are no pair.
     """
     return [_pair(*both) for both in _adjacent(one_layout(records)) if _fit(*both)]
 

@@ -1,4 +1,4 @@
-"""The hardware's own figures: tensors through the compiled RTL of the compressor."""
+"""Compress tensors with the compiled RTL of the compressor, and count bytes and cycles."""
 
 from functools import cache
 
@@ -7,24 +7,24 @@ import numpy as np
 from cdma.errors import UserError
 from cdma.golden import Format, compress
 
-#: Bytes of a beat, unless the lanes are given.
+#: Default bytes of a beat.
 BEAT_BYTES = 32
 
 
 class RtlCompressor:
-    """Sends chunks through the compressor, each as a packet, and holds them to the golden model.
+    """Compresses chunks, each as a packet, and compares the streams with the golden model's.
 
     Parameters
     ----------
     word_bits : int
         8, 16, 32 or 64.
     lanes : int or None
-        Words in a beat; ``None`` takes 32 bytes of them.
+        Words in a beat. With ``None``, a beat has 32 bytes.
 
     Raises
     ------
     UserError
-        When there is no unit with so many lanes, a tool is missing, or the model cannot be built.
+        When no unit has this number of lanes, a tool is missing, or the model cannot be built.
     """
 
     def __init__(self, word_bits: int, lanes: int | None = None):
@@ -36,7 +36,7 @@ class RtlCompressor:
         self._problem = ""
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,); nothing more after a problem."""
+        """Compress the next chunk, shape (words,). After a problem, chunks are ignored."""
         from cdma.sim import SimulationError, Violation
 
         if self._problem:
@@ -53,7 +53,7 @@ class RtlCompressor:
             self._problem = f"packet {self._packets}: the stream is not the golden model's"
 
     def finish(self) -> dict:
-        """``config``, ``bytes`` out, ``cycles``, ``packets``, and ``problem``, empty if none."""
+        """``config``, ``bytes`` of output, ``cycles``, ``packets``, and ``problem`` or ``""``."""
         return {
             "config": self._config,
             "bytes": self._bytes,
@@ -65,7 +65,7 @@ class RtlCompressor:
 
 @cache
 def _model(fmt: Format, lanes: int):
-    from cdma.sim import RtlModel, SimulationError  # what they need is an extra
+    from cdma.sim import RtlModel, SimulationError  # the packages they need are an extra
 
     try:
         return RtlModel("compressor", fmt, lanes)

@@ -1,4 +1,4 @@
-"""Many tensors at once, on processes or a cluster; what fails does not stop the others."""
+"""Analyze many tensors on processes or a cluster. A tensor that fails does not stop the others."""
 
 import traceback
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def analyze_all(
     Parameters
     ----------
     tasks : sequence of Task
-        Of :func:`cdma.study.analysis.plan`.
+        From :func:`cdma.study.analysis.plan`.
     jobs, scheduler
         See :func:`cdma.sweep.sweep`.
 
@@ -27,7 +27,7 @@ def analyze_all(
     records : list of dict
         In the order of the tasks, see :func:`cdma.study.analysis.analyze`.
     failures : dict of str to str
-        By name of the tensor, why it could not be analyzed.
+        Errors by the names of the tensors.
     """
     if not tasks:
         return [], {}
@@ -44,14 +44,14 @@ def analyze_all(
             records += outcome.value
             continue
         if not isinstance(outcome.error, UserError | MemoryError | OSError):
-            # A fault of this program: show where.
+            # A fault of this program: show its place.
             traceback.print_exception(outcome.error)
         failures[task.name] = str(outcome.error) or type(outcome.error).__name__
     return records, failures
 
 
 def reasons(failures: dict[str, str]) -> list[str]:
-    """A line for each reason, with the names that it is about."""
+    """A line for each reason, with the names of the tensors."""
     names: dict[str, list[str]] = {}
     for name, message in failures.items():
         names.setdefault(" ".join(message.splitlines()), []).append(name)

@@ -1,4 +1,4 @@
-"""The tensors that files and folders hold, by the names that ``load_tensor`` takes."""
+"""List the tensors of files and folders, by names for ``load_tensor``."""
 
 from pathlib import Path
 
@@ -12,14 +12,15 @@ def names_in(argument: str, failures: dict[str, str] | None = None) -> list[str]
     Parameters
     ----------
     argument : str
-        A file, a file with a key, or a folder: every file of tensors in it and below.
+        A file, a file with a key, or a folder: every file of tensors in the folder and below.
     failures : dict or None
-        Takes the reason, by its name, why a file cannot be opened; ``None`` raises it.
+        Receives the error of each file that cannot be opened, by the name of the file. With
+        ``None``, the error is raised.
 
     Raises
     ------
     UserError
-        When there is no such file, or no tensor in it, and ``failures`` is ``None``.
+        When the file does not exist or has no tensor, and ``failures`` is ``None``.
     """
     found = []
     try:

@@ -1,4 +1,4 @@
-"""Speed and memory of the golden model beside zlib, and of the compiled RTL beside cocotb."""
+"""Compare the golden model with zlib in speed and memory, and the compiled RTL with cocotb."""
 
 import io
 import sys
@@ -26,9 +26,9 @@ RTL_COLUMNS = {
     "mb_per_s": "MB/s",
     "times_cocotb": "x cocotb",
 }
-#: Bytes that the RTL is measured on at most: cocotb takes a second for two million.
+#: Most bytes for the RTL, because cocotb simulates only about two million bytes a second.
 RTL_BYTES = 16 << 20
-#: Each figure is the best of so many runs; zlib's compression, long as it is, runs once.
+#: Runs of an operation. The best counts. The compression of zlib takes long and runs once.
 RUNS = 3
 
 
@@ -45,15 +45,15 @@ def measure(size: int, density: float) -> dict:
     Returns
     -------
     dict
-        The compression ratios, and for each of ``operations`` its speed in MB/s of array, its speed
-        next to zlib's and its peak of memory next to the array's size.
+        The compression ratios, and for each of ``operations`` the speed in MB/s of the array, the
+        speed divided by zlib's, and the peak of memory divided by the size of the array.
 
     Raises
     ------
     AssertionError
-        When an operation does not give back the array.
+        When an operation does not return the array.
     """
-    tell(f"making {size >> 20} MiB at density {density:g}")
+    report(f"making {size >> 20} MiB at density {density:g}")
     array = _activations(size // 4, density)
     packed = zlib.compress(array, 6)
     stream = compress(array)
@@ -66,13 +66,13 @@ def measure(size: int, density: float) -> dict:
         ("container read", read_container(container).view(np.uint32)),
     ):
         if not np.array_equal(words, same):
-            raise AssertionError(f"{name} does not give the array back")
+            raise AssertionError(f"{name} does not return the array")
 
     def zlib_compress():
         return zlib.compress(array, 6)
 
     def zlib_decompress():
-        return zlib.decompress(packed, bufsize=size)  # with the size, zlib need not grow its buffer
+        return zlib.decompress(packed, bufsize=size)  # with the size, zlib does not grow its buffer
 
     rows = []
     for name, peer, operation, runs in (
@@ -83,7 +83,7 @@ def measure(size: int, density: float) -> dict:
         ("decompress", 3, lambda: decompress(stream, array.size, Format()), RUNS),
         ("container read", 3, lambda: read_container(container), RUNS),
     ):
-        tell(name)
+        report(name)
         speed = size / 1e6 / _seconds(operation, runs)
         rows.append(
             {
@@ -113,30 +113,31 @@ def measure_rtl(size: int, density: float) -> list[dict]:
     Returns
     -------
     list of dict
-        For each of the two its cycles, its speed in MB/s of array, and that next to cocotb's.
+        For each of the two simulators: the cycles, the speed in MB/s of the array, and the speed
+        divided by cocotb's.
 
     Raises
     ------
     UserError
         When a tool is missing.
     AssertionError
-        When they do not give the same bytes in the same cycles.
+        When the simulators differ in the bytes or in the cycles.
     """
     array = _activations(size // 4, density)
     config = Config.of(8, 32)
-    model = RtlModel("compressor", config.format, config.lanes, progress=tell)
-    cosim("compressor", [array[:1]], config, progress=tell)  # builds it
+    model = RtlModel("compressor", config.format, config.lanes, progress=report)
+    cosim("compressor", [array[:1]], config, progress=report)  # builds the model
 
-    tell(f"compressor {config.name} under cocotb, {size >> 20} MiB")
+    report(f"compressor {config.name} under cocotb, {size >> 20} MiB")
     start = time.perf_counter()
     slow = cosim("compressor", [array], config)
     seconds = {"cocotb": time.perf_counter() - start}
-    tell(f"compressor {config.name} compiled")
+    report(f"compressor {config.name} compiled")
     seconds["compiled"] = _seconds(lambda: model.run(array), RUNS)
     fast = model.run(array)
     same = slow.packets[0].output == fast.output.tobytes() and slow.cycles == fast.cycles
     if slow.problem or not same:
-        raise AssertionError(f"the compiled RTL is not what cocotb runs: {slow.problem}")
+        raise AssertionError(f"the compiled RTL differs from cocotb: {slow.problem}")
     return [
         {
             "operation": f"compressor {config.name}, {name}",
@@ -149,7 +150,7 @@ def measure_rtl(size: int, density: float) -> list[dict]:
 
 
 def _activations(words: int, density: float):
-    """Output of a ReLU, as fp32: positive values, and zeros at random places."""
+    """Output of a ReLU, as fp32: positive values, and zeros at random positions."""
     random = np.random.default_rng(0)
     array = np.abs(random.standard_normal(words, dtype=np.float32))
     array[random.random(words, dtype=np.float32) >= density] = 0
@@ -166,8 +167,8 @@ def _seconds(operation: Callable, runs: int) -> float:
 
 
 def _peak_bytes(operation: Callable) -> int:
-    """Peak of what Python and NumPy allocate meanwhile, result included."""
-    tracemalloc.start()  # slows everything down, so never while time is taken
+    """Peak of the memory that Python and NumPy allocate during an operation, with its result."""
+    tracemalloc.start()  # slows down all operations, so not during a measurement of time
     try:
         operation()
         return tracemalloc.get_traced_memory()[1]
@@ -176,7 +177,7 @@ def _peak_bytes(operation: Callable) -> int:
 
 
 def text(result: dict) -> str:
-    """Lay out what :func:`measure` gives, and with it as ``rtl`` what :func:`measure_rtl` gives."""
+    """Format a result of :func:`measure`. Its ``rtl`` is the result of :func:`measure_rtl`."""
     ratios = f"ratio {result['ratio']:.3f}, zlib's {result['zlib_ratio']:.3f}"
     lines = [
         f"{result['bytes'] >> 20} MiB of fp32 at density {result['density']:g}: {ratios}",
@@ -187,6 +188,6 @@ def text(result: dict) -> str:
     return "\n".join(lines)
 
 
-def tell(text: str) -> None:
-    """Tell on stderr what is measured."""
+def report(text: str) -> None:
+    """Print the operation that is being measured on stderr."""
     print(f"bench: {text}", file=sys.stderr, flush=True)

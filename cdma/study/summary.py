@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 def totals(
     records: Iterable[dict], by: Sequence[str] = ("network", "format", "layout")
 ) -> list[dict]:
-    """Sum records up.
+    """Add up records.
 
     Returns
     -------
     list of dict
         For each combination of the fields ``by``, in the order of their first record: these fields,
         ``tensors``, ``words``, ``bytes``, ``density`` (of all words together), ``ratios`` (all
-        bytes for all encoded bytes), ``best`` (the largest ratio of a tensor) and the shares of
-        ``zero_blocks`` and ``full_blocks`` (weighted by size). An algorithm that a record lacks is
-        left out.
+        bytes divided by all encoded bytes), ``best`` (the largest ratio of a tensor) and the shares
+        of ``zero_blocks`` and ``full_blocks`` (weighted by size). An algorithm is omitted if a
+        record does not have its size.
     """
     groups: dict[tuple, list[dict]] = {}
     for record in records:
@@ -42,18 +42,18 @@ def _total(group: list[dict]) -> dict:
 
 
 def _share(group: list[dict], field: str, size: int) -> float | None:
-    """Mean weighted by size; an empty tensor has no share and no weight."""
+    """Mean weighted by size. An empty tensor has no share and no weight."""
     weighted = sum(record[field] * record["bytes"] for record in group if record["bytes"])
     return weighted / size if size else None
 
 
 def one_layout(records: Iterable[dict]) -> list[dict]:
-    """One record of each tensor, without what depends on the layout."""
+    """One record of each tensor, for figures that do not depend on the layout."""
     return list({record["tensor"]: record for record in reversed(list(records))}.values())[::-1]
 
 
 def without_copies(records: Iterable[dict]) -> list[dict]:
-    """Records without those tensors that are an earlier one in another layout."""
+    """Records without tensors that are copies of an earlier tensor in another layout."""
     first = {}
     kept = []
     for record in records:
@@ -64,6 +64,6 @@ def without_copies(records: Iterable[dict]) -> list[dict]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Arithmetic mean; NaN of nothing."""
+    """Arithmetic mean. NaN without values."""
     values = list(values)
     return sum(values) / len(values) if values else math.nan

@@ -1,4 +1,4 @@
-"""Work that outgrows one machine: a function over many tasks, on processes or a Dask cluster."""
+"""Run a function on many tasks, on processes of this machine or on a Dask cluster."""
 
 from cdma.sweep.packed import Packed
 from cdma.sweep.pools import advance

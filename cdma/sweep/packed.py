@@ -1,4 +1,4 @@
-"""A value that many tasks share, such as the text of a design."""
+"""A value that many tasks use, such as the text of a design."""
 
 import hashlib
 import pickle
@@ -11,14 +11,15 @@ _KEPT = 8
 
 
 class Packed:
-    """Travels to a process or worker compressed, and is unpacked there once.
+    """A value that is sent compressed to a process or worker, and unpacked there once.
 
-    Two are equal when their values pickle to the same bytes, so one can be the key of a cache.
+    Two objects are equal when their values pickle to the same bytes, so an object can be the key of
+    a cache.
 
     Parameters
     ----------
     value : object
-        Is pickled when it travels, and only then.
+        The value is pickled when it is sent or compared.
     """
 
     def __init__(self, value: Any):
@@ -26,7 +27,7 @@ class Packed:
 
     @property
     def value(self) -> Any:
-        """The value; where it was made this very object."""
+        """The value. In the process that made this object, the original value."""
         return self._value
 
     @cached_property
@@ -48,7 +49,7 @@ class Packed:
 
 
 class _Arrived(Packed):
-    """In another process."""
+    """A packed value in the receiving process."""
 
     def __init__(self, pickled: bytes):
         self._pickled = pickled

@@ -1,4 +1,4 @@
-"""Where a sweep's tasks run: threads, processes of this machine, or workers of a Dask cluster."""
+"""Run the tasks of a sweep in threads, in processes, or on the workers of a Dask cluster."""
 
 import os
 import re
@@ -14,14 +14,14 @@ from threading import Thread, main_thread
 from cdma import signals
 from cdma.errors import DISTRIBUTION, UserError, require
 
-#: Seconds that a cluster may be without any worker.
+#: Seconds without a worker after which a cluster counts as lost.
 PATIENCE = 60
 _CONNECT_SECONDS = 10
 _CHECK_SECONDS = 2
-#: Seconds that a task has to remove its temporary files.
+#: Seconds in which a task can remove its temporary files.
 _GRACE_SECONDS = 5
 
-#: With or without a protocol of Dask's: others it takes seconds to refuse.
+#: With or without a protocol of Dask. Dask takes seconds to refuse other protocols.
 _ADDRESS = re.compile(r"((tcp|tls|wss?|ucx)://)?[^\s/]+:\d+")
 
 _counter = None
@@ -29,14 +29,14 @@ _is_busy = False
 
 
 def advance(weight: int) -> None:
-    """Report, from within a running task, how much of its weight was done since the last report."""
+    """Report, from a running task, the weight that was done since its last report."""
     if _counter is not None:
-        # Without a lock, which a process that is killed could keep: an addition may get lost.
+        # Without a lock, because a killed process would keep the lock. An addition may get lost.
         _counter.value += weight
 
 
 class PoolLostError(UserError):
-    """Nothing is left that could run tasks."""
+    """No process or worker is left to run tasks."""
 
 
 class ThreadPool:
@@ -45,12 +45,12 @@ class ThreadPool:
     Parameters
     ----------
     jobs : int
-        How many, at least one.
+        Number of threads, at least one.
 
     Attributes
     ----------
     capacity, crashes
-        As for ``ProcessPool``; what ends a thread abruptly ends this process, too.
+        See ``ProcessPool``. A crash of a thread also ends this process.
     """
 
     crashes = ()
@@ -69,7 +69,7 @@ class ThreadPool:
         """Threads are never lost."""
 
     def close(self) -> None:
-        """Wait for what runs; no thread can be ended."""
+        """Wait for running tasks, because a thread cannot be stopped."""
         self._executor.shutdown(cancel_futures=True)
 
 
@@ -79,14 +79,14 @@ class ProcessPool:
     Parameters
     ----------
     jobs : int
-        How many, at least one.
+        Number of processes, at least one.
 
     Attributes
     ----------
     capacity : int
-        Tasks to submit at a time, so that each that is submitted has a process of its own.
+        Number of tasks to submit at a time. Each submitted task has its own process.
     crashes : tuple of exception types
-        What a future raises when the process of its task, or of a task beside it, ended abruptly.
+        Exceptions of a future when the process of its task, or of another task, ended abruptly.
     """
 
     crashes = (BrokenProcessPool,)
@@ -94,10 +94,10 @@ class ProcessPool:
 
     def __init__(self, jobs: int):
         self.capacity = jobs
-        # Not forked: the parent may have threads, whose locks a fork would copy.
+        # Not "fork": the parent may have threads, and a fork would copy their locks.
         self._context = get_context("spawn")
         self._counter = self._context.RawValue("q", 0)
-        # Nothing is ever sent: its end is the end of this pool, or of this process.
+        # No data is sent: the pipe closes when this pool closes or this process ends.
         self._listener, self._lifeline = self._context.Pipe(duplex=False)
         self._executor = self._open()
 
@@ -116,10 +116,10 @@ class ProcessPool:
             return self._executor.submit(_call, function, argument)
 
     def check(self) -> None:
-        """Processes are replaced when they are needed, so nothing is ever lost for good."""
+        """A lost process is replaced at the next task."""
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes and their tasks."""
         self._executor.shutdown(wait=False, cancel_futures=True)
         self._lifeline.close()
         self._executor.shutdown()
@@ -137,7 +137,7 @@ class ProcessPool:
 def _begin(counter, listener) -> None:
     global _counter
     _counter = counter
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's to end this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     signal.signal(signal.SIGTERM, _end)
     Thread(target=_end_with, args=(listener,), daemon=True).start()
 
@@ -147,7 +147,7 @@ class _Ended(BaseException):
 
 
 def _call(function: Callable, argument):
-    """In a process of the pool."""
+    """Call a function in a process of the pool."""
     global _is_busy
     try:
         _is_busy = True
@@ -168,7 +168,7 @@ def _end(number, frame) -> None:
 
 def _end_with(listener) -> None:
     listener.poll(None)
-    # To the main thread, which may wait in a system call.
+    # Signal the main thread, because it may wait in a system call.
     signal.pthread_kill(main_thread().ident, signal.SIGTERM)
     time.sleep(_GRACE_SECONDS)
     os._exit(1)
@@ -180,18 +180,18 @@ class ClusterPool:
     Parameters
     ----------
     address : str
-        Of the scheduler.
+        Address of the scheduler.
 
     Attributes
     ----------
     capacity, crashes
-        As for ``ProcessPool``; the scheduler holds any number of tasks.
+        See ``ProcessPool``. The scheduler accepts any number of tasks.
 
     Raises
     ------
     UserError
-        When it is no address, no scheduler answers there, its workers lack this version of the
-        package, or Dask is not installed.
+        When the address is invalid, no scheduler answers there, its workers do not have this
+        version of the package, or Dask is not installed.
     """
 
     capacity = 1 << 30
@@ -221,14 +221,14 @@ class ClusterPool:
         return self._executor.submit(function, argument)
 
     def check(self) -> None:
-        """Raise PoolLostError when the scheduler is gone, or has long been without a worker."""
+        """Raise PoolLostError when the scheduler is gone, or had no worker for a long time."""
         now = time.monotonic()
         if now - self._checked < _CHECK_SECONDS:
             return
         self._checked = now
         try:
             workers = self._client.nthreads()
-        except Exception as error:  # of many kinds, from many layers of the connection
+        except Exception as error:  # many types, from many layers of the connection
             raise PoolLostError(f"{self._address}: the scheduler is gone ({error})") from error
         if workers:
             self._seen = now
@@ -236,7 +236,7 @@ class ClusterPool:
             raise PoolLostError(f"{self._address}: no worker for {PATIENCE} seconds")
 
     def _check_workers(self) -> None:
-        # A worker that cannot import a task's function ends without a word.
+        # A worker that cannot import the function of a task ends without a message.
         try:
             versions = set(self._client.run(metadata.version, DISTRIBUTION).values())
         except metadata.PackageNotFoundError:
@@ -247,6 +247,6 @@ class ClusterPool:
             raise UserError(f"{self._address}: workers must have {DISTRIBUTION} {here} installed")
 
     def close(self) -> None:
-        """Give up what has not ended."""
+        """Abandon the tasks that have not ended."""
         self._executor.shutdown(wait=False)
         self._client.close()

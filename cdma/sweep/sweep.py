@@ -1,4 +1,4 @@
-"""A function over many files or configurations, on the processors here or on a Dask cluster."""
+"""Run a function on many files or configurations, on this machine or on a Dask cluster."""
 
 import itertools
 import time
@@ -22,11 +22,11 @@ class Task:
     Parameters
     ----------
     name : str
-        What a report calls it.
+        Name in reports.
     argument : object
-        What the function is given; it is pickled.
+        Argument of the function. The argument is pickled.
     weight : int
-        Its share of the work, in any unit.
+        Share of the work, in any unit.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: the value that the function gave, or the error that it raised."""
+    """Outcome of a task: the value that the function returned, or the error that it raised."""
 
     task: Task
     value: Any = None
@@ -44,7 +44,7 @@ class Outcome:
 
 
 class TaskLostError(UserError):
-    """The process or the workers that ran a task ended abruptly, and did so again."""
+    """The process or the workers of a task ended abruptly, twice."""
 
 
 def sweep(
@@ -59,41 +59,41 @@ def sweep(
 ) -> Iterator[Outcome]:
     """Call ``function`` with the argument of every task, in parallel.
 
-    A task whose process or workers are lost runs once more, after all others and alone, so that one
-    that brings its process down takes no other along; then it counts as failed. Dask by itself
-    gives a task to another worker three times before it calls the task lost.
+    A task whose process or workers are lost runs once more, alone and after all other tasks, so
+    that a task that crashes its process does not stop other tasks. If the task is lost again, it
+    fails. Dask itself runs a task on three more workers before the task counts as lost.
 
     Parameters
     ----------
     function : callable
-        Can be imported by name where it runs. On a cluster this package must be installed, and
-        files must have the same path as here. A script that sweeps over processes must guard its
-        main part with ``if __name__ == "__main__":``, as for ``multiprocessing``.
+        Function that each process or worker can import by name. On a cluster, this package must be
+        installed, and files must have the same paths as here. A script that uses processes must
+        guard its main part with ``if __name__ == "__main__":``, as for ``multiprocessing``.
     tasks : iterable of Task
-        Taken as they can begin; on a cluster all can.
+        Each task is read when it can begin. On a cluster, all tasks can begin at once.
     jobs : int
-        Processes or threads, when there is no scheduler.
+        Number of processes or threads without a scheduler.
     scheduler : str or None
         Address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``.
     threads : bool
-        Threads of this process in place of processes: for tasks that wait for other programs, and
-        for a single job that is not worth a process.
+        Use threads of this process in place of processes: for tasks that wait for other programs,
+        or for a single short job.
     then : callable or None
-        Called with each outcome that is no error; gives tasks that can begin now, which stand
-        before all others.
+        Called with each outcome without an error. Returns tasks that can begin now. They begin
+        before all other tasks.
     progress : callable or None
-        Called some times a second with the weight that is done: of the tasks that have ended, and
-        with processes also what the running ones reported by ``pools.advance``.
+        Called several times a second with the completed weight: the weight of the tasks that have
+        ended, and for processes also the weight that running tasks reported with ``pools.advance``.
 
     Yields
     ------
     Outcome
-        One for each task, in the order in which they end; also when the cluster is lost halfway.
+        One for each task, in the order in which the tasks end, even if the cluster is lost.
 
     Raises
     ------
     UserError
-        When there is no such scheduler, or Dask is not installed.
+        When no scheduler answers, or Dask is not installed.
     """
     ended = reported = begun = 0
     with closing(_pool(jobs, scheduler, threads)) as pool:
@@ -122,7 +122,7 @@ def sweep(
 
 
 def in_order(tasks: Sequence[Task], outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
-    """Give outcomes in the order of their tasks, each as soon as those before it are there."""
+    """Yield outcomes in the order of their tasks, each as soon as the earlier ones are there."""
     early = {}
     for task in tasks:
         while task.name not in early:
@@ -163,7 +163,7 @@ def _run(pool, function, tasks, capacity: int, then, count, report) -> Iterator[
 
 
 def _begin(pool, function, source, waiting, running, capacity, count) -> bool:
-    """Begin tasks for a moment; gives whether no more can begin now."""
+    """Begin tasks for a short time. Returns whether no more tasks can begin now."""
     until = time.monotonic() + _POLL_SECONDS
     while len(running) < capacity:
         if not waiting:
@@ -185,5 +185,5 @@ def _outcome(pool, task: Task, future) -> Outcome:
         return Outcome(task, error=TaskLostError(pool.crash_message))
     except CancelledError:
         return Outcome(task, error=UserError("cancelled by the cluster"))
-    except Exception as error:  # whatever the function raised is for the caller to judge
+    except Exception as error:  # the caller handles errors of the function
         return Outcome(task, error=error)

@@ -1,20 +1,20 @@
-"""The word that occurs most often, and what compression would make of it if it were zero."""
+"""The most frequent word, and the compression ratio if this word were zero."""
 
 import numpy as np
 
-#: Share of a tensor from which on a word that is not zero is worth a hint.
+#: Least share of a non-zero word for a hint.
 _SHARE = 0.1
-#: Words of a tensor from which on shares mean anything.
+#: Least words of a tensor for a hint. The share in fewer words has no meaning.
 _LEAST = 64
-#: Words in which candidates of more than 16 bits are looked for.
+#: First words of a tensor in which a candidate of more than 16 bits is searched.
 _SAMPLE = 1 << 16
 
 
 class Commonest:
-    """Counts words of a tensor, a chunk at a time.
+    """Counts words of a tensor in chunks.
 
-    All words of 8 and 16 bits are counted. Of wider words it counts the one that is the commonest
-    of the first chunk's first 65,536.
+    All words of 8 and 16 bits are counted. For wider words, only one word is counted: the most
+    frequent one in the first 65,536 words of the first chunk.
 
     Parameters
     ----------
@@ -44,14 +44,15 @@ class Commonest:
         self._found += int(np.count_nonzero(words == self._candidate))
 
     def finish(self) -> dict | None:
-        """What is worth a hint.
+        """The most frequent word if the user should know the word.
 
         Returns
         -------
         dict or None
             ``word`` (hexadecimal), its ``share`` of all words, and ``ratio``, bytes of the tensor
-            for each encoded byte if this word were the zero value. ``None`` when no word but zero
-            has a tenth of the tensor and more of it than zero, or it has fewer than 64 words.
+            for each encoded byte if this word were the zero value. ``None`` when the tensor has
+            fewer than 64 words, or when no other word than zero has at least a tenth of all words
+            and a larger share than zero.
         """
         if self._words < _LEAST:
             return None
@@ -72,12 +73,12 @@ class Commonest:
 
 
 def hint(commonest: dict | None, density: float | None) -> str | None:
-    """A sentence for a user whose data compresses badly.
+    """A sentence for a user whose data has a low compression ratio.
 
     Parameters
     ----------
     commonest : dict or None
-        Of :meth:`Commonest.finish`.
+        From :meth:`Commonest.finish`.
     density : float or None
         Share of words that are not zero.
     """

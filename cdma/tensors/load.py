@@ -1,8 +1,8 @@
-"""The tensors that a verb is given: ``FILE.npy``, or ``FILE:KEY`` for a file that holds several.
+"""Read the tensors of a command: ``FILE.npy``, or ``FILE:KEY`` for a file with several tensors.
 
-Each kind of file has a module that gives, by key, functions which read one tensor each, so that
-what is not asked for is not read. ``.npy``, ``.safetensors`` and ``.pt`` files are mapped into
-memory and not copied. The array of a file that holds nothing else has the key ``""``.
+Each file type has a module with a function that returns readers by key. Each reader reads one
+tensor, so only requested tensors are read. ``.npy``, ``.safetensors`` and ``.pt`` files are mapped
+into memory and not copied. The only array of a file has the key ``""``.
 """
 
 import importlib
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cdma.errors import UserError
 
-#: What to import for a file of each kind.
+#: Modules by file suffix.
 MODULES = {
     ".npy": "npy",
     ".npz": "npz",
@@ -21,7 +21,7 @@ MODULES = {
     ".pt": "torch",
     ".pth": "torch",
 }
-#: How a tensor is named, for the help of a verb.
+#: Names of tensors, for the help of the commands.
 NAMING = "FILE.npy, or FILE:KEY with FILE an .npz, .safetensors, .pt or .pth file"
 _KEYED = re.compile(r"(.*?\.(?:npz|safetensors|pth?)):(.*)", re.DOTALL)
 #: Keys of an archive that a message lists.
@@ -34,23 +34,23 @@ def load_tensor(name: str):
     Parameters
     ----------
     name : str
-        ``FILE.npy``; or ``FILE:KEY``, the file being ``.npz``, ``.safetensors``, ``.pt`` or
-        ``.pth``; without ``:KEY`` when it holds one tensor. Keys of nested PyTorch objects are
-        joined by ``/``, as in ``checkpoint.pt:state_dict/conv1.weight``.
+        ``FILE.npy``; or ``FILE:KEY`` with an ``.npz``, ``.safetensors``, ``.pt`` or ``.pth`` file.
+        A file with one tensor needs no ``:KEY``. Keys of nested PyTorch objects are joined with
+        ``/``, as in ``checkpoint.pt:state_dict/conv1.weight``.
 
     Returns
     -------
     ndarray
-        The array as stored, perhaps a read-only view of the file: any shape, byte order and memory
-        order; booleans, integers, floating point or complex numbers of 1, 2, 4 or 8 bytes. bfloat16
-        comes as such where ``ml_dtypes`` is installed, else as unsigned words, like the 8-bit
-        floats, and like both from NumPy files, which hold no more than their bytes.
+        The array as stored, possibly a read-only view of the file: any shape, byte order and memory
+        order; booleans, integers, floating point or complex numbers of 1, 2, 4 or 8 bytes. 8-bit
+        floats are returned as unsigned words. bfloat16 is returned as bfloat16 if ``ml_dtypes`` is
+        installed and the file is no NumPy file, else as unsigned words.
 
     Raises
     ------
     UserError
-        When there is no such file or key, when it is damaged, when it holds anything else, or when
-        a package that reads such files is not installed.
+        When the file or the key does not exist, the file is damaged or has other content, or a
+        package that reads such files is not installed.
     """
     path, key = split(name)
     with _opened(path) as tensors:
@@ -66,19 +66,19 @@ def each(name: str) -> Iterator[tuple]:
     Parameters
     ----------
     name : str
-        A file; ``FILE:KEY`` for one tensor of it.
+        A file, or ``FILE:KEY`` for one tensor of the file.
 
     Yields
     ------
     name : str
-        What ``load_tensor`` reads this one by.
+        Name of the tensor for ``load_tensor``.
     array : ndarray
-        As ``load_tensor`` gives it. Nothing here refers to it any more when the next is asked for.
+        See ``load_tensor``. The iterator keeps no reference to the array.
 
     Raises
     ------
     UserError
-        As ``load_tensor``; also when the file holds no tensor.
+        See ``load_tensor``. Also when the file has no tensor.
     """
     path, key = split(name)
     with _opened(path) as tensors:
@@ -92,7 +92,7 @@ def names(name: str) -> list[str]:
     Raises
     ------
     UserError
-        When the file cannot be opened, or holds no tensor or not this one.
+        When the file cannot be opened, has no tensor, or does not have this tensor.
     """
     path, key = split(name)
     with _opened(path) as tensors:
@@ -100,12 +100,12 @@ def names(name: str) -> list[str]:
 
 
 def split(name: str) -> tuple[Path, str | None]:
-    """File and key of a name; the key is ``None`` when there is none.
+    """File and key of a name. The key is ``None`` if the name has no key.
 
     Raises
     ------
     UserError
-        When no such file can hold tensors, by its suffix.
+        When the suffix is not that of a file with tensors.
     """
     if keyed := _KEYED.fullmatch(name):
         return Path(keyed[1]), keyed[2]
@@ -120,7 +120,7 @@ def _join(path: Path | str, key: str) -> str:
 
 
 def _opened(path: Path) -> AbstractContextManager[dict[str, Callable]]:
-    """The functions that read the tensors of a file, by key, in its order."""
+    """The functions that read the tensors of a file, by key, in the order of the file."""
     if path.is_dir():
         raise UserError(f"{path}: is a folder, expected a file of tensors")
     try:
@@ -131,7 +131,7 @@ def _opened(path: Path) -> AbstractContextManager[dict[str, Callable]]:
 
 
 def _select(tensors: dict[str, Callable], path: Path, key: str | None) -> list[str]:
-    """The key, or all keys where none is given; at least one."""
+    """The given key, or all keys. At least one key."""
     if key in tensors:
         return [key]
     keys = list(tensors)

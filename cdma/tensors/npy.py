@@ -1,8 +1,8 @@
 """``.npy`` files, mapped into memory.
 
-On damaged bytes NumPy and zipfile raise what comes along, from TokenError to MemoryError, and there
-is no list of it; so each ``except Exception`` here and in ``tensors_npz`` surrounds their code
-alone.
+On damaged bytes, NumPy and zipfile raise many types of exceptions, from TokenError to MemoryError,
+and no document lists these types. So each ``except Exception`` here and in ``npz`` encloses only
+calls of NumPy and zipfile.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,20 +16,20 @@ from cdma.errors import UserError
 
 @contextmanager
 def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
-    """The function that maps the one array, under the key ``""``."""
+    """The function that maps the only array, with the key ``""``."""
     yield {"": lambda: _map(path)}
 
 
 def refusal(name: str, error: Exception) -> UserError:
     """Message for an exception that NumPy raised on the bytes of an array."""
-    # NumPy has no exception of its own for this, and reading such a file would run its code.
+    # NumPy has no special exception for these files. Reading them would run code of the file.
     if "bject array" in str(error) or "Python objects" in str(error):
         return UserError(f"{name}: holds Python objects, expected an array of numbers")
     return UserError(f"{name}: damaged or not an .npy file ({error})")
 
 
 def as_numbers(array: np.ndarray) -> np.ndarray:
-    """The array; numbers that NumPy lacks, whose files hold raw bytes, as unsigned words."""
+    """The array. Raw bytes (element types that NumPy lacks) become unsigned words."""
     dtype = array.dtype
     if dtype.kind == "V" and dtype.names is None and dtype.itemsize in (1, 2):
         return array.view(unsigned(dtype.itemsize, dtype.str.strip("|<>")))
@@ -37,7 +37,7 @@ def as_numbers(array: np.ndarray) -> np.ndarray:
 
 
 def unsigned(itemsize: int, stored_as: str) -> np.dtype:
-    """Type of words that were stored as numbers which NumPy lacks; its metadata names these."""
+    """Unsigned words for a stored type that NumPy lacks. The metadata has the name of the type."""
     return np.dtype(f"<u{itemsize}", metadata={"stored_as": stored_as})
 
 

@@ -1,4 +1,4 @@
-"""``.npz`` archives: each array is read as a whole, and its CRC checked."""
+"""``.npz`` archives: each array is read as a whole, with a check of its CRC."""
 
 import zipfile
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def _read(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray:
     with file:
         try:
             array = np.lib.format.read_array(file, allow_pickle=False)
-            extra = file.read(1)  # the CRC is checked where the end is met
+            extra = file.read(1)  # at the end of the data, zipfile checks the CRC
         except Exception as error:
             raise refusal(name, error) from error
     if extra:

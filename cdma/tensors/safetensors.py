@@ -1,6 +1,6 @@
 """``.safetensors`` files, mapped into memory.
 
-The library checks the file; its NumPy reader would copy each tensor, and knows no 8-bit floats.
+The library checks the file. Its NumPy reader would copy each tensor, and lacks 8-bit floats.
 """
 
 import json
@@ -23,7 +23,7 @@ _TYPES = {
     **{f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
     **{f"F{bits}": f"float{bits}" for bits in (16, 32, 64)},
 }
-#: Read as unsigned words, with NumPy's names for them where it has any.
+#: Types that are read as unsigned words, with the names of ``ml_dtypes`` for these types.
 _FLOAT8 = {
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
@@ -38,8 +38,8 @@ def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
     """Functions that map the tensors, by their names."""
     library = require("safetensors", extra="safetensors", verb=str(path))
     try:
-        # Refuses a header that is no header, sizes that are not those of type and shape, and bytes
-        # that are no tensor's or two tensors'.
+        # Refuses invalid headers, sizes that differ from type and shape, and bytes that belong to
+        # no tensor or to two tensors.
         with library.safe_open(path, "np"):
             pass
     except library.SafetensorError as error:
@@ -63,5 +63,5 @@ def _map(path: Path, key: str, data: int, entry: dict) -> np.ndarray:
         if start == end:  # nothing to map
             return np.empty(shape, dtype)
         return np.asarray(np.memmap(path, dtype, "r", data + start, shape)).view(dtype)
-    except ValueError as error:  # more dimensions, or larger ones, than NumPy has
+    except ValueError as error:  # more or larger dimensions than NumPy supports
         raise UserError(f"{path}:{key}: NumPy has no such array ({error})") from error

@@ -1,6 +1,6 @@
-"""``.pt`` and ``.pth`` files: tensors and whatever nests them, such as state dicts.
+"""``.pt`` and ``.pth`` files: tensors, also in nested objects such as state dicts.
 
-They are loaded with ``weights_only=True``, which runs no code of the file.
+Files are loaded with ``weights_only=True``, so no code of the file runs.
 """
 
 import warnings
@@ -20,11 +20,11 @@ from cdma.tensors.npy import unsigned
 
 @contextmanager
 def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
-    """Functions that give the tensors, by their keys or places in what holds them."""
+    """Functions that return the tensors, by their keys or positions in the nested objects."""
     torch = require("torch", extra="torch", verb=str(path))
     try:
         with warnings.catch_warnings(action="ignore"):
-            # Only archives can be mapped; the files of PyTorch before 1.6 are none.
+            # Only archives can be mapped. The files of PyTorch before 1.6 are no archives.
             loaded = torch.load(
                 path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
             )
@@ -32,7 +32,7 @@ def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
         raise UserError(
             f"{path}: holds Python objects or is damaged, expected tensors or a state dict"
         ) from error
-    except Exception as error:  # damaged files raise anything, as in tensors_npy
+    except Exception as error:  # damaged files raise many types, see npy.py
         reason = str(error).split(". ")[0] or type(error).__name__
         raise UserError(f"{path}: damaged or not a file of tensors ({reason})") from error
     yield {
@@ -45,7 +45,7 @@ def _tensors(loaded, path: Path) -> dict:
     import torch
 
     found = {}
-    seen = set()  # a file may nest an object in itself, or in many others
+    seen = set()  # an object may contain itself, or be in several objects
     pending = [("", loaded)]
     while pending:
         key, value = pending.pop()

@@ -58,18 +58,18 @@ def run(name: str, files: dict[str, str], seconds: int, scratch: Path) -> dict[s
             start_new_session=True,
         )
         try:
-            told, _ = process.communicate(timeout=seconds)
+            output, _ = process.communicate(timeout=seconds)
             is_over = False
         except subprocess.TimeoutExpired:
             process.terminate()  # it ends the programs that it started
-            told, _ = process.communicate()
+            output, _ = process.communicate()
             is_over = True
-    found = {task: status for task, status in _DONE.findall(told) if status != "ERROR"}
-    errors = [line for line in told.splitlines() if "ERROR" in line]
+    found = {task: status for task, status in _DONE.findall(output) if status != "ERROR"}
+    errors = [line for line in output.splitlines() if "ERROR" in line]
     if errors and not is_over:
         raise UserError(f"SymbiYosys failed: {errors[0]}")
     tasks = re.search(r"\[tasks\]\n((?:\w+\n)+)", files[f"{name}.sby"])[1].split()
     missing = [task for task in tasks if task not in found]
     if missing and not is_over:
-        raise UserError(f"SymbiYosys failed: it told nothing of the task {missing[0]}")
+        raise UserError(f"SymbiYosys failed: no result for task {missing[0]}")
     return {task: found.get(task, "TIMEOUT") for task in tasks}

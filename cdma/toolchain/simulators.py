@@ -47,7 +47,7 @@ def build(
     cache : path or None
         Folder of builds; See :func:`cdma.toolchain.cache.cache_folder`.
     progress : callable or None
-        Told when a build begins.
+        Called with a message when a build begins.
     has_waves : bool
         Its runs can write waveforms.
 
@@ -102,7 +102,7 @@ def run(
     seconds : float
         Wall time after which the simulation is ended.
     progress : callable or None
-        Told now and then how far the simulation is.
+        Called regularly with the progress of the simulation.
     waves : Path or None
         File that gets the waveforms, of a build that can write them; also when the run fails.
 

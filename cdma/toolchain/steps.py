@@ -59,7 +59,7 @@ class Steps:
         return time.monotonic() - self._start
 
     def announce(self, label: str) -> None:
-        """Tell of something that runs beside the steps."""
+        """Report something that runs beside the steps."""
         self._announce(label, self.seconds)
 
     def run(

@@ -46,8 +46,8 @@ def shown(record: dict, column: Column) -> str:
 def configs(found: list[dict]) -> dict[str, Config]:
     """Configuration of each record's name.
 
-    A name says nothing of a default block, and the default was 32 words once. Latencies tell which
-    of the two it was: all records of a file are of the same time.
+    A name does not contain a default block length, and an earlier default was 32 words. The
+    latencies show which default applies: all records of a file have the same default.
 
     Raises
     ------

@@ -44,8 +44,8 @@ def _coverage() -> str:
 
 
 def _shown(record: dict) -> str:
-    told = f"{record['seen']:,} of {record['kinds']:,}"
-    return f"{told}, {record['explained']:,} explained" if record["explained"] else told
+    seen = f"{record['seen']:,} of {record['kinds']:,}"
+    return f"{seen}, {record['explained']:,} explained" if record["explained"] else seen
 
 
 def judged() -> list[dict]:

@@ -1,7 +1,7 @@
-"""The bench that cocotb loads: plays the runs of a job on any design with AXI4-Stream ports.
+"""The bench for cocotb: plays the runs of a job on any design with AXI4-Stream ports.
 
 Each :class:`~cdma.sim.job.Stimulus` of the pickled list ``job.pickle`` in the working folder is one
-cocotb test. It leaves a pickled :class:`~cdma.sim.job.Report` in ``report-<index>.pickle``.
+cocotb test. The test writes a pickled :class:`~cdma.sim.job.Report` to ``report-<index>.pickle``.
 """
 
 import pickle
@@ -29,7 +29,7 @@ LIMIT_NS = PERIOD_NS * max(stimulus.most_cycles for stimulus in JOB)
 async def run(dut, index):
     """Play one stimulus and report, whether it succeeds or not."""
     stimulus, report = JOB[index], Report(failure="ended by its time limit")
-    # The first edge comes when what is driven in reset has arrived.
+    # The first edge comes after the pins have the values driven in reset.
     Clock(dut.aclk, PERIOD_NS, "ns").start(start_high=False)
     try:
         if stimulus.reset_at is not None:
@@ -64,7 +64,7 @@ class _Bench:
         self._watchers += [Monitor(dut, name) for name in stimulus.watched]
 
     async def reset(self, cycles):
-        """Hold reset for so many cycles; ports are idle, or driven with junk."""
+        """Hold reset for a number of cycles. Ports are idle, or driven with junk."""
         ports = [*self._sources, *self._watchers]
         self._dut.aresetn.value = 0
         for cycle in range(cycles):
@@ -81,12 +81,12 @@ class _Bench:
         self._check_silence()
 
     def _check_silence(self):
-        """From the first edge of a reset on."""
+        """Check the outputs from the first edge of a reset on."""
         for watcher in self._watchers:
             watcher.check_silence()
 
     async def play(self, cycles=None):
-        """Run to the end of the stimulus, or for ``cycles`` cycles and drop what was done."""
+        """Run to the end of the stimulus, or for ``cycles`` cycles without results."""
         ports = [*self._sources, *self._watchers]
         report = self._report
         last_move = cycle = quiet = 0

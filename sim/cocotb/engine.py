@@ -1,8 +1,8 @@
-"""The bench that cocotb loads for the engine: a round trip on the simulated pins.
+"""The bench for cocotb with the engine: a round trip on the simulated pins.
 
-``job.pickle`` in the working folder has one job: size, memories and tensor. The bench leaves a
-:class:`~cdma.sim.engine.cosim.Trip` in ``report-0.pickle``. Software, memories and rules are those
-of the compiled model, and pass the same cycles.
+``job.pickle`` in the working folder has one job: size, memories and tensor. The bench writes a
+:class:`~cdma.sim.engine.cosim.Trip` to ``report-0.pickle``. Software, memories and rules are the
+same as for the compiled model, with the same cycles.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ async def run(dut):
 
 
 class SimulatedEngine:
-    """The engine in the simulator, with the functions of the compiled one.
+    """The engine in the simulator, with the functions of the compiled model.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ class SimulatedEngine:
         return int(self._dut.irq.value)
 
     def reset(self, cycles: int = 4) -> None:
-        """Hold ``aresetn`` low for some cycles; memories forget what was outstanding."""
+        """Hold ``aresetn`` low for some cycles. Memories drop outstanding transactions."""
         self._dut.aresetn.value = 0
         self.run(cycles)
         self._dut.aresetn.value = 1
         self.run(1)
 
     def add(self, buffer, *, readable: bool = True, writable: bool = True) -> None:
-        """Let the engine touch a buffer, in place."""
+        """Allow the engine to access a buffer in place."""
         access = {"readable": readable, "writable": writable}
         self._banks[buffer.space == HOST].add_buffer(buffer.address, buffer.data, **access)
 
@@ -98,7 +98,7 @@ class SimulatedEngine:
         value: int = 0,
         irq: bool = False,
     ) -> bool:
-        """Run for some cycles, or until something happens; gives whether that happened."""
+        """Run for some cycles, or until a condition is true. Returns whether it was true."""
 
         def is_met():
             return (byte is not None and byte[0][byte[1]] & mask == value) or (irq and self.irq)
@@ -106,7 +106,7 @@ class SimulatedEngine:
         return resume(self._run)(cycles, is_met)
 
     def access(self, address: int, data: int | None = None, *, strobe: int = 15, order: int = 0):
-        """Read (or, with ``data``, write) a register; gives response, data and cycles."""
+        """Read (or, with ``data``, write) a register. Returns response, data and cycles."""
         access = pins.Access(address=address, data=data or 0, write=data is not None)
         access.strobe, access.order = strobe, order
         self._registers.begin(access)
@@ -133,7 +133,7 @@ class SimulatedEngine:
 
 
 class _Pins:
-    """Pins of a port: those that are read, and those that are driven when they change."""
+    """Pins of a port. An output of the bench is written only when its value changes."""
 
     def __init__(self, dut, prefix, driven):
         self._dut, self._prefix, self._at = dut, prefix, f"{prefix}: {{}} is neither 0 nor 1"
@@ -148,14 +148,14 @@ class _Pins:
         return getattr(self._dut, f"{self._prefix}_{name}")
 
     def flag(self, name, cycle):
-        """Value of a pin that must be known."""
+        """Value of a pin, which must be known."""
         value = self.pin(name).value
         if not value.is_resolvable:
             raise Violation(f"{self._prefix}: {name} is {value} in cycle {cycle}")
         return int(value)
 
     def number(self, name):
-        """Value of a pin; bits that are unknown read as zero."""
+        """Value of a pin. Unknown bits read as zero."""
         value = self.pin(name).value
         return int(value if value.is_resolvable else value.resolve("zeros"))
 
@@ -181,7 +181,7 @@ class _Port(_Pins):
         self.pin("rdata").value = 0
 
     def tick(self, cycle, reset):
-        """Pass one edge; ``reset`` is 2 in the first cycle of a reset, 1 in those after it."""
+        """Process one edge. ``reset`` is 2 in the first cycle of a reset, then 1."""
         ask = self._ask
         for channel in _ADDRESSES:
             address = getattr(ask, channel)
@@ -206,7 +206,7 @@ class _Port(_Pins):
                 self.pin("rdata").value = self._data = data
 
     def _is_valid(self, channel, cycle, reset):
-        # Before the first edge of a reset nothing is known.
+        # Before the first edge of a reset, all values are unknown.
         return 0 if reset == 2 else self.flag(f"{channel}valid", cycle)
 
 
@@ -222,7 +222,7 @@ class _Registers(_Pins):
         self.drive(self.lite.pins)
 
     def tick(self, cycle, is_reset):
-        """Pass one edge."""
+        """Process one edge."""
         if is_reset:
             self.lite.drop()
         else:

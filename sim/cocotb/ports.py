@@ -1,9 +1,8 @@
-"""AXI4-Stream ports of a bench: sources, sinks and monitors that watch the rules in every cycle.
+"""AXI4-Stream ports of a bench: sources, sinks and monitors that check the rules in every cycle.
 
-All of them are state machines with ``tick(cycle)``, called once a rising edge of the clock: what
-they read is the value before the edge, what they write is seen after it. Payloads are moved as one
-integer or one binary string a beat, and packets are converted whole, so that Python costs little
-per beat.
+All are state machines with ``tick(cycle)``, which is called once for each rising edge of the clock.
+They read the values before the edge, and their outputs change after the edge. The payload of a beat
+is one integer or one binary string, and packets are converted as a whole, to be fast in Python.
 """
 
 import random
@@ -15,7 +14,7 @@ from cdma.sim.job import Packet
 
 
 class Violation(Exception):  # noqa: N818 - the name of the thing
-    """A design broke a rule of the stream: port, rule and cycle."""
+    """A design violates a rule of the stream: port, rule and cycle."""
 
 
 class Source:
@@ -26,16 +25,17 @@ class Source:
     dut : cocotb handle
         Top level.
     prefix : str
-        Of the port's signals; ``tkeep`` and ``tlast`` may be missing, every packet is then one
-        record of one beat.
+        Prefix of the port's signals. Without ``tkeep`` and ``tlast``, every packet is one record of
+        one beat.
     packets : list of bytes
-        What to send; an empty packet is one beat that keeps no byte.
+        Packets to send. An empty packet is one beat without kept bytes.
     willing : iterator of bool
-        Whether a new beat may be offered, one item a cycle.
+        For each cycle: a new beat may be offered.
     junk : random.Random or None
-        Drives what a design must ignore; ``None`` drives zeros and all-ones.
+        Random values for signals that a design must ignore. With ``None``, these signals are zeros
+        and all-ones.
     word_bytes : int
-        Bytes that ``tkeep`` keeps or drops together, only the lowest of which counts.
+        Bytes of a word. A design must only use ``tkeep`` of the lowest byte of each word.
     """
 
     def __init__(self, dut, prefix, packets, willing, junk=None, word_bytes=1):
@@ -56,7 +56,7 @@ class Source:
         self.rest()
 
     def disturb(self, junk: random.Random) -> None:
-        """Drive random values: in reset a design must ignore all inputs, ``tvalid`` included."""
+        """Drive random values: in reset a design must ignore all inputs, also ``tvalid``."""
         self._valid.value = junk.getrandbits(1)
         for pin in self._pins:
             pin.value = junk.getrandbits(len(pin))
@@ -73,7 +73,7 @@ class Source:
         return len(self.packets) == self._count
 
     def tick(self, cycle: int) -> bool:
-        """Pass one clock edge; give whether a beat was taken at it.
+        """Process one clock edge. Returns whether a beat was transferred.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Source:
         return moved
 
     def _drive(self, values):
-        # A write costs microseconds, and tkeep and tlast seldom change.
+        # A write takes microseconds, and tkeep and tlast rarely change.
         for index, value in enumerate(values):
             if value != self._driven[index]:
                 self._pins[index].value = self._driven[index] = value
@@ -140,7 +140,7 @@ class Source:
 
 
 class Monitor:
-    """Observes ``<prefix>_t...`` and gathers its packets; checks every cycle.
+    """Observes ``<prefix>_t...``, collects its packets and checks every cycle.
 
     Raises :class:`Violation` from ``tick`` when ``tvalid`` or ``tready`` is not 0 or 1, ``tvalid``
     falls or the payload changes while the beat is stalled, a bit of the payload is X or Z,
@@ -155,7 +155,7 @@ class Monitor:
         self._valid, self._ready = _pin(dut, prefix, "tvalid"), _pin(dut, prefix, "tready")
         self._pins = _payload_pins(dut, prefix)
         self._bytes = len(self._pins[0]) // 8
-        # Key: binary string of tkeep; value: how many bytes it keeps.
+        # Key: binary string of tkeep; value: number of kept bytes.
         self._keeps = {
             "0" * (self._bytes - kept) + "1" * kept: kept for kept in range(self._bytes + 1)
         }
@@ -241,7 +241,7 @@ class Monitor:
 
 
 class Sink(Monitor):
-    """A :class:`Monitor` that also drives ``tready``, as ``willing`` says, one item a cycle."""
+    """A :class:`Monitor` that also drives ``tready`` from ``willing``, one item a cycle."""
 
     def __init__(self, dut, prefix, willing):
         super().__init__(dut, prefix)
@@ -250,11 +250,11 @@ class Sink(Monitor):
         self.rest()
 
     def disturb(self, junk: random.Random) -> None:
-        """Drive anything, as in reset."""
+        """Drive random values, in reset."""
         self._ready.value = junk.getrandbits(1)
 
     def rest(self) -> None:
-        """Take nothing."""
+        """Accept no beat."""
         self._ready.value = 0
 
     def tick(self, cycle: int) -> bool:
@@ -271,7 +271,7 @@ class Sink(Monitor):
 
 
 def junk(seed: int) -> random.Random:
-    """Random stream for what a design must not look at."""
+    """Random numbers for signals that a design must ignore."""
     return random.Random(seed)
 
 
@@ -280,6 +280,6 @@ def _pin(dut, prefix, name):
 
 
 def _payload_pins(dut, prefix):
-    """``tdata``, and ``tkeep`` and ``tlast`` of a port that has packets."""
+    """``tdata``, and for a port with packets also ``tkeep`` and ``tlast``."""
     names = ("tdata", "tkeep", "tlast") if hasattr(dut, f"{prefix}_tlast") else ("tdata",)
     return [_pin(dut, prefix, name) for name in names]

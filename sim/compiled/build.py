@@ -1,4 +1,4 @@
-"""Builds the compiled model of a unit: Verilator and a C++ loop in one shared library."""
+"""Build the compiled model of a unit: Verilator and a C++ loop in one shared library."""
 
 import os
 from collections.abc import Callable
@@ -8,21 +8,21 @@ from cdma.hdl.zvc.config import Config
 from cdma.toolchain import verilator
 from cdma.toolchain.cache import cache_folder, digest, kept
 
-#: What the library is made of beside the design.
+#: Sources of the library in addition to the design.
 SOURCES = [Path(__file__).with_name(name) for name in ("model.cpp", "streams.h", "stalls.h")]
 
 #: Bytes of a status record.
 STATUS_BYTES = {"compressor": 8, "decompressor": 5, "roundtrip": 5}
 
-#: Vectors of which parts depend on each other would be evaluated again and again until they settle:
-#: split, they are evaluated once. Registers start at random values as in the other simulations.
+#: Vectors with bits that depend on each other would be evaluated repeatedly until they settle.
+#: Split vectors are evaluated once. Registers start at random values as in the other simulations.
 SPLIT = '`verilator_config\nsplit_var -module "*" -var "*"\n'
 VERILATE = ["--cc", "-O3", "--noassert", "--prefix", "Vmodel", *verilator.BUILD]
-#: Many models live in one process: no symbol of one may be taken for that of another.
+#: Many models are loaded in one process: symbols of one model must not resolve to another model.
 COMPILE = ["-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-pthread"]
 COMPILE += ["-DVL_USER_FATAL"]
 _RUNTIME = ("verilated.cpp", "verilated_cov.cpp", "verilated_threads.cpp")
-#: Signals are counted whole then, not in the parts that they are split into.
+#: With coverage, whole signals are counted, not the parts into which they are split.
 _COVERAGE = ["--coverage-line", "--coverage-toggle"]
 
 
@@ -37,18 +37,18 @@ def build(
     has_coverage: bool = False,
     has_waves: bool = False,
 ) -> Path:
-    """Build a unit's model once; later calls with the same text give the same file.
+    """Build a unit's model once. Later calls with the same text return the same file.
 
     Parameters
     ----------
     verilog : str
         The whole design, top level ``cdma_<unit>``.
     unit : str
-        ``compressor``, ``decompressor`` or ``roundtrip``, which says what ports there are.
+        ``compressor``, ``decompressor`` or ``roundtrip``. Selects the ports.
     config : Config
-        Its size.
+        Size of the unit.
     cache, progress
-        As for :func:`cdma.toolchain.simulators.build`.
+        See :func:`cdma.toolchain.simulators.build`.
     has_mutants : bool
         The design has an input ``mutant``, see :mod:`cdma.verify.mutation.mutants`.
     has_coverage : bool
@@ -105,16 +105,16 @@ def _macros(unit, config, has_mutants):
 
 
 def runtime_of(cache: Path, env: dict, *, has_waves: bool) -> list[Path]:
-    """Objects of Verilator's own library, which are the same for all designs.
+    """Objects of Verilator's library, which are the same for all designs.
 
     Parameters
     ----------
     cache : Path
         Folder of builds.
     env : dict
-        As :func:`cdma.toolchain.verilator.environment` gives it.
+        From :func:`cdma.toolchain.verilator.environment`.
     has_waves : bool
-        With the part that writes VCD.
+        Include the part that writes VCD.
     """
     include = verilator.include_folder()
     flags = [*COMPILE, "-O1", f"-I{include}", f"-I{include / 'vltstd'}"]
@@ -135,14 +135,14 @@ def runtime_of(cache: Path, env: dict, *, has_waves: bool) -> list[Path]:
 
 
 def compile_design(work, verilog, top, options, flags, loop, runtime, env) -> None:
-    """Translate a design, and link it, its loop (a C++ source) and the runtime to ``model.so``."""
+    """Compile a design, its loop (a C++ source) and the runtime to ``model.so``."""
     (work / "design.v").write_text(verilog)
     (work / "split.vlt").write_text(SPLIT)
     design = [*options, "design.v", "--top-module", top, "--Mdir", "verilated"]
     verilator.translate([*VERILATE, *design], work, env, top)
     out = work / "out"
     out.mkdir()
-    # In one piece, because reading the headers for each file takes longer than compiling it.
+    # As one file, because the headers take longer than the code of each file.
     sources = [*sorted((work / "verilated").glob("*.cpp")), loop]
     (work / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
     inputs = ["all.cpp", "-I.", "-Iverilated", *map(str, runtime)]

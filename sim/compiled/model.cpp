@@ -1,7 +1,7 @@
-// Clock loop around a Verilated unit: does what sim/bench.py does under cocotb, cycle for cycle.
+// Clock loop around a Verilated unit, with the same cycles as sim/cocotb/bench.py under cocotb.
 //
-// It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (what tkeep of s_axis keeps or
-// drops together), STATUS_BYTES, HAS_COMMAND, HAS_LINK, HAS_MUTANTS, HAS_COVERAGE and
+// It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (unit of tkeep of s_axis in
+// bytes), STATUS_BYTES, HAS_COMMAND, HAS_LINK, HAS_MUTANTS, HAS_COVERAGE and
 // HAS_WAVES. Structs are mirrored in sim/compiled/run.py.
 
 #include <memory>
@@ -20,18 +20,18 @@ struct Waves {
 
 struct Job {
     Port source, command, sink, status, link, link_status;
-    uint64_t junk;  // seeds what is driven where a design must not look; 0 drives zeros
+    uint64_t junk;  // seed of values that a design must ignore; 0 drives zeros
     int64_t patience;
     int64_t reset_cycles;
     uint8_t* trace;  // receives the pins of all ports in each cycle, or null
-    int64_t cycle;   // how far the run is
+    int64_t cycle;   // cycles so far
     char failure[FAILURE_BYTES];
 };
 
 namespace {
 
 constexpr int HALF_PERIOD = 5000;  // ps, of the waveforms
-constexpr int QUIET_CYCLES = 40;  // a run continues for so long after the last packet, to detect surplus output
+constexpr int QUIET_CYCLES = 40;  // cycles of a run after the last packet, to detect surplus output
 enum Outcome { RUNNING, DONE, FAILED };
 
 template <class Signal>
@@ -82,7 +82,7 @@ class Bench {
 
     Outcome advance(int64_t cycles) {
         for (int64_t left = cycles; left; --left) {
-            // What depends on the inputs at once settles before the edge.
+            // Combinational paths from the inputs settle before the edge.
             settle(0);
             const int64_t cycle = job_.cycle;
             if (job_.trace) each_port([&](auto& port) { job_.trace = port.record(job_.trace); });
@@ -183,7 +183,7 @@ class Bench {
 
 struct RandomContext : VerilatedContext {
     explicit RandomContext(int seed) {
-        // Registers without a reset start at random values, but where toggles are counted.
+        // Registers without a reset start at random values, except when toggles are counted.
         randReset(HAS_COVERAGE ? 0 : 2);
         randSeed(seed);
         if (HAS_WAVES) traceEverOn(true);
@@ -210,7 +210,7 @@ static int guarded(Job& job, Step step) {
     }
 }
 
-// Verilator's own complaints, such as a loop of logic that does not settle, end the run alone.
+// Errors of Verilator, such as a combinational loop that does not settle, end only the run.
 void vl_fatal(const char*, int, const char*, const char* text) { fail("%s", text); }
 
 extern "C" {
@@ -232,7 +232,7 @@ extern "C" {
 #endif
 
 #if HAS_MUTANTS
-// What the model is from now on: the design with a fault of that number, 0 as it was written.
+// Select the fault of the design by its number. 0 for no fault.
 [[gnu::visibility("default")]] void model_mutate(Model* model, int mutant) {
     model->top.mutant = mutant;
 }
@@ -244,7 +244,7 @@ extern "C" {
 }
 #endif
 
-// Reset, and begin a job. Its memory must not move until it ends.
+// Reset, and begin a job. Its memory must stay at its address until the job ends.
 [[gnu::visibility("default")]] int model_start(Model* model, Job* job) {
     return guarded(*job, [&] {
         model->bench = std::make_unique<Bench>(model->top, *job, model->waves.get(), model->time);
@@ -252,7 +252,7 @@ extern "C" {
     });
 }
 
-// Go on for so many cycles, or to the end of the job; gives an Outcome.
+// Continue for a number of cycles, or to the end of the job. Returns an Outcome.
 [[gnu::visibility("default")]] int model_advance(Model* model, Job* job, int64_t cycles) {
     return guarded(*job, [&] { return model->bench->advance(cycles); });
 }

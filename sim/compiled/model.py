@@ -1,4 +1,4 @@
-"""The RTL as a function: NumPy arrays in, what the compiled model emitted out."""
+"""The RTL as a function from NumPy arrays to NumPy arrays, with the compiled model."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -20,20 +20,20 @@ from cdma.sim.simulate import design_text
 
 @dataclass(frozen=True)
 class ModelResult:
-    """What a unit made of its packets; cycles count from reset.
+    """Output of a unit. Cycles count from reset.
 
     Attributes
     ----------
     output : np.ndarray
-        What the RTL emitted, all packets behind each other: of the compressor the stream's bytes,
-        uint8; of the other units words of the format.
+        All output packets, concatenated: bytes of the stream (uint8) for the compressor, words of
+        the format for the other units.
     offsets : np.ndarray of int64, shape (packets + 1,)
-        Where each packet begins in ``output``, and where the last ends.
+        Position of each packet in ``output``, and the end of the last packet.
     status : np.ndarray of uint32, shape (packets, 2)
         Status records: words in and bytes out, or bytes consumed and error code.
     ports : dict of str to np.ndarray
-        By port prefix, when each packet (record) crossed it: fields ``beats``, ``first_cycle``,
-        ``last_cycle`` and ``end``, bytes up to its end.
+        By port prefix, the transfer of each packet (record): fields ``beats``, ``first_cycle``,
+        ``last_cycle`` and ``end``, bytes up to the end of the packet.
     stalls : dict of str to int
         By port prefix, cycles with ``tvalid`` and without ``tready``.
     """
@@ -54,37 +54,38 @@ class ModelResult:
 
     @property
     def beats_in(self) -> int:
-        """Beats that went in."""
+        """Number of input beats."""
         return int(self.ports["s_axis"]["beats"].sum())
 
     @property
     def beats_out(self) -> int:
-        """Beats that came out."""
+        """Number of output beats."""
         return int(self.ports["m_axis"]["beats"].sum())
 
 
 class RtlModel:
     """A unit's generated Verilog, compiled with Verilator, as a function on arrays.
 
-    Every run starts with a reset and ends when every packet has come out and its status has been
-    taken; stalls and cycles are those of :func:`cdma.sim.cosim`. The rules of the stream are
-    checked in every cycle. Arrays are neither copied on their way in nor on their way out. A model
-    is built once and kept (``CDMA_CACHE``); threads may share it.
+    Every run starts with a reset and ends after the last output packet and the last status. Stalls
+    and cycles are equal to :func:`cdma.sim.cosim`. The rules of the stream are checked in every
+    cycle. Input and output arrays are not copied. A model is built once and cached
+    (``CDMA_CACHE``). Threads may share a model.
 
-    Speed: about three million cycles a second at 8 lanes of 32 bits, ``cdma bench`` measures it.
+    Speed: about three million cycles a second at 8 lanes of 32 bits. ``cdma bench`` measures the
+    speed.
 
     Parameters
     ----------
     unit : str
-        ``compressor``, ``decompressor`` or ``roundtrip``, which is the one into the other.
+        ``compressor``, ``decompressor`` or ``roundtrip``, a compressor connected to a decompressor.
     fmt : Format or None
-        Format of the stream; ``None`` is the default of 32-bit words.
+        Format of the stream. With ``None``, the default format of 32-bit words.
     lanes : int
         Words in a beat.
     verilog : str or None
-        Compiled in place of what the package generates.
+        Verilog to compile in place of the generated Verilog.
     cache, progress
-        As for :func:`cdma.toolchain.simulators.build`.
+        See :func:`cdma.toolchain.simulators.build`.
 
     Raises
     ------
@@ -124,20 +125,20 @@ class RtlModel:
         Parameters
         ----------
         array : np.ndarray
-            Compressor, roundtrip: numbers of any shape with elements as wide as a word, as
-            :func:`cdma.golden.compress` takes them. Decompressor: a stream, bytes or uint8.
+            Compressor, roundtrip: numbers of any shape with elements as wide as a word, see
+            :func:`cdma.golden.compress`. Decompressor: a stream, bytes or uint8.
         stall : str, iterable of str or mapping
             Back-pressure, see :func:`cdma.sim.backpressure.per_port`.
         seed : int
             Seeds back-pressure, junk, and registers without reset.
         count : int or None
-            Words that the stream holds; the decompressor needs it, the compressor does not take it.
+            Number of words in the stream, only for the decompressor.
         **options
-            As for :meth:`run_packets`.
+            See :meth:`run_packets`.
 
         Raises
         ------
-        As :meth:`run_packets`.
+        See :meth:`run_packets`.
         """
         array = self._elements(array)
         counts = None if count is None else [count]
@@ -159,28 +160,28 @@ class RtlModel:
         Parameters
         ----------
         array, stall, seed
-            As for :meth:`run`; ``array`` holds all packets behind each other.
+            See :meth:`run`. ``array`` is the concatenation of all packets.
         offsets : array of int, shape (packets + 1,)
-            Where each packet begins in the flattened ``array``, in its elements, and where the last
-            ends.
+            Position of each packet in the flattened ``array``, in elements, and the end of the
+            last packet.
         counts : array of int or None, shape (packets,)
-            Words that each stream holds; of the decompressor only.
+            Number of words in each stream, only for the decompressor.
         is_dirty : bool
             Drive junk on signals that a unit must ignore, see :class:`cdma.sim.job.Stimulus`.
         **options
-            ``seconds``, wall time after which the run is ended, and ``progress``, a function that
+            ``seconds``, wall time after which the run is stopped, and ``progress``, a function that
             is called about once a second with the state of the run.
 
         Raises
         ------
         UserError
-            When ``offsets`` or ``counts`` do not fit.
+            When ``offsets`` or ``counts`` do not match the array.
         TypeError, ValueError
             When the elements of ``array`` are not words of the format.
         Violation
             When the RTL breaks a rule of the stream, or hangs: port, rule and cycle.
         SimulationError
-            When the time is up.
+            After ``seconds``.
         """
         array = self._elements(array)
         offsets = _checked_offsets(offsets, array.size)
@@ -201,7 +202,7 @@ class RtlModel:
         return to_words(array)
 
     def _counts(self, offsets, counts):
-        """Words of each packet, of a unit that takes commands."""
+        """Number of words in each packet, for a unit with commands."""
         if self.unit != "decompressor":
             if counts is not None:
                 raise UserError(f"Word counts are for the decompressor, not for the {self.unit}")

@@ -1,4 +1,4 @@
-"""Plays a run of a job on a compiled model in place of cocotb."""
+"""Play a run of a job on a compiled model in place of cocotb."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,16 +20,17 @@ def play(
     *,
     is_traced: bool = False,
 ) -> Report:
-    """Play one run of a job; stalls, cycles and rules are those of :mod:`cdma.sim.cocotb.bench`.
+    """Play one run of a job, with the stalls, cycles and rules of :mod:`cdma.sim.cocotb.bench`.
 
-    Two differences: there is no X, and a port with surplus output fails at once.
+    There are two differences: a compiled model has no X, and a port with surplus output fails
+    immediately.
 
-    With ``is_traced`` the cycle of every beat is reported, as under cocotb.
+    With ``is_traced``, the cycle of every beat is reported, as under cocotb.
 
     Raises
     ------
     SimulationError
-        When it takes more than ``seconds`` of wall time.
+        When the run takes more than ``seconds`` of wall time.
     """
     options = {
         "seconds": seconds,
@@ -52,7 +53,7 @@ def arguments(stimulus: Stimulus) -> dict:
 
 
 def report(stimulus: Stimulus, played: Played) -> Report:
-    """What was played, as a bench under cocotb reports it."""
+    """Convert the results to the report of a bench under cocotb."""
     return Report(
         {
             prefix: _packets(

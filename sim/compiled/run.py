@@ -1,4 +1,4 @@
-"""One run of a compiled model: input, output, and the structs between."""
+"""One run of a compiled model: input, output, and the structs of the C++ interface."""
 
 import contextlib
 import ctypes
@@ -9,10 +9,10 @@ import numpy as np
 
 from cdma.sim.backpressure import Profile
 
-#: Struct ``Packet`` of ``streams.h``: where a packet's bytes end, and when it crossed a port.
+#: Struct ``Packet`` of ``streams.h``: end of a packet's bytes, and the cycles of its transfer.
 PACKET = np.dtype([(name, np.int64) for name in ("end", "beats", "first_cycle", "last_cycle")])
 
-#: Cycles of a trace that are gathered at a time.
+#: Cycles of a trace that are collected at a time.
 _TRACED_CYCLES = 1 << 14
 
 
@@ -61,22 +61,22 @@ class Job(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Fed:
-    """What a unit is fed, and when.
+    """Input of a unit, with its back-pressure.
 
     Attributes
     ----------
     data : np.ndarray of uint8, shape (bytes,), contiguous
-        Bytes of all packets, behind each other.
+        Bytes of all packets, concatenated.
     offsets : np.ndarray of int64, shape (packets + 1,)
-        Where each packet begins in ``data``, and where the last ends.
+        Position of each packet in ``data``, and the end of the last packet.
     counts : np.ndarray of uint32, shape (packets,), or None
-        Words in each packet, where the unit takes commands.
+        Number of words in each packet, for a unit with commands.
     profiles : mapping of str to Profile
         Back-pressure of each of ``backpressure.PORTS``.
     seed : int
         Seeds back-pressure, junk, and registers without reset.
     is_dirty : bool
-        As for :class:`cdma.sim.job.Stimulus`.
+        See :class:`cdma.sim.job.Stimulus`.
     """
 
     data: np.ndarray
@@ -94,11 +94,11 @@ class Crossed:
     Attributes
     ----------
     data : np.ndarray of uint8, shape (bytes,)
-        Bytes of all packets (records), behind each other.
+        Bytes of all packets (records), concatenated.
     packets : np.ndarray of PACKET, shape (packets,)
-        Those that crossed whole.
+        Complete packets.
     expected : int
-        How many should have.
+        Expected number of packets.
     stalls : int
         Cycles with ``tvalid`` and without ``tready``.
     """
@@ -111,11 +111,12 @@ class Crossed:
 
 @dataclass(frozen=True)
 class Played:
-    """One run: what crossed each port, by its prefix, its length in cycles, and what went wrong.
+    """Results of a run: the transfers at each port, by its prefix, the length in cycles, and the
+    failure.
 
-    ``trace``, where it is wanted, has the pins of all ports before each edge of the clock: a
-    structured array of shape (cycles,) with a field for each port, and in it ``valid``, ``ready``,
-    of packets ``last`` and ``keep``, and ``data``, bytes all of them.
+    The optional ``trace`` has the pins of all ports before each clock edge: a structured array of
+    shape (cycles,) with a field for each port. The field contains ``valid``, ``ready`` and
+    ``data``, for packets also ``last`` and ``keep``. All are bytes.
     """
 
     ports: dict[str, Crossed]
@@ -126,16 +127,16 @@ class Played:
 
 @dataclass
 class Run:
-    """A job that is played.
+    """A running job.
 
     Attributes
     ----------
     job : Job
-        How far it is.
+        State of the job.
     arrays : dict of str to dict of str to np.ndarray
         Buffers, by field of ``Job`` and of its ports.
     trace_type : np.dtype or None
-        Of :attr:`Played.trace`, where there is to be one.
+        Type of :attr:`Played.trace`, or ``None`` for no trace.
     """
 
     job: Job
@@ -145,7 +146,7 @@ class Run:
 
     @contextlib.contextmanager
     def traced(self, limit: int):
-        """Trace what is played meanwhile; gives how many cycles that may be."""
+        """Trace the cycles that are simulated in the context. Returns their limit."""
         if self.trace_type is None:
             yield limit
             return
@@ -156,7 +157,7 @@ class Run:
         self._traces.append(trace[: self.job.cycle - start])
 
     def played(self) -> Played:
-        """What was played so far."""
+        """Results so far."""
         ports = {}
         for name, prefix, _ in PORTS:
             if name not in self.arrays:
@@ -183,12 +184,12 @@ class Run:
 
 
 def begin(arrays: dict, fed: Fed, reset_cycles: int, trace_type: np.dtype | None) -> Run:
-    """A run that has not begun."""
+    """Make a run that has not begun."""
     return Run(_job(arrays, fed, reset_cycles), arrays, trace_type)
 
 
 def trace_type(sizes: Mapping[str, int]) -> np.dtype:
-    """What ``copy_pins`` of ``streams.h`` leaves of ports, in their order in ``PORTS``.
+    """Type of the pins that ``copy_pins`` of ``streams.h`` copies, in the order of ``PORTS``.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def _job(arrays, fed, reset_cycles):
 
 
 def _start(stall, profile, seed, port):
-    """Fill in a ``_Stall``, give the generator that it draws from."""
+    """Initialise a ``_Stall``. Returns its random generator."""
     rng, stall.phase = profile.start(seed, port)
     for name in ("on", "off", "pause", "at", "p"):
         setattr(stall, name, getattr(profile, name))

@@ -1,4 +1,4 @@
-// When a port stalls, and what is driven where a design must not look.
+// Stalls of a port, and random values for signals that a design must ignore.
 
 #pragma once
 
@@ -12,7 +12,7 @@ struct Stall {  // cdma.sim.backpressure.Profile, started
     void* state;
 };
 
-// Whether a port may move a beat, one item a cycle.
+// For each cycle: whether a port may transfer a beat.
 class Willing {
   public:
     explicit Willing(const Stall& stall) : stall_(stall), place_(stall.phase) {}

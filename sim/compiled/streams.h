@@ -1,7 +1,7 @@
-// Ports of a Verilated unit: sources that offer packets, sinks that watch the rules in every cycle.
+// Ports of a Verilated unit: sources that offer packets, sinks that check the rules in every cycle.
 //
-// They do what those of sim/cocotb/ports.py do under cocotb, cycle for cycle and with the same words. tick()
-// looks at what was there before an edge of the clock, drive() drives what follows it.
+// They have the behaviour of sim/cocotb/ports.py under cocotb, with the same cycles and messages. tick()
+// reads the values before a clock edge, drive() drives the values after the edge.
 
 #pragma once
 
@@ -13,14 +13,14 @@
 
 #include "stalls.h"
 
-// The bytes of a port lie in memory as they do on the bus: Verilator keeps up to 64 bits in one
-// integer and wider ports in an array of 32-bit words, the lowest first.
+// The bytes of a port have the same order in memory and on the bus: Verilator stores up to 64 bits in
+// one integer and wider ports in an array of 32-bit words, the lowest first.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 constexpr int FAILURE_BYTES = 256;
 
 struct Packet {
-    int64_t end;  // of its bytes, behind all packets before it
+    int64_t end;  // end of its bytes, after all earlier packets
     int64_t beats, first_cycle, last_cycle;
 };
 
@@ -28,12 +28,12 @@ struct Port {
     const char* name;
     Stall stall;
     const uint8_t* data;     // inputs: bytes of all packets
-    const int64_t* offsets;  // ... where each begins, and the end; null: a record in each beat
+    const int64_t* offsets;  // ... start of each packet, and the end; null: a record in each beat
     uint8_t* out;            // outputs: receives bytes
-    int64_t capacity;        // ... and how many may
-    Packet* packets;         // what crossed the port, `count` at most
+    int64_t capacity;        // ... and their largest number
+    Packet* packets;         // packets at the port, `count` at most
     int64_t count;           // packets expected
-    int64_t done, stalls;    // packets that crossed; cycles with valid and without ready
+    int64_t done, stalls;    // complete packets; cycles with valid and without ready
 };
 
 class Failure : public std::runtime_error {
@@ -53,7 +53,7 @@ struct Pins {
     uint8_t *data, *keep, *last, *valid, *ready;
 };
 
-// The bytes behind `to` get the pins: valid, ready, of packets last and keep, data.
+// Copies the pins to the bytes at `to`: valid, ready, for packets last and keep, data.
 template <int BYTES, bool FRAMED>
 uint8_t* copy_pins(const Pins& pins, uint8_t* to) {
     *to++ = *pins.valid;
@@ -89,7 +89,7 @@ struct Keep {
 template <int BYTES>
 inline constexpr Keep<BYTES> KEEP{};
 
-// Offers packets, in order; FRAMED: with tkeep and tlast, else a record in each beat.
+// Offers packets in order. FRAMED: with tkeep and tlast, else a record in each beat.
 template <int BYTES, bool FRAMED>
 class Source {
   public:
@@ -100,7 +100,7 @@ class Source {
         rest();
     }
 
-    // In reset nobody may look, not even whether anything is offered.
+    // In reset the design must ignore all inputs, also valid.
     void disturb(Junk& junk) {
         junk.fill(pins_.valid, 1);
         *pins_.valid &= 1;
@@ -117,7 +117,7 @@ class Source {
     uint8_t* record(uint8_t* to) const { return copy_pins<BYTES, FRAMED>(pins_, to); }
     bool is_done() const { return port_.done == port_.count; }
 
-    // Pass one clock edge: look at what was there before it, decide what follows.
+    // Process one clock edge: read the values before the edge, compute the next values.
     bool tick(int64_t cycle) {
         const bool willing = willing_.next();
         const bool moves = offers_ && *pins_.ready;
@@ -132,7 +132,7 @@ class Source {
         return moves;
     }
 
-    // What is driven after the edge.
+    // Drive the values after the edge.
     void drive() {
         if (!changes_) return;
         *pins_.valid = offers_;
@@ -176,7 +176,7 @@ class Source {
         if constexpr (FRAMED) {
             if (junk_) {
                 fill_keep();
-                // Of a last beat the lowest byte of each word says whether the word is kept.
+                // In a last beat, tkeep of the lowest byte of each word keeps the word.
                 for (int byte = 0; is_last && byte < BYTES; byte += KEEP_BYTES) {
                     const uint8_t bit = 1 << byte % 8;
                     uint8_t& place = pins_.keep[byte / 8];
@@ -202,7 +202,7 @@ class Source {
     int64_t at_ = 0, beats_ = 0;
 };
 
-// Takes what comes out and holds it to the rules of the stream.
+// Accepts the output and checks the rules of the stream.
 template <int BYTES, bool FRAMED>
 class Sink {
   public:
@@ -222,7 +222,7 @@ class Sink {
         if (!is_watched_) *pins_.ready = 0;
     }
 
-    // From the first edge of a reset on.
+    // Called from the first edge of a reset on.
     void check_silence() const {
         if (*pins_.valid) fail("%s: tvalid is 1 in reset, expected 0", port_.name);
     }
@@ -297,7 +297,7 @@ class Sink {
         ++port_.done;
     }
 
-    // Bytes kept in a beat that does not keep all.
+    // Number of kept bytes in a partial beat.
     int partial(int64_t cycle) const {
         const int kept = KEEP<BYTES>.count(pins_.keep);
         if (memcmp(pins_.keep, KEEP<BYTES>.of[kept], Keep<BYTES>::SIZE))

@@ -14,28 +14,28 @@ from cdma.sim.compiled import build
 from cdma.sim.compiled.run import PACKET, Fed, Job, Played, begin, trace_type
 
 _RUNNING, _DONE, _FAILED = range(3)
-#: Surplus bytes that an output may give, so that a comparison can show them.
+#: Surplus bytes that are accepted from an output, so that a comparison can show them.
 _SURPLUS = 1 << 16
 
 
 class ModelUnit:
-    """The compiled model of one unit; built when it is not in the cache.
+    """The compiled model of one unit. The model is built if it is not in the cache.
 
-    Runs are independent of each other, and threads may run them at the same time.
+    Runs are independent of each other, and threads may run at the same time.
 
     Parameters
     ----------
     unit, config, cache, progress
-        As for :func:`cdma.sim.compiled.build.build`.
+        See :func:`cdma.sim.compiled.build.build`.
     verilog : str
         The design.
     has_mutants, has_coverage, has_waves
-        As for :func:`cdma.sim.compiled.build.build`.
+        See :func:`cdma.sim.compiled.build.build`.
 
     Raises
     ------
     UserError, SimulationError
-        As :func:`cdma.sim.compiled.build.build`.
+        See :func:`cdma.sim.compiled.build.build`.
     """
 
     def __init__(
@@ -79,30 +79,30 @@ class ModelUnit:
         Parameters
         ----------
         fed : Fed
-            What is played.
+            Input of the unit.
         before, reset_at, reset_cycles
-            As for :class:`cdma.sim.job.Stimulus`.
+            See :class:`cdma.sim.job.Stimulus`.
         is_traced : bool
             Record the pins of all ports.
         mutant : int
-            Fault in the design, of one that has any; 0 is none.
+            Number of the fault in a design with mutants. 0 for no fault.
         cycles : int or None
-            Cut the run off after so many cycles.
+            Stop the run after this number of cycles.
         coverage : Path or None
-            File that gets Verilator's counts, of a model that has them.
+            File for Verilator's counts, only with ``has_coverage``.
         waves : Path or None
-            File that gets the waveforms, VCD, of a model that can write them.
+            File for the waveforms (VCD), only with ``has_waves``.
         seconds : float or None
-            Wall time after which the run is ended.
+            Wall time after which the run is stopped.
         progress : callable or None
-            Told about once a second how far the run is.
+            Called about once a second with the progress of the run.
 
         Raises
         ------
         SimulationError
-            When the time is up.
+            After ``seconds``.
         """
-        model = self._library.model_new(1 + fed.seed % (1 << 30))  # 0 would not repeat
+        model = self._library.model_new(1 + fed.seed % (1 << 30))  # a seed of 0 is not repeatable
         try:
             if self._has_mutants:
                 self._library.model_mutate(model, mutant)
@@ -142,7 +142,7 @@ class ModelUnit:
         }
         if self.unit == "roundtrip":
             sizes |= {"link": stream, "link_status": number * 8}
-        if cycles is not None:  # a port gives a beat in each of them at most
+        if cycles is not None:  # a port has at most one beat a cycle
             most = cycles * self.config.beat_bytes
             sizes = {field: min(size, most) for field, size in sizes.items()}
         arrays = {
@@ -163,9 +163,9 @@ class ModelUnit:
         return arrays
 
     def _advance(self, model, run, cycles, seconds, progress):
-        """Run in slices of about a quarter of a second, so that it can be interrupted."""
+        """Run in slices of about a quarter of a second, so that the run can be interrupted."""
         job = run.job
-        start = told = time.monotonic()
+        start = reported = time.monotonic()
         library, slice_ = self._library, 4096
         outcome = library.model_start(model, job)
         while outcome == _RUNNING and job.cycle != cycles:
@@ -178,8 +178,8 @@ class ModelUnit:
             now = time.monotonic()
             if now - before < 0.25:
                 slice_ *= 2
-            if progress and now - told > 1:
-                told = now
+            if progress and now - reported > 1:
+                reported = now
                 progress(f"cycle {job.cycle:,}: {run.progress()}")
         if outcome == _FAILED and job.failure.startswith(b"hangs"):
             job.failure += f"; {run.progress()}".encode()[: 255 - len(job.failure)]

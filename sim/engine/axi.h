@@ -1,4 +1,4 @@
-// Pins of one AXI4 port, and what the memory model counts and logs of it. Mirrored in sim/engine/pins.py.
+// Pins of one AXI4 port, and counts and log of the memory model. Mirrored in sim/engine/pins.py.
 
 #pragma once
 
@@ -39,17 +39,17 @@ struct Answer {  // driven by the memory
     uint8_t arready, awready, wready, rvalid, rlast, rresp, bvalid, bresp, pad[4];
 };
 
-struct Event {  // of a port's log
+struct Event {  // an entry of a port's log
     int64_t cycle;
     uint64_t addr;
     uint16_t id, user;
-    uint8_t channel;  // AR, AW: VALID rose; R, B: last answer taken
+    uint8_t channel;  // AR, AW: VALID rose; R, B: last response accepted
     uint8_t len, cache, prot;
 };
 
-struct Counts {  // of one port, since it was made
-    int64_t reads, writes;            // bursts taken
-    int64_t read_beats, write_beats;  // beats taken
+struct Counts {  // of one port, since the start
+    int64_t reads, writes;            // accepted bursts
+    int64_t read_beats, write_beats;  // transferred beats
     int64_t written_bytes;
     int64_t reading, writing;            // bursts outstanding now
     int64_t most_reading, most_writing;  // ... and at most

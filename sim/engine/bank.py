@@ -1,4 +1,4 @@
-"""The C++ memory and register models behind pins that Python drives: for cocotb and for tests."""
+"""The C++ models of memories and registers with pins for Python: for cocotb and for tests."""
 
 import ctypes
 import os
@@ -30,7 +30,7 @@ class Address(ctypes.Structure):
 
 
 class Ask(ctypes.Structure):
-    """``axi.h``: what the manager drives."""
+    """``axi.h``: pins that the manager drives."""
 
     _fields_ = (
         ("ar", Address),
@@ -43,7 +43,7 @@ class Ask(ctypes.Structure):
 
 
 class Answer(ctypes.Structure):
-    """``axi.h``: what the memory drives."""
+    """``axi.h``: pins that the memory drives."""
 
     _fields_ = (
         ("rdata", ctypes.c_uint8 * _MOST_BEAT_BYTES),
@@ -64,7 +64,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
     Raises
     ------
     UserError, SimulationError
-        As :func:`cdma.sim.engine.build.build`.
+        See :func:`cdma.sim.engine.build.build`.
     """
     env = verilator.environment()
     folder = Path(__file__).parent
@@ -83,7 +83,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
 
 
 class Bank:
-    """An address space with one or more AXI4 ports, each ticked by its bench.
+    """An address space with one or more AXI4 ports. The bench calls ``tick`` of each port.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ class Bank:
         memory: Memory | None = None,
         draw: int | None = None,
     ) -> int:
-        """A port, with its name for messages; gives its number.
+        """Add a port with its name for messages. Returns its number.
 
-        ``memory`` is its own timing; ``draw`` decides on what is random of it, with the seed.
+        ``memory`` is the timing of this port. ``draw`` and the seed determine its random values.
         """
         draw = len(self._answers) if draw is None else draw
         timing, kept_alive = (memory or self._memory).timing(self._seed, draw)
@@ -117,21 +117,21 @@ class Bank:
         return self._library.bank_add_port(self._bank, name.encode(), *arguments)
 
     def add_buffer(self, address: int, data: np.ndarray, *, readable=True, writable=True) -> None:
-        """Let bytes be touched, in place."""
+        """Allow access to bytes in place."""
         self._kept.append(data)
         access = readable | writable << 1
         self._library.bank_add_buffer(self._bank, address, data.size, data.ctypes.data, access)
 
     def remove_buffer(self, address: int) -> None:
-        """Forbid bytes again."""
+        """Forbid access to bytes."""
         self._library.bank_remove_buffer(self._bank, address)
 
     def add_fault(self, **fields) -> None:
-        """See :meth:`cdma.sim.engine.engine.Engine.fault`; fields of ``pins.Fault``."""
+        """See :meth:`cdma.sim.engine.engine.Engine.fault`. Arguments: fields of ``pins.Fault``."""
         self._library.bank_add_fault(self._bank, ctypes.byref(pins.Fault(**fields)))
 
     def answer(self, port: int) -> Answer:
-        """What the memory drives now."""
+        """Values that the memory drives now."""
         return self._answers[port]
 
     def counts(self, port: int) -> dict[str, int]:
@@ -140,14 +140,14 @@ class Bank:
         return {name: getattr(counts, name) for name, _ in pins.Counts._fields_}
 
     def tick(self, port: int, ask: Ask, cycle: int, *, reset: int = 0) -> Answer:
-        """Pass one clock edge with what the manager drove before it.
+        """Process one clock edge, with the values that the manager drove before the edge.
 
-        ``reset`` is 0, 2 in the first cycle of a reset, 1 in those after it.
+        ``reset`` is 0 without reset, 2 in the first cycle of a reset, then 1.
 
         Raises
         ------
         Violation
-            When the manager breaks a rule.
+            When the manager violates a rule.
         """
         answer = self._answers[port]
         arguments = (ctypes.byref(ask), ctypes.byref(answer), cycle, reset)
@@ -161,7 +161,7 @@ class Bank:
 
 
 class Lite:
-    """Manager of an AXI4-Lite port, one access at a time; its bench moves ``pins``."""
+    """Manager of an AXI4-Lite port, one access at a time. The bench connects ``pins``."""
 
     def __init__(self):
         self._library = _load(library())
@@ -170,20 +170,20 @@ class Lite:
 
     @property
     def is_busy(self) -> bool:
-        """Whether an access is not answered yet."""
+        """Whether an access has no response yet."""
         return bool(self._library.registers_busy(self._registers))
 
     def begin(self, access: pins.Access) -> None:
-        """Begin an access, which is kept alive until it is done."""
+        """Begin an access. A reference is kept until the access is done."""
         self._access = access
         self._library.registers_begin(self._registers, ctypes.byref(access))
 
     def drop(self) -> None:
-        """Forget an access."""
+        """Drop an access."""
         self._library.registers_drop(self._registers)
 
     def tick(self, cycle: int) -> None:
-        """Pass one clock edge; Violation when the engine breaks a rule."""
+        """Process one clock edge. Violation when the engine violates a rule."""
         if not self._library.registers_tick(self._registers, cycle):
             raise Violation(self._library.registers_failure(self._registers).decode())
 

@@ -1,4 +1,4 @@
-"""Builds the compiled model of an engine: Verilator, memories and a C++ loop in one library."""
+"""Build the compiled model of an engine: Verilator, memories and a C++ loop in one library."""
 
 import os
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from cdma.toolchain.cache import cache_folder, digest, kept
 _FOLDER = Path(__file__).parent
 SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
 SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
-#: The engine has many modules: optimising it as hard as a unit takes minutes.
+#: The engine has many modules: compiling it with the optimisation of the units takes minutes.
 COMPILE = [*units.COMPILE, "-O1"]
 
 
@@ -24,14 +24,14 @@ def build(
     *,
     has_waves: bool = False,
 ) -> Path:
-    """Build an engine's model once; later calls with the same text give the same file.
+    """Build an engine's model once. Later calls with the same text return the same file.
 
     Parameters
     ----------
     verilog : str
         The whole design, top level ``cdma_engine``.
     cache, progress
-        As for :func:`cdma.toolchain.simulators.build`.
+        See :func:`cdma.toolchain.simulators.build`.
     has_waves : bool
         Runs can write waveforms, as VCD.
 

@@ -1,4 +1,4 @@
-"""Compares what the engine did with the golden engine, byte for byte."""
+"""Compare the results of the engine with the golden engine, byte for byte."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ _BUS = range(Status.DEVICE_SLVERR, Status.TIMEOUT + 1)
 
 
 def offload_difference(job: Job, golden: Offload, *, is_measure: bool = False) -> str:
-    """First difference between an offload and the golden one; empty when there is none.
+    """First difference between an offload and the golden engine. Empty without a difference.
 
-    Host memory is compared whole: what the golden engine writes, and that nothing else changed.
-    After a bus error the rest of the job's own buffers may be anything.
+    All host memory is compared: the bytes that the golden engine writes, and all other bytes, which
+    must not change. After a bus error, the rest of the job's buffers may have any content.
     """
     is_open = golden.status in _BUS
     stream = golden.stream[: 0 if is_measure else None]
@@ -28,7 +28,7 @@ def offload_difference(job: Job, golden: Offload, *, is_measure: bool = False) -
 
 
 def prefetch_difference(job: Job, golden: Prefetch, *, is_verify: bool = False) -> str:
-    """First difference between a prefetch and the golden one; empty when there is none."""
+    """First difference between a prefetch and the golden engine. Empty without a difference."""
     words = golden.words[: 0 if is_verify else golden.written].view(np.uint8)
     return (
         _completion(job, golden)
@@ -59,7 +59,7 @@ def _completion(job, golden):
 
 
 def _memory(what, buffer, before, expected, is_open):
-    """The first bytes as expected, the others as they were, or open."""
+    """Expected memory: the first bytes, then unchanged bytes, or bytes with any content."""
     data = buffer.data
     at = _first(data[: len(expected)], expected)
     if at is not None:
@@ -76,7 +76,7 @@ def _untouched(what, buffer, before):
 
 
 def _first(found, expected):
-    """Place of the first difference."""
+    """Position of the first difference."""
     if len(found) < len(expected):
         return len(found)
     wrong = found != expected

@@ -1,4 +1,4 @@
-"""A tensor out to host memory and back through the engine, compared with the golden engine."""
+"""Offload and prefetch a tensor with the engine, and compare with the golden engine."""
 
 import os
 import tempfile
@@ -23,11 +23,11 @@ from cdma.sim.engine.model import EngineModel, Job
 from cdma.toolchain import simulators
 from cdma.toolchain.waves import convert, wave_format
 
-#: ``fast`` is the compiled model; the others run under cocotb.
+#: ``fast`` is the compiled model. The others run under cocotb.
 SIMULATORS = (*simulators.SIMULATORS, "fast")
-#: Module that cocotb loads.
+#: Module for cocotb.
 BENCH = "cdma.sim.cocotb.engine"
-#: Cycles that cocotb passes in a second, at least.
+#: Least speed of cocotb in cycles a second.
 _CYCLES_PER_SECOND = 300
 
 
@@ -38,13 +38,13 @@ class Trip:
     Attributes
     ----------
     offload, prefetch : Job or None
-        ``None`` when it was not reached.
+        ``None`` if the job was not started.
     stream : np.ndarray of uint8
-        Host memory as the engine left it.
+        Host memory after the offload.
     least_cycles : tuple of int
-        Lower bounds of both, by :func:`cdma.golden.engine.cycles`.
+        Lower bounds of both, from :func:`cdma.golden.engine.cycles`.
     problem : str
-        First difference, broken rule or hang, or empty.
+        First difference, violated rule or hang, or empty.
     """
 
     offload: Job | None
@@ -54,7 +54,7 @@ class Trip:
     problem: str
 
     def record(self, config: EngineConfig, nbytes: int) -> dict:
-        """Plain numbers and texts of a tensor of ``nbytes`` bytes, fit for JSON."""
+        """Record of a tensor of ``nbytes`` bytes, for JSON."""
         out, back = self.offload, self.prefetch
         size = None if out is None else out.completion.stream_bytes
         return {
@@ -92,29 +92,29 @@ def round_trip(
     progress: Callable[[str], None] | None = None,
     waves: str | os.PathLike | None = None,
 ) -> Trip:
-    """Offload a tensor and prefetch it, through registers, rings and memories.
+    """Offload and prefetch a tensor, with registers, rings and memories.
 
     Parameters
     ----------
     array : np.ndarray
-        Any shape, elements as wide as the engine's words.
+        Array of any shape, with elements as wide as the engine's words.
     config : EngineConfig
     device, host : Memory or None
-        Timing of both sides; ``None`` is a latency of 350 and of 500 cycles.
+        Timing of both sides, by default latencies of 350 and 500 cycles.
     simulator : str
-        One of ``SIMULATORS``: the cycles are the same.
+        One of ``SIMULATORS``. All have the same cycles.
     raw : str
         ``never``, ``auto`` or ``always``.
     crc : bool
-        CRC of each stripe in the index, checked by the prefetch.
+        Write the CRC of each stripe to the index. The prefetch checks the CRC.
     seed : int
     verilog, cache, progress, waves
-        As for :class:`cdma.sim.engine.model.EngineModel`.
+        See :class:`cdma.sim.engine.model.EngineModel`.
 
     Raises
     ------
     UserError, SimulationError
-        As :class:`cdma.sim.engine.model.EngineModel`.
+        See :class:`cdma.sim.engine.model.EngineModel`.
     """
     if simulator not in SIMULATORS:
         raise UserError(f"Simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
@@ -151,7 +151,7 @@ def round_trip(
 
 
 def travel(model: EngineModel, array: np.ndarray, *, raw: str = "auto", crc: bool = True) -> Trip:
-    """A round trip on a model that is made; arguments as for :func:`round_trip`."""
+    """A round trip on an existing model. For the arguments see :func:`round_trip`."""
     config, words = model.config, to_words(np.asarray(array))
     least = tuple(
         golden.cycles(words, config, raw, model.tensor_address(), latency=0, direction=direction)
@@ -174,7 +174,7 @@ def travel(model: EngineModel, array: np.ndarray, *, raw: str = "auto", crc: boo
 
 @contextmanager
 def _vcd(waves: str | os.PathLike | None) -> Iterator[Path | None]:
-    """File for waveforms as VCD, which become those that are asked for."""
+    """File for VCD waveforms, which are converted to the requested format."""
     if waves is None:
         yield None
         return

@@ -17,23 +17,23 @@ DEVICE, HOST = 0, 1
 _CYCLES, _BYTE, _IRQ, _ACCESS, _FAILED = range(5)
 #: Most cycles that a register access may take.
 ACCESS_CYCLES = 200
-#: Cycles in a row that a writer may lack data after its address was taken.
+#: Most consecutive cycles without write data after an address was accepted.
 _BUBBLE = 16
 _MOST_OUTSTANDING = 256
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Bytes of the device's or the host's memory that the engine may touch.
+    """Bytes of the device's or the host's memory that the engine may access.
 
     Attributes
     ----------
     space : int
         ``DEVICE`` or ``HOST``.
     address : int
-        Of the first byte.
+        Address of the first byte.
     data : np.ndarray of uint8
-        The bytes, which the simulation reads and writes in place.
+        The bytes. The simulation reads and writes them in place.
     """
 
     space: int
@@ -47,7 +47,7 @@ class Buffer:
 
 
 def port_limits(config: EngineConfig, number: int) -> pins.Limits:
-    """What a port may do: the channels' ports have their numbers, the link's comes last."""
+    """Limits of a port. A channel's port has the number of the channel, the link's port is last."""
     is_link = number == config.channels
     return pins.Limits(
         beat_bytes=config.link_bytes if is_link else config.beat_bytes,
@@ -74,9 +74,9 @@ def memory_of(
 class Engine:
     """One engine, from power-up on.
 
-    Every port is watched in every cycle: the rules of AXI4 and of the engine (``rules.h``), and
-    that no byte outside the given buffers is touched. Reads may include bytes beside a buffer only
-    within a beat that has bytes of the buffer.
+    Every port is checked in every cycle: the rules of AXI4 and of the engine (``rules.h``), and no
+    access to bytes outside of the buffers. A read may include bytes outside of a buffer only in a
+    beat with bytes of the buffer.
 
     Parameters
     ----------
@@ -84,17 +84,17 @@ class Engine:
     verilog : str
         The design.
     device : Memory or sequence of Memory
-        Of all channels, or of each.
+        Memory of all channels, or of each channel.
     host : Memory
     seed : int
-        Seeds memories, and registers without reset.
+        Seed of memories, and of registers without reset.
     cache, progress, has_waves
-        As for :func:`cdma.sim.engine.build.build`.
+        See :func:`cdma.sim.engine.build.build`.
 
     Raises
     ------
     UserError, SimulationError
-        As :func:`cdma.sim.engine.build.build`.
+        See :func:`cdma.sim.engine.build.build`.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Engine:
         self._library.engine_set_port(self._engine, number, name.encode(), space, *arguments)
 
     def close(self) -> None:
-        """Free the model; waveforms are complete then."""
+        """Free the model. Then the waveforms are complete."""
         if self._engine is not None:
             self._library.engine_delete(self._engine)
             self._engine = None
@@ -143,7 +143,7 @@ class Engine:
 
     @property
     def link(self) -> int:
-        """Number of the link's port; those of the channels are their own."""
+        """Number of the link's port. A channel's port has the number of the channel."""
         return self.config.channels
 
     @property
@@ -157,14 +157,14 @@ class Engine:
         return self._library.engine_irq(self._engine)
 
     def reset(self, cycles: int = 4) -> None:
-        """Hold ``aresetn`` low for some cycles; memories forget what was outstanding."""
+        """Hold ``aresetn`` low for some cycles. Memories drop outstanding transactions."""
         self._library.engine_reset(self._engine, 1)
         self.run(cycles)
         self._library.engine_reset(self._engine, 0)
         self.run(1)
 
     def add(self, buffer: Buffer, *, readable: bool = True, writable: bool = True) -> None:
-        """Let the engine touch a buffer, in place; ``data`` must not move from then on."""
+        """Allow the engine to access a buffer in place. ``data`` must stay at its address."""
         data = buffer.data
         assert data.dtype == np.uint8
         assert data.flags.c_contiguous
@@ -175,7 +175,7 @@ class Engine:
         self._library.engine_add_buffer(self._engine, *arguments)
 
     def remove(self, buffer: Buffer) -> None:
-        """Forbid a buffer again."""
+        """Forbid access to a buffer."""
         del self._buffers[buffer.space, buffer.address]
         self._library.engine_remove_buffer(self._engine, buffer.space, buffer.address)
 
@@ -190,19 +190,19 @@ class Engine:
         count: int = -1,
         on: str = "both",
     ) -> None:
-        """Make a memory answer wrongly or late where a beat or burst touches some bytes.
+        """Add error responses or delays to accesses of some bytes.
 
         Parameters
         ----------
         space, address, size : int
             The bytes.
         response : int
-            2 SLVERR, 3 DECERR: of each beat read there, and of each burst with a beat written
-            there. Such a beat's data is noise, and is not written.
+            2 SLVERR, 3 DECERR: response of each read beat and each write burst with one of these
+            bytes. The data of such a read beat is random, such a write beat is not written.
         delay : int
-            Cycles that the answer of a burst takes longer.
+            Additional cycles until the response of a burst.
         count : int
-            Beats (of a delay: bursts) that it happens to; negative: all.
+            Number of beats (for a delay: bursts) with this fault. Negative for all.
         on : str
             ``read``, ``write`` or ``both``.
         """
@@ -218,11 +218,11 @@ class Engine:
         self._library.engine_add_fault(self._engine, space, ctypes.byref(fault))
 
     def clear_faults(self) -> None:
-        """Answer rightly again."""
+        """Remove all faults."""
         self._library.engine_clear_faults(self._engine)
 
     def hold(self, port: int, channel: str, cycles: int) -> None:
-        """Move nothing on a channel of a port for some cycles from now on."""
+        """Stall a channel of a port for some cycles from now on."""
         number = pins.CHANNELS.index(channel)
         self._library.engine_hold(self._engine, port, number, self.cycle + cycles)
 
@@ -235,21 +235,21 @@ class Engine:
         value: int = 0,
         irq: bool = False,
     ) -> bool:
-        """Run for some cycles, or until something happens; gives whether that happened.
+        """Run for some cycles, or until a condition is true. Returns whether it was true.
 
         Parameters
         ----------
         cycles : int
-            At most.
+            Most cycles.
         byte, mask, value
-            End when ``byte[0][byte[1]] & mask == value``.
+            Stop when ``byte[0][byte[1]] & mask == value``.
         irq : bool
-            End when the interrupt line is 1.
+            Stop when the interrupt line is 1.
 
         Raises
         ------
         Violation
-            When the engine breaks a rule, or touches a byte outside the buffers.
+            When the engine violates a rule, or accesses a byte outside of the buffers.
         """
         stop = pins.Stop(cycles=cycles, mask=mask, value=value, irq=irq)
         if byte is not None:
@@ -259,14 +259,14 @@ class Engine:
     def access(
         self, address: int, data: int | None = None, *, strobe: int = 15, order: int = 0
     ) -> pins.Access:
-        """Read (or, with ``data``, write) a register; gives response, data and cycles.
+        """Read (or, with ``data``, write) a register. Returns response, data and cycles.
 
-        ``order`` of a write: 0 address and data at once, 1 address first, 2 data first.
+        ``order`` of a write: 0 address and data together, 1 address first, 2 data first.
 
         Raises
         ------
         Violation
-            As :meth:`run`, and when there is no answer.
+            See :meth:`run`. Also when there is no response.
         """
         access = pins.Access(address=address, data=data or 0, write=data is not None)
         access.strobe, access.order = strobe, order
@@ -283,11 +283,11 @@ class Engine:
         return {name: getattr(counts, name) for name, _ in pins.Counts._fields_}
 
     def start_log(self, port: int) -> None:
-        """Log addresses and answers of a port from now on."""
+        """Log addresses and responses of a port from now on."""
         self._library.engine_log(self._engine, port, 1)
 
     def log(self, port: int) -> np.ndarray:
-        """What was logged, as an array of ``pins.EVENT``; forgets it."""
+        """The logged events, as an array of ``pins.EVENT``. Clears the log."""
         size = self._library.engine_log_size(self._engine, port)
         data = ctypes.string_at(
             self._library.engine_log_data(self._engine, port), size * pins.EVENT.itemsize
@@ -342,7 +342,7 @@ def _load(path: Path):
         "engine_open_waves": (None, [pointer, ctypes.c_char_p]),
     }
     for name, (result, arguments) in signatures.items():
-        function = getattr(library, name, None)  # waveforms only where they were asked for
+        function = getattr(library, name, None)  # only models with waveforms have these functions
         if function is not None:
             function.restype, function.argtypes = result, arguments
     return library

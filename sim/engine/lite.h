@@ -18,9 +18,9 @@ struct Access {  // mirrored in sim/engine/pins.py
     uint64_t address;
     uint32_t data;
     uint8_t write, strobe, response;
-    uint8_t order;         // of a write: 0 both at once, 1 data a cycle later, 2 data first
+    uint8_t order;         // of a write: 0 both together, 1 data a cycle later, 2 data first
     int64_t taken;         // cycle of the W (AR) handshake
-    int64_t done;          // cycle of the answer; -1 until then
+    int64_t done;          // cycle of the response; -1 until then
 };
 
 class Lite {
@@ -45,7 +45,7 @@ class Lite {
         pins.awvalid = pins.wvalid = pins.arvalid = 0;
     }
 
-    // Look at the pins before an edge; drives what follows it.
+    // Read the pins before an edge, and drive the values after the edge.
     void tick(int64_t cycle) {
         if (had_answer_ && !answer_taken_) check_answer(cycle);
         had_answer_ = pins.bvalid || pins.rvalid;

@@ -1,4 +1,4 @@
-"""Cycles of tensors through engines of several sizes, beside their lower bounds."""
+"""Measure cycles of tensors in engines of several sizes, with their lower bounds."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -11,7 +11,7 @@ from cdma.sim.engine.cosim import travel
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import EngineModel, Job
 
-#: Latencies in cycles of the memories that are measured with: no jitter, no refresh.
+#: Latencies of the memories in cycles, without jitter and refresh.
 DEVICE_LATENCY, HOST_LATENCY = 350, 500
 COLUMNS = {
     "tensor": "tensor",
@@ -33,33 +33,33 @@ def measure(
     progress: Callable[[str], None] | None = None,
     seed: int = 0,
 ) -> Iterator[dict]:
-    """Take each tensor out and back through an engine of each size, one job at a time.
+    """Offload and prefetch each tensor with an engine of each size, one job at a time.
 
-    A job's cycles are those from the doorbell to the completion in host memory, less the latencies
-    that no engine avoids: of the descriptor's read, of the first read of data, of the last B of the
-    data, and of the completion's first write where it has two. The bound is
+    The cycles of a job are counted from the doorbell to the completion in host memory, minus the
+    latencies that no engine can avoid: the read of the descriptor, the first read of data, the last
+    B of the data, and the first write of a completion with two writes. The bound is
     :func:`cdma.golden.engine.cycles`.
 
     Parameters
     ----------
     tensors : mapping of str to np.ndarray
-        Elements as wide as the engines' words.
+        Tensors with elements as wide as the engines' words.
     configs : iterable of EngineConfig
     progress : callable or None
-        Told what is measured, and how builds go.
+        Called with the name of each measurement, and with the progress of builds.
     seed : int
 
     Yields
     ------
     dict
         ``tensor``, ``config``, ``channels``, ``bytes``, ``stream_bytes``, ``ratio``, ``comparison``
-        (``equal`` or what differs from the golden engine), and of both directions
+        (``equal`` or the difference from the golden engine), and for both directions
         ``offload_cycles``, ``least_offload_cycles``, ``offload_share``.
 
     Raises
     ------
     UserError, SimulationError
-        As :class:`cdma.sim.engine.model.EngineModel`.
+        See :class:`cdma.sim.engine.model.EngineModel`.
     """
     memories = Memory(latency=DEVICE_LATENCY), Memory(latency=HOST_LATENCY)
     for config in configs:
@@ -91,9 +91,9 @@ def _cycles(direction: str, job: Job | None, words: np.ndarray, config: EngineCo
     is_offload = direction == "offload"
     first, last = DEVICE_LATENCY, HOST_LATENCY
     if not is_offload:
-        first, last = 2 * HOST_LATENCY, DEVICE_LATENCY  # the index comes before the stream
+        first, last = 2 * HOST_LATENCY, DEVICE_LATENCY  # the index is read before the stream
     least = golden.cycles(words, config, "auto", job.tensor.address, latency=0, direction=direction)
-    # A completion that is wider than the link is two writes, one after the B of the other.
+    # A completion that is wider than the link is two writes. The second follows the B of the first.
     completion = HOST_LATENCY if config.link_bytes < COMPLETION_BYTES else 0
     cycles = job.cycles - HOST_LATENCY - first - last - completion
     return {

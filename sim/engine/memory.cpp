@@ -1,4 +1,4 @@
-// The memory model as a library of its own, for benches that have the pins: cocotb, and tests.
+// The memory model as a separate library, for benches that drive the pins: cocotb, and tests.
 
 #include "lite.h"
 #include "memory.h"
@@ -38,7 +38,7 @@ EXPORT void bank_add_fault(Bank* bank, const Fault* fault) {
 EXPORT const Counts* bank_counts(const Bank* bank, int port) { return &bank->ports[port]->counts; }
 EXPORT const char* bank_failure(const Bank* bank) { return bank->failure; }
 
-// Pass an edge of the clock: gives whether no rule was broken.
+// Process a clock edge. Returns whether no rule was violated.
 EXPORT int bank_tick(Bank* bank, int port, const Ask* ask, Answer* answer, int64_t cycle,
                      int in_reset) {
     try {
@@ -66,7 +66,7 @@ EXPORT void registers_drop(Registers* registers) { registers->lite.drop(); }
 EXPORT int registers_busy(const Registers* registers) { return registers->lite.is_busy(); }
 EXPORT const char* registers_failure(const Registers* registers) { return registers->failure; }
 
-// Pass an edge of the clock: gives whether no rule was broken.
+// Process a clock edge. Returns whether no rule was violated.
 EXPORT int registers_tick(Registers* registers, int64_t cycle) {
     try {
         registers->lite.tick(cycle);

@@ -1,4 +1,4 @@
-// A memory behind one AXI4 port: what it answers, and when.
+// A memory at one AXI4 port: its responses and their timing.
 
 #pragma once
 
@@ -12,13 +12,13 @@
 #include "stalls.h"
 
 struct Timing {  // mirrored in sim/engine/pins.py
-    int64_t latency, jitter;        // cycles from an address (a last beat) to its answer
-    double tail;                    // share of the bursts that take ...
-    int64_t tail_latency;           // ... so many cycles longer
+    int64_t latency, jitter;        // cycles from an address (a last beat) to its response
+    double tail;                    // share of the bursts with ...
+    int64_t tail_latency;           // ... this number of additional cycles
     double bandwidth;               // bytes a cycle, reads and writes together; 0: any
     int64_t refresh_period, refresh_gap;  // no data for `gap` cycles in each `period`; 0: never
-    double reorder;                 // probability to answer another ID than the oldest
-    int64_t outstanding;            // bursts of each kind that are taken at most
+    double reorder;                 // probability of a response with another ID than the oldest
+    int64_t outstanding;            // most accepted bursts of each kind
     int32_t order;                  // 0 any, 1 W waits for its AW, 2 AW waits for WVALID
     int32_t pad;
     Stall stalls[CHANNELS];
@@ -44,10 +44,10 @@ class Memory {
     std::vector<Event> log;
     bool is_logged = false;
 
-    // Nothing moves on this channel before that cycle.
+    // Stall this channel until a cycle.
     void hold(int channel, int64_t until) { held_[channel] = until; }
 
-    // Pass one clock edge: what both sides drove before it, and what the memory drives after it.
+    // Process one clock edge: values of both sides before the edge, values of the memory after it.
     void tick(const Ask& ask, Answer& answer, int64_t cycle) {
         rules.check(ask, answer, cycle);
         cycle_ = cycle;
@@ -75,7 +75,7 @@ class Memory {
         Address a;
         int64_t ready;
         int beat;
-        bool is_early;  // data is read when the address is taken, else when the beat is offered
+        bool is_early;  // data is read when the address is accepted, else when the beat is offered
         std::vector<uint8_t> data;
     };
     struct Beat {
@@ -87,7 +87,7 @@ class Memory {
         Address a;
         int64_t ready;
         uint8_t response;
-        bool is_early;  // bytes are there when their beat is taken, else when B is offered
+        bool is_early;  // bytes are written when their beat is accepted, else when B is offered
         std::vector<Beat> beats;
     };
 
@@ -105,7 +105,7 @@ class Memory {
         return cycle_ + latency;
     }
 
-    // What faults make of a burst: how much later its answer comes.
+    // Additional delay of a burst's response because of faults.
     int64_t delay_of(const Address& a, bool is_read) {
         int64_t delay = 0;
         const uint64_t first = burst_start(a, size_), last = first + uint64_t(a.len + 1) * size_ - 1;
@@ -234,7 +234,7 @@ class Memory {
         writes_.erase(writes_.begin() + writing_);
     }
 
-    // Of bursts that are due, the first of each ID may be answered: the oldest, or one by chance.
+    // The first ready burst of each ID may get its response: the oldest, or a random one.
     template <class Bursts>
     int choose(const Bursts& bursts) {
         uint64_t seen = 0;
@@ -275,7 +275,7 @@ class Memory {
             if (writing_ >= 0) confirm(writes_[writing_], answer);
         }
         const int64_t most = timing_.outstanding;
-        // AWREADY may wait for WVALID: that beat, or one that was taken before its address.
+        // AWREADY may wait for WVALID: for this beat, or a beat that was accepted before its address.
         const bool has_w = !beats_.empty() || ask.wvalid;
         const bool w_room = beats_.size() < 64 && (timing_.order != 1 || !open_.empty());
         answer.arready = is_willing(AR) && int64_t(reads_.size()) < most;
@@ -322,5 +322,5 @@ class Memory {
     bool had_ar_ = false, had_aw_ = false;
     std::deque<Read> reads_;
     std::deque<Write> writes_, open_;
-    std::deque<Beat> beats_;  // taken before their address
+    std::deque<Beat> beats_;  // accepted before their address
 };

@@ -1,4 +1,4 @@
-"""What a memory is like: latency, bandwidth, refresh, order, stalls."""
+"""Timing of a memory: latency, bandwidth, refresh, order, stalls."""
 
 import re
 from collections.abc import Mapping
@@ -15,26 +15,26 @@ _ORDERS = ("any", "address-first", "data-first")
 
 @dataclass(frozen=True)
 class Memory:
-    """Timing of a memory, the same behind each port of its side.
+    """Timing of a memory, the same for each port of its side.
 
     Parameters
     ----------
     latency : int
         Cycles from an address to its first data, and from the last data to its B.
     jitter : int
-        So many cycles more at most, drawn evenly.
+        Most additional cycles, with uniform distribution.
     tail : float
-        Share of the bursts that take ``tail_latency`` cycles longer.
+        Share of the bursts with ``tail_latency`` additional cycles.
     tail_latency : int
     bandwidth : float
-        Bytes a cycle of each port, reads and writes together; 0 is a beat of each.
+        Bytes a cycle of each port, reads and writes together. 0 for a beat of each in every cycle.
     refresh : tuple of int
-        Period and gap: no data moves for ``gap`` cycles of each ``period``.
+        Period and gap: no data transfers for ``gap`` cycles of each ``period``.
     reorder : float
-        Probability that the next beat is not of the oldest burst that is due, but of another ID.
-        Reads of different IDs are interleaved then. Bursts of one ID stay in order.
+        Probability that the next beat belongs to another ID than the oldest burst that is ready.
+        Then reads of different IDs are interleaved. Bursts of one ID keep their order.
     outstanding : int
-        Bursts that a port takes, reads and writes separately.
+        Bursts that a port accepts, reads and writes separately.
     order : str
         ``any``; ``address-first``: WREADY waits for AWVALID; ``data-first``: AWREADY waits for
         WVALID.
@@ -44,7 +44,7 @@ class Memory:
     Raises
     ------
     UserError
-        When a parameter breaks its rule.
+        When a parameter is invalid.
     """
 
     latency: int = 100
@@ -82,7 +82,7 @@ class Memory:
             parse(text)
 
     def timing(self, seed: int, port: int) -> tuple[pins.Timing, list]:
-        """Struct for the C++ model, and what must live as long as it is used."""
+        """Struct for the C++ model, and the objects that must exist as long as the struct."""
         timing, kept = pins.Timing(), []
         for name in ("latency", "jitter", "tail", "tail_latency", "bandwidth", "reorder"):
             setattr(timing, name, getattr(self, name))
@@ -123,7 +123,7 @@ PROFILES = {
 
 
 def memory(text: str) -> Memory:
-    """Memory of a text: a name of ``PROFILES``, changes of its numbers behind a colon.
+    """Parse a memory: a name of ``PROFILES``, and after a colon, changes of its numbers.
 
     ``far``, ``dram:latency=200,bandwidth=16`` and ``ideal:ar=bernoulli:0.5`` are examples.
 

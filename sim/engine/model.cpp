@@ -1,4 +1,4 @@
-// Clock loop around the Verilated engine, with a memory behind each of its AXI4 ports.
+// Clock loop around the Verilated engine, with a memory at each of its AXI4 ports.
 //
 // Compiled for one design: pins.h, written by sim/engine/build.py, has PORTS, `load` and `drive` of
 // its ports. Structs are mirrored in sim/engine/pins.py.
@@ -17,7 +17,7 @@
 void vl_fatal(const char*, int, const char*, const char* text) { fail("%s", text); }
 
 struct Stop {  // why a run ends; mirrored in sim/engine/pins.py
-    int64_t cycles;        // after so many cycles
+    int64_t cycles;        // after this number of cycles
     const uint8_t* byte;   // when *byte & mask == value; null: never
     uint8_t mask, value, irq, access;  // when irq is 1; when the register access is done
 };
@@ -39,7 +39,7 @@ struct Engine {
         top.eval();
     }
 
-    // Pass one rising edge of the clock.
+    // Process one rising edge of the clock.
     void step() {
         load_pins(top, asks.data(), lite.pins);
         const bool in_reset = !top.aresetn;
@@ -152,7 +152,7 @@ EXPORT const Counts* engine_counts(const Engine* engine, int port) {
     return &engine->memories[port]->counts;
 }
 
-// Start to log, or read the log and forget it.
+// Start to log, or read and clear the log.
 EXPORT void engine_log(Engine* engine, int port, int is_logged) {
     engine->memories[port]->is_logged = is_logged;
     engine->memories[port]->log.clear();
@@ -164,7 +164,7 @@ EXPORT const Event* engine_log_data(const Engine* engine, int port) {
     return engine->memories[port]->log.data();
 }
 
-// Begin an access, which must stay where it is until it is done.
+// Begin an access. The struct must stay at its address until the access is done.
 EXPORT void engine_access(Engine* engine, Access* access) {
     engine->lite.begin(access);
     drive_pins(engine->top, engine->answers.data(), engine->lite.pins);

@@ -1,4 +1,4 @@
-"""The engine as software sees it: rings, buffers and jobs on the compiled Verilog."""
+"""Software for the compiled engine: rings, buffers and jobs."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
 from cdma.sim.engine.memory import Memory
 
-#: Where buffers begin, with room for gigabytes before the next and before 32 bits end.
+#: Addresses of the first buffers, with gigabytes between them and before the end of 32 bits.
 BASES = {DEVICE: 0x1000_0000, HOST: 0x8000_0000}
-#: Cycles without a completion after which a ring hangs, beside what a job's bytes may take.
+#: Cycles without a completion after which a ring hangs, in addition to the time for a job's bytes.
 PATIENCE = 200_000
 _RAW = {"never": Raw.NEVER, "auto": Raw.AUTO, "always": Raw.ALWAYS}
 OFFLOAD, PREFETCH = 0, 1
@@ -27,7 +27,7 @@ OFFLOAD, PREFETCH = 0, 1
 
 @dataclass
 class RingMemory:
-    """A ring in host memory, and how far software is with it."""
+    """A ring in host memory, with the counts of software."""
 
     log2: int
     completion_log2: int
@@ -35,27 +35,27 @@ class RingMemory:
     completions: Buffer
     tail: int = 0
     head: int = 0  # completions read
-    told: int = 0  # completions whose count was written to the engine
+    acknowledged: int = 0  # last count of completions that was written to the engine
 
 
 @dataclass
 class Job:
-    """One descriptor and what came of it.
+    """One descriptor and its results.
 
     Attributes
     ----------
     descriptor, completion
-        As they were in the rings.
+        Entries of the rings.
     cycles : int
         From the doorbell to the cycle in which software could see the completion.
     counters : dict of str to int
-        The engine's counters before and after, as the difference; totals and ``<name>[channel]``.
+        Changes of the engine's counters during the job: totals and ``<name>[channel]``.
     output : np.ndarray
         Tensor in device memory.
     tensor, host, index_buffer : Buffer
-        Memory of the job, as the engine left it.
+        Memory of the job, after the job.
     before : tuple of np.ndarray
-        Copies of these three as they were before.
+        Copies of these three buffers before the job.
     """
 
     descriptor: Descriptor
@@ -76,7 +76,7 @@ class Job:
 
     @property
     def stream(self) -> np.ndarray:
-        """The stream in host memory, uint8: as much as there is room for."""
+        """The stream in host memory, uint8, up to the end of the buffer."""
         return self.host.data[: min(self.completion.stream_bytes, self.host.data.size)]
 
     @property
@@ -86,42 +86,42 @@ class Job:
 
     @property
     def output(self) -> np.ndarray:
-        """The tensor in device memory, in the type and shape that it was offloaded with."""
+        """The tensor in device memory, in the type and shape of the offloaded tensor."""
         return self.tensor.data.view(self.dtype).reshape(self.shape)
 
 
 class EngineModel:
     """The generated engine, compiled, with a device and a host memory.
 
-    Compares nothing with the golden engine; every port is checked in every cycle, see
-    :class:`cdma.sim.engine.engine.Engine`. Rings, windows and interrupts are programmed through
-    the registers, as a driver does.
+    Results are not compared with the golden engine. Every port is checked in every cycle, see
+    :class:`cdma.sim.engine.engine.Engine`. Rings, windows and interrupts are programmed through the
+    registers, as in a driver.
 
     Parameters
     ----------
     config : EngineConfig
     device, host : Memory or None
-        Timing of the two sides: latencies of 350 and 500 cycles by default. ``device`` may be a
-        sequence, one for each channel.
+        Timing of the two sides, by default latencies of 350 and 500 cycles. ``device`` may be a
+        sequence with an element for each channel.
     seed : int
         Seeds memories, buffers and registers without reset.
     log2 : int
         Size of the rings.
     verilog : str or None
-        Simulated in place of what the package generates.
+        Verilog to simulate in place of the generated Verilog.
     cache, progress
-        As for :func:`cdma.sim.engine.build.build`.
+        See :func:`cdma.sim.engine.build.build`.
     waves : path or None
-        File that gets the waveforms, VCD.
+        File for the waveforms (VCD).
     engine : Engine or None
-        An engine with the functions of :class:`cdma.sim.engine.engine.Engine`, of this size and
-        with memories, in place of a compiled one; the other arguments but ``seed`` and ``log2``
-        are not used then.
+        An engine of this size with memories and with the functions of
+        :class:`cdma.sim.engine.engine.Engine`, in place of a compiled one. Then only ``seed`` and
+        ``log2`` of the other arguments are used.
 
     Raises
     ------
     UserError, SimulationError
-        As :func:`cdma.sim.engine.build.build`.
+        See :func:`cdma.sim.engine.build.build`.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class EngineModel:
         fill: int | None = None,
         **access: bool,
     ) -> Buffer:
-        """A buffer that the engine may touch, behind all earlier ones with a gap between.
+        """A buffer that the engine may access, after all earlier buffers and a gap.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class EngineModel:
         align, offset : int
             The address is a multiple of ``align``, plus ``offset``.
         fill : int or None
-            Value of all bytes; ``None`` fills with noise.
+            Value of all bytes. With ``None``, random values.
         **access
             ``readable``, ``writable``.
         """
@@ -189,7 +189,7 @@ class EngineModel:
         return buffer
 
     def free(self, *buffers: Buffer) -> None:
-        """Forbid buffers again; their addresses are not used twice."""
+        """Forbid access to buffers. Their addresses are not used again."""
         for buffer in buffers:
             if buffer is not None and buffer.data.size:
                 self.engine.remove(buffer)
@@ -197,7 +197,7 @@ class EngineModel:
     # Registers
 
     def read(self, block: str, name: str, instance: int = 0) -> int:
-        """Read a register; Violation when the engine refuses it."""
+        """Read a register. Violation when the engine responds with an error."""
         address = self.map.block(block).address(name, instance)
         access = self.engine.access(address)
         if access.response:
@@ -205,18 +205,18 @@ class EngineModel:
         return access.data
 
     def write(self, block: str, name: str, value: int, instance: int = 0) -> int:
-        """Write a register; gives the response."""
+        """Write a register. Returns the response."""
         address = self.map.block(block).address(name, instance)
         order = int(self.rng.integers(3))
         return self.engine.access(address, value, order=order).response
 
     def state(self, ring: int) -> tuple[State, Status]:
-        """State of a ring, and why it was halted."""
+        """State of a ring, and the reason of a halt."""
         value = self.read("RING", "STATE", ring)
         return State(value & 7), Status(value >> 16)
 
     def counters(self) -> dict[str, int]:
-        """A snapshot of all counters: totals by name, those of channels as ``name[channel]``."""
+        """A snapshot of all counters: totals by name, counters of channels by ``name[channel]``."""
         self.write("ENGINE", "SNAPSHOT", 1)
         for _ in range(1000):
             if not self.read("ENGINE", "SNAPSHOT"):
@@ -238,13 +238,13 @@ class EngineModel:
     # Rings
 
     def _set_up(self):
-        """Rings and windows, both rings run."""
+        """Program rings and windows, and start both rings."""
         for ring in (OFFLOAD, PREFETCH):
             self.rings.append(None)
             self.set_ring(ring, self._log2)
 
     def set_ring(self, ring: int, log2: int, completion_log2: int | None = None) -> None:
-        """Give a stopped ring new memory, and let it run from where its counts are."""
+        """Give a stopped ring new memory, and start the ring at its current counts."""
         completion_log2 = log2 if completion_log2 is None else completion_log2
         old = self.rings[ring]
         if old is not None:
@@ -256,7 +256,7 @@ class EngineModel:
             self.allocate(HOST, COMPLETION_BYTES << completion_log2, fill=0),
         )
         if old is not None:
-            memory.tail, memory.head, memory.told = old.head, old.head, old.told
+            memory.tail, memory.head, memory.acknowledged = old.head, old.head, old.acknowledged
         self.rings[ring] = memory
         # Entries of an empty ring must not have the phase of the next lap.
         for count in range(memory.head, memory.head + (1 << completion_log2)):
@@ -266,7 +266,7 @@ class EngineModel:
         self.write("RING", "CTRL", 1, ring)
 
     def program(self, ring: int, **windows: int) -> None:
-        """Write addresses, sizes and windows of a ring that does not run."""
+        """Write addresses, sizes and windows of a stopped ring."""
         memory = self.rings[ring]
         values = {
             "SQ_BASE": memory.descriptors.address,
@@ -284,7 +284,7 @@ class EngineModel:
         self.write("RING", "CQ_SIZE", memory.completion_log2, ring)
 
     def place(self, ring: int, descriptor: Descriptor, *, flip: int = 0) -> None:
-        """Put a descriptor into the ring's memory; ``flip`` spoils its phase."""
+        """Put a descriptor into the ring's memory. ``flip`` inverts its phase."""
         memory = self.rings[ring]
         at = DESCRIPTOR_BYTES * (memory.tail % (1 << memory.log2))
         packed = descriptor.pack(phase(memory.tail, memory.log2) ^ flip)
@@ -292,7 +292,7 @@ class EngineModel:
         memory.tail = (memory.tail + 1) & 0xFFFF
 
     def doorbell(self, ring: int) -> int:
-        """Tell the engine what was placed; gives the cycle of the write's handshake."""
+        """Write the count of placed descriptors. Returns the cycle of the write's handshake."""
         address = self.map.block("RING").address("SQ_TAIL", ring)
         return self.engine.access(address, self.rings[ring].tail).taken
 
@@ -303,7 +303,7 @@ class EngineModel:
         self.doorbell(ring)
 
     def peek(self, ring: int) -> Completion | None:
-        """The next completion that software would see, if there is one."""
+        """The next completion that is visible to software, or ``None``."""
         memory = self.rings[ring]
         at = COMPLETION_BYTES * (memory.head % (1 << memory.completion_log2))
         entry = memory.completions.data[at : at + COMPLETION_BYTES].tobytes()
@@ -311,7 +311,7 @@ class EngineModel:
         return completion if bit == phase(memory.head, memory.completion_log2) else None
 
     def wait(self, ring: int, cycles: int = PATIENCE) -> Completion:
-        """The next completion; Violation when there is none in so many cycles."""
+        """Wait for the next completion. Violation when there is none within ``cycles``."""
         memory = self.rings[ring]
         at = COMPLETION_BYTES * (memory.head % (1 << memory.completion_log2))
         value = phase(memory.head, memory.completion_log2) << 7
@@ -328,21 +328,22 @@ class EngineModel:
         return completion
 
     def collect(self, ring: int, number: int, cycles: int = PATIENCE) -> list[Completion]:
-        """So many completions, and tell the engine that they were read."""
+        """Wait for a number of completions, and acknowledge them."""
         found = []
         for _ in range(number):
             found.append(self.wait(ring, cycles))
-            if (self.rings[ring].head - self.rings[ring].told) & 0xFFFF >= self._batch(ring):
-                self.tell(ring)
-        self.tell(ring)
+            memory = self.rings[ring]
+            if (memory.head - memory.acknowledged) & 0xFFFF >= self._batch(ring):
+                self.acknowledge(ring)
+        self.acknowledge(ring)
         return found
 
     def _batch(self, ring):
-        """Completions after which the engine is told, so that it is never short of room."""
+        """Number of completions after which software acknowledges, to keep space in the ring."""
         return max(1, (1 << self.rings[ring].completion_log2) // 2)
 
-    def tell(self, ring: int, cycles: int = PATIENCE) -> None:
-        """Write CQ HEAD, once the engine counts what software has seen already."""
+    def acknowledge(self, ring: int, cycles: int = PATIENCE) -> None:
+        """Write CQ HEAD, after CQ TAIL includes all completions that software has seen."""
         memory = self.rings[ring]
         for _ in range(cycles // 20):
             tail = self.read("RING", "CQ_TAIL", ring)
@@ -352,7 +353,7 @@ class EngineModel:
         else:
             raise Violation(f"hangs: CQ TAIL of ring {ring} stays behind the completions")
         self.write("RING", "CQ_HEAD", memory.head, ring)
-        memory.told = memory.head
+        memory.acknowledged = memory.head
 
     def abort(self, ring: int, cycles: int = PATIENCE) -> None:
         """Abort a ring and wait until it has stopped."""
@@ -360,7 +361,7 @@ class EngineModel:
         self.until_state(ring, State.STOPPED, cycles)
 
     def until_state(self, ring: int, state: State, cycles: int = PATIENCE) -> None:
-        """Run until a ring is in a state; Violation when that takes too long."""
+        """Run until a ring is in a state. Violation when this takes too long."""
         for _ in range(cycles // 20):
             if self.state(ring)[0] is state:
                 return
@@ -368,12 +369,12 @@ class EngineModel:
         raise Violation(f"hangs: ring {ring} is {self.state(ring)}, not {state.name}")
 
     def resync(self, ring: int) -> int:
-        """Read the counts of a stopped ring, drop its descriptors that were not started.
+        """Read the counts of a stopped ring, and drop its descriptors that were not started.
 
         Returns
         -------
         int
-            How many there were.
+            Number of dropped descriptors.
         """
         memory = self.rings[ring]
         head = self.read("RING", "SQ_HEAD", ring)
@@ -381,7 +382,7 @@ class EngineModel:
         memory.tail = memory.head = head
         self.write("RING", "CQ_HEAD", head, ring)
         self.write("RING", "SQ_TAIL", head, ring)
-        memory.told = head
+        memory.acknowledged = head
         return left
 
     # Jobs
@@ -396,18 +397,18 @@ class EngineModel:
         patience = PATIENCE + 40 * (descriptor.raw_bytes // self.config.link_bytes)
         completion = self.wait(ring, patience)
         cycles = self.engine.cycle - start
-        self.tell(ring)
+        self.acknowledge(ring)
         last = self.counters() if counters else {}
         change = {name: last[name] - first[name] for name in last}
         return Job(descriptor, completion, cycles, change, before=copies, **buffers)
 
     def tensor_address(self) -> int:
-        """Where the next tensor lies whose first stripe belongs to channel 0."""
+        """Address of the next tensor whose first stripe belongs to channel 0."""
         lap = self.config.stripe_bytes * self.config.channels
         return _up(self._next[DEVICE] + 4096, lap)
 
     def place_tensor(self, array: np.ndarray, channel: int = 0) -> Buffer:
-        """Put an array into device memory, its first stripe on a channel."""
+        """Put an array into device memory, with its first stripe on a channel."""
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         lap = self.config.stripe_bytes * self.config.channels
         offset = self.config.stripe_bytes * channel
@@ -432,19 +433,19 @@ class EngineModel:
         Parameters
         ----------
         array : np.ndarray
-            Any shape, elements as wide as a word.
+            Array of any shape, with elements as wide as a word.
         raw : str
             ``never``, ``auto`` or ``always``.
         limit : int or None
-            Bytes of the host buffer; ``None`` gives the most that the stream can take.
+            Bytes of the host buffer. With ``None``, the largest possible size of the stream.
         crc, index : bool
-            CRC-32 of each stripe in the index; whether there is an index.
+            Write the CRC-32 of each stripe to the index. Write an index.
         channel : int
             Channel of the first stripe.
         counters : bool
-            Take snapshots before and after.
+            Take snapshots of the counters before and after.
         **fields
-            Of the descriptor, such as ``interrupt``, ``op``, ``cookie``.
+            Fields of the descriptor, such as ``interrupt``, ``op``, ``cookie``.
 
         Returns
         -------
@@ -486,7 +487,7 @@ class EngineModel:
         return job
 
     def prefetch(self, job: Job, *, channel: int = 0, counters: bool = True, **fields) -> Job:
-        """Bring an offloaded tensor back into other device memory; see ``Job.output``."""
+        """Prefetch an offloaded tensor to other device memory, see ``Job.output``."""
         return self.fetch(
             job.stream,
             job.index,
@@ -510,7 +511,7 @@ class EngineModel:
         shape: tuple[int, ...] = (-1,),
         **fields,
     ) -> Job:
-        """Prefetch any stream and index, right or wrong, into ``size`` bytes."""
+        """Prefetch any stream and index, valid or invalid, into ``size`` bytes."""
         config = self.config
         lap = config.stripe_bytes * config.channels
         offset = config.stripe_bytes * channel

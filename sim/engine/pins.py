@@ -1,4 +1,4 @@
-"""Structs of the C++ sources beside this file, and the C++ that binds a design's pins."""
+"""Structs of the C++ sources in this folder, and the C++ text that binds the pins of a design."""
 
 import ctypes
 import re
@@ -145,7 +145,7 @@ EVENT = np.dtype(
     ]
 )
 
-#: Fields of an address channel, and pins of the AXI4-Lite port by who drives them.
+#: Fields of an address channel, and pins of the AXI4-Lite port by driver.
 ADDRESS = ("addr", "id", "user", "valid", "len", "size", "burst", "lock", "cache", "prot", "qos")
 LITE_OUT = ("rdata", "awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rresp")
 LITE_IN = ("awaddr", "araddr", "wdata", "awvalid", "wvalid", "wstrb", "bready", "arvalid")
@@ -158,7 +158,7 @@ def declared(verilog: str, top: str) -> dict[str, int]:
     Raises
     ------
     SimulationError
-        When the text has no such module.
+        When the text does not have the module.
     """
     found = re.search(rf"^module {top}\b(.*?)^endmodule", verilog, re.MULTILINE | re.DOTALL)
     if found is None:
@@ -169,7 +169,7 @@ def declared(verilog: str, top: str) -> dict[str, int]:
 
 
 def managers(ports: dict[str, int]) -> list[str]:
-    """Prefixes of the AXI4 managers, those of the channels first, then the link's."""
+    """Prefixes of the AXI4 managers: the channels first, then the link."""
     prefixes = [name.removesuffix("_awlen") for name in ports if name.endswith("_awlen")]
     if not prefixes:
         raise SimulationError("the Verilog has no AXI4 port")

@@ -10,15 +10,15 @@
 
 struct Limits {
     int32_t beat_bytes;
-    int32_t burst_bytes;             // of the longest burst
+    int32_t burst_bytes;             // bytes of the longest burst
     int32_t reads, writes;           // outstanding at most
     int32_t ids;                     // IDs are below this
-    int32_t bubble;                  // most cycles in a row without WVALID while data is owed
+    int32_t bubble;                  // most consecutive cycles without WVALID while data is due
     int32_t channels, channel;       // the port serves stripes with this number mod channels ...
-    int64_t stripe_bytes;            // ... of so many bytes; 0: any address
+    int64_t stripe_bytes;            // ... of this number of bytes; 0: any address
 };
 
-// Watches one port; `check` is called once a cycle with what was there before the clock's edge.
+// Checks one port. `check` is called once a cycle with the values before the clock edge.
 class Rules {
   public:
     Rules(const char* name, const Limits& limits) : name_(name), limits_(limits) {}
@@ -104,7 +104,7 @@ class Rules {
     }
 
     void data(const Ask& ask, const Answer& answer) {
-        // Data owed, and none offered: the writer did not have the whole burst at hand.
+        // Data is due but not offered: the writer did not have the whole burst.
         const bool owes = !owed_.empty() && !ask.wvalid;
         idle_ = owes ? idle_ + 1 : 0;
         if (idle_ > limits_.bubble)
@@ -169,6 +169,6 @@ class Rules {
     Address ar_{}, aw_{};
     Beat w_{};
     uint8_t data_[MOST_BEAT_BYTES] = {};
-    std::deque<Address> owed_;  // whose data has not come whole
-    std::deque<Beat> early_;    // beats whose address has not come
+    std::deque<Address> owed_;  // bursts with missing data
+    std::deque<Beat> early_;    // beats before their address
 };

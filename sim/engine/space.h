@@ -1,4 +1,4 @@
-// An address space: buffers that may be touched, and faults by address.
+// An address space: accessible buffers, and faults by address.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 
 struct Fault {  // mirrored in sim/engine/pins.py
     uint64_t first, last;  // addresses
-    int64_t delay;         // cycles that the answer takes longer
-    int64_t count;         // bursts that it happens to; negative: all
+    int64_t delay;         // additional cycles until the response
+    int64_t count;         // bursts with this fault; negative: all
     uint8_t on_read, on_write, response, pad[5];
 };
 
@@ -23,7 +23,7 @@ class Space {
     }
     void remove(uint64_t base) { regions_.erase(base); }
 
-    // The byte there, or null where no buffer may be accessed so.
+    // The byte at an address, or null without such an accessible buffer.
     uint8_t* find(uint64_t address, Access access) {
         if (!last_ || address - last_base_ >= last_->size) {
             auto next = regions_.upper_bound(address);

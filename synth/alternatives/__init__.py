@@ -1,1 +1,1 @@
-"""What was considered for the units, as designs that the flow measures like any other."""
+"""Alternatives to parts of the units, as designs for the synthesis flow."""

@@ -1,7 +1,7 @@
-"""What was considered for the units, as designs that the flow measures like any other.
+"""Alternatives to parts of the units, as designs for the synthesis flow.
 
-Networks, ways to stall, and places for words that wait, each once as the units have it and once as
-they do not; and parts that no design can do without, as a limit.
+Networks, stall methods and buffers: the variant that the units use, and other variants. Parts that
+every design needs show the limit.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from cdma.synth.flow.measure import Design
 
 TOP = "alternative"
 
-#: Registers of the pipelines that show ways to stall.
+#: Registers of the pipelines with the stall methods.
 STAGES = 4
 
 
@@ -36,7 +36,7 @@ def _waiting(kind) -> Callable[[Config], wiring.Component]:
     return lambda config: kind(config.beat_bits, Intake.rows(config))
 
 
-#: What makes each component for a configuration, by name, ``kind: what``.
+#: Functions that make a component for a configuration, by name, ``kind: variant``.
 COMPONENTS: dict[str, Callable[[Config], wiring.Component]] = {
     "network: crossbar": _sized(networks.Crossbar),
     "network: collapse, rotate": _sized(networks.ShiftRotate),
@@ -60,13 +60,13 @@ COMPONENTS: dict[str, Callable[[Config], wiring.Component]] = {
 
 
 def design(name: str, config: Config) -> Design:
-    """The alternative of that name as a design with clock ``aclk``."""
+    """The alternative with this name, as a design with clock ``aclk``."""
     top = _Clocked(COMPONENTS[name](config))
     return Design(name, config, TOP, verilog.convert(top, name=TOP, emit_src=False))
 
 
 class _Clocked(wiring.Component):
-    """A component behind ports of its own, with the clock that the flow looks for."""
+    """A component with ports, and with the clock name that the flow expects."""
 
     def __init__(self, inner: wiring.Component):
         self.inner = inner

@@ -1,8 +1,8 @@
 """Other networks for the compressor's words, to measure the cyclic butterfly against.
 
-All do what :class:`cdma.hdl.zvc.network.Compactor` does: the ``r``-th marked word of a beat leaves
-in bank ``(offset + r) % lanes``, the other banks get zero. All have the same ports and a register
-behind them, and take one beat a cycle.
+All have the function of :class:`cdma.hdl.zvc.network.Compactor`: bank ``(offset + r) % lanes`` gets
+the ``r``-th marked word of a beat, the other banks get zero. All have the same ports, registered
+outputs, and a throughput of one beat a cycle.
 """
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -56,7 +56,7 @@ class Network(wiring.Component):
 
 
 class Crossbar(Network):
-    """Each bank chooses among all lanes: ``lanes**2`` words wide."""
+    """Each bank selects one of all lanes: ``lanes**2`` words wide."""
 
     def elaborate(self, platform):
         m = Module()
@@ -73,11 +73,11 @@ class Crossbar(Network):
 
 
 class ShiftRotate(Network):
-    """Collapse, then align: the usual pair of networks, of ``log2(lanes)`` levels each.
+    """Collapse, then align: the usual pair of networks with ``log2(lanes)`` levels each.
 
-    A logarithmic shifter moves each word down by the number of unmarked words below it, one bit of
-    that number a level, least significant first, which no two words ever dispute. A rotator brings
-    the collapsed words to the banks from ``offset`` on.
+    A logarithmic shifter moves each word down by the number of unmarked words below it. Each level
+    uses one bit of this number, least significant first, so two words never conflict. A rotator
+    moves the collapsed words to the banks from ``offset`` on.
     """
 
     #: Whether a register is between the two.
@@ -93,7 +93,7 @@ class ShiftRotate(Network):
             word & valid.replicate(self.word_bits)
             for word, valid in zip(self.words, self.mask, strict=True)
         ]
-        moves = []  # how far a word still has to move; 0 where there is none
+        moves = []  # remaining distance of each word; 0 without a word
         for lane, (valid, rank) in enumerate(zip(self.mask, self.ranks, strict=True)):
             move = Signal(self.levels, name=f"move_{lane}")
             m.d.comb += move.eq((lane - rank) & valid.replicate(self.levels))
@@ -132,7 +132,7 @@ class RegisteredShiftRotate(ShiftRotate):
 
 
 class TaggedButterfly(Network):
-    """The cyclic butterfly in one cycle, each word carrying its destination through the levels."""
+    """The cyclic butterfly in one cycle. Each word carries its destination through the levels."""
 
     def elaborate(self, platform):
         m = Module()
@@ -159,7 +159,7 @@ class TaggedButterfly(Network):
 
 
 class RoutedButterfly(Network):
-    """The product's butterfly, registered as it is there, with what computes its routes."""
+    """The butterfly of the compressor with its registers and with the computation of its routes."""
 
     @property
     def latency(self) -> int:
@@ -170,7 +170,7 @@ class RoutedButterfly(Network):
         m.submodules.network = network = Compactor(self.lanes, self.word_bits)
         m.d.comb += [
             network.enable.eq(1),
-            # In the product a word that is not marked is zero already, or its place not used.
+            # In the compressor, an unmarked word is zero already, or its place is not used.
             *(
                 network.words[lane].eq(Mux(self.mask[lane], word, 0))
                 for lane, word in enumerate(self.words)
@@ -182,9 +182,9 @@ class RoutedButterfly(Network):
 
 
 class BareSwitches(wiring.Component):
-    """A butterfly with decoded switch controls as inputs: its multiplexers and nothing else.
+    """Only the multiplexers of a butterfly, with decoded switch controls as inputs.
 
-    No network with ``log2(lanes)`` levels has fewer.
+    No network with ``log2(lanes)`` levels has fewer multiplexers.
 
     Members
     -------

@@ -1,7 +1,7 @@
-"""Ways to stall a pipeline, and to keep words that wait, to measure what each costs.
+"""Stall methods of pipelines and buffers for waiting words, to measure their cost.
 
-Every component has streams ``i`` and ``o`` of ``bits`` bits, keeps their order, and passes a word a
-cycle when both sides are willing.
+Every component has streams ``i`` and ``o`` of ``bits`` bits, keeps their order, and has a
+throughput of one word a cycle.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -20,7 +20,7 @@ class Passage(wiring.Component):
     bits : int
         Bits of a word.
     depth : int
-        Registers that a word passes, or words that there is room for.
+        Number of registers in the path of a word, or number of words that fit in the buffer.
 
     Members
     -------
@@ -36,7 +36,7 @@ class Passage(wiring.Component):
 class Skid(Passage):
     """Register in both directions: cuts valid, payload and ready. Latency one cycle, room for two.
 
-    What any unit between two others must have at its ports if no path is to run through it.
+    Every unit without a combinational path through it needs this register at its ports.
     """
 
     def elaborate(self, platform):
@@ -57,7 +57,7 @@ class Skid(Passage):
 
 
 class Enabled(Passage):
-    """``depth`` registers with one enable, which is the sink's ready."""
+    """``depth`` registers with one enable: the sink's ready."""
 
     def elaborate(self, platform):
         m = Module()
@@ -119,11 +119,11 @@ class Skids(Passage):
 
 
 class Credits(Passage):
-    """``depth`` registers that never stall, before a buffer with room for all on their way."""
+    """``depth`` registers that never stall, before a buffer with space for all words in flight."""
 
     def elaborate(self, platform):
         m = Module()
-        # As many more as it takes until a word that left is known to have left.
+        # More words, for the cycles until the credit of a word returns.
         room = self.depth + 2
         m.submodules.buffer = buffer = RowBuffer(self.bits, room)
         enters, leaves = Signal(), Signal()
@@ -145,7 +145,7 @@ class Credits(Passage):
 
 
 class Delay(wiring.Component):
-    """``depth`` registers that never stall: storage and nothing else.
+    """``depth`` registers that never stall: only storage.
 
     Members
     -------
@@ -194,7 +194,7 @@ class BlockRam(Passage):
         write, read = memory.write_port(), memory.read_port()
         valid = Signal()
         _, next_head, tail, level, enters, leaves = _pointers(m, self, valid)
-        # What is written in this cycle can be read in the next.
+        # A word that is written in this cycle can be read in the next.
         m.d.sync += valid.eq(level - leaves != 0)
         m.d.comb += [
             write.en.eq(enters),
@@ -216,7 +216,7 @@ def _stage(m: Module, stage: int, enable, valid, payload):
 
 
 def _pointers(m: Module, buffer: Passage, valid=None) -> tuple:
-    """Handshakes of a buffer: head, next head, tail, level, whether a word enters and leaves."""
+    """Handshakes of a buffer: head, next head, tail, level, a word enters, a word leaves."""
     head, tail = Signal(range(buffer.depth)), Signal(range(buffer.depth))
     next_head = Signal.like(head)
     level = Signal(range(buffer.depth + 1))

@@ -1,1 +1,1 @@
-"""Area and clock on ECP5 and in standard cells, as reports and against a baseline."""
+"""Area and clock on ECP5 and in standard cells: reports, and comparison with a baseline."""

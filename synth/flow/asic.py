@@ -10,15 +10,15 @@ from cdma.synth.liberty.library import Liberty
 from cdma.toolchain import opensta, tool, yowasp
 from cdma.toolchain.steps import Steps
 
-#: ABC's goal in ps: out of reach, so that it maps for speed.
+#: ABC's delay target in ps: impossible to reach, so that ABC maps for speed.
 GOAL_PS = 200
 #: Load in fF that ABC assumes on each output.
 LOAD_FF = 3.898
-#: Period in ns that slack is measured against; the critical path is what is left of it.
+#: Period in ns for the slack. The critical path is the period minus the slack.
 PERIOD_NS = 100.0
 
-#: Scripts of ABC by name: its own, which the peers were measured with, and one that restructures
-#: around the critical path, builds buffer trees and sizes gates.
+#: Scripts of ABC by name: ABC's default script, with which other projects are measured, and a
+#: script that restructures the critical path, builds buffer trees and sizes gates.
 FLOWS = {
     "abc": "",
     "tuned": "-script +strash;ifraig;scorr;dc2;if,-g,-K,6;strash;dch,-f;map,-B,0.9,{D};topo;"
@@ -35,9 +35,9 @@ class Mapped:
     area : float
         Area of all cells in um2.
     storage : float
-        Part of it that flip-flops take, in um2.
+        Area of the flip-flops in um2.
     netlist : str
-        Verilog of cells.
+        Verilog netlist of cells.
     """
 
     area: float
@@ -46,7 +46,7 @@ class Mapped:
 
     @property
     def logic(self) -> float:
-        """Area in um2 that is not storage."""
+        """Area in um2 without storage."""
         return self.area - self.storage
 
 
@@ -59,9 +59,9 @@ class Timing:
     period_ns : float
         Shortest period.
     start, end : str
-        Register or port where it begins and ends.
+        Register or port at the start and at the end.
     gates : int
-        Cells on the way.
+        Cells on the path.
     """
 
     period_ns: float
@@ -73,8 +73,8 @@ class Timing:
 def synthesise(
     steps: Steps, label: str, top: str, verilog: str, liberty: Liberty, flow: str
 ) -> Mapped:
-    """Map a unit onto the cells of a library; ``flow`` is a key of ``FLOWS``."""
-    # ABC does not see how many flip-flops an enable drives, and would leave it without buffers.
+    """Map a unit onto the cells of a library. ``flow`` is a key of ``FLOWS``."""
+    # ABC does not see the flip-flops that an enable drives, and would insert no buffers.
     unmap = "dffunmap -ce-only" if liberty.has_enables else ""
     script = f"""\
 read_verilog unit.v
@@ -106,7 +106,7 @@ tee -q -o stat.json stat -json -liberty cells.lib -top {top}
 def critical_path(
     steps: Steps, label: str, top: str, mapped: Mapped, liberty: Liberty, flow: str
 ) -> Timing:
-    """Worst of all paths, from inputs and to outputs too, without wires."""
+    """Longest of all paths, also from inputs and to outputs, without wires."""
     script = f"""\
 read_liberty cells.lib
 read_verilog mapped.v
@@ -132,7 +132,7 @@ report_checks -path_delay max -digits 4
 
 
 def timing(label: str, answer: str, netlist: str) -> Timing:
-    """Read what OpenSTA reports; UserError when it reports no path."""
+    """Read a report of OpenSTA. UserError when the report has no path."""
     slack = re.search(r"^\s*(-?\d+\.\d+)\s+slack \((?:MET|VIOLATED)\)", answer, re.MULTILINE)
     if slack is None:
         lines = [line for line in answer.splitlines() if line.strip()]
@@ -152,7 +152,7 @@ def timing(label: str, answer: str, netlist: str) -> Timing:
 
 
 def _register(instance: str, netlist: str) -> str:
-    """Name of what a flip-flop holds, where its output has kept one; else of the instance."""
+    """Name of a flip-flop's output signal, or else of the instance."""
     found = re.search(
         rf"^  \w+ {re.escape(instance)} \((.*?)\);", netlist, re.MULTILINE | re.DOTALL
     )

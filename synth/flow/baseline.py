@@ -1,4 +1,4 @@
-"""Compares a report with an earlier one: what got better, what got worse, what cannot be said."""
+"""Compare a report with a baseline: better figures, worse figures, figures without comparison."""
 
 import json
 import math
@@ -24,15 +24,15 @@ class Change:
     ----------
     unit, config : str
     path, title : str
-        Place of the figure in a record, and what it is, with technology and unit.
+        Path of the figure in a record, and its title with technology and unit.
     better : "smaller" or "bigger"
     before, now : float
     before_spread, now_spread : str
-        The figures as text; clocks with their [min..max] over the seeds.
+        The figures as text. Clocks have their [min..max] over the seeds.
     percent : float or None
-        Change in percent; ``None`` from 0 to another figure.
+        Change in percent. ``None`` for a change from 0.
     tolerance_percent : float
-        Change that is taken for noise.
+        Largest change that counts as noise.
     verdict : "better", "worse" or "same"
     """
 
@@ -52,7 +52,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All changes, and a line for each thing that could not be compared."""
+    """All changes, and a line for each figure without a comparison."""
 
     changes: list[Change]
     gaps: list[str]
@@ -63,7 +63,7 @@ class Comparison:
         return any(change.verdict == WORSE for change in self.changes)
 
     def as_dict(self) -> dict:
-        """Fit for JSON."""
+        """The comparison for JSON."""
         return {
             "is_worse": self.is_worse,
             "changes": [asdict(change) for change in self.changes],
@@ -71,7 +71,7 @@ class Comparison:
         }
 
     def text(self) -> str:
-        """What got worse and better as tables, the rest as a count."""
+        """Tables of the worse and the better figures, and the number of the others."""
         parts = []
         for verdict in (WORSE, BETTER):
             changes = [change for change in self.changes if change.verdict == verdict]
@@ -97,18 +97,18 @@ def _row(change: Change) -> dict:
 
 
 def save(path: str | os.PathLike, records: Sequence[Mapping], tools: Mapping[str, str]) -> None:
-    """Write a baseline: the records, and the tools that made them."""
+    """Write a baseline: the records, and the versions of the tools."""
     whole = {"tools": dict(tools), "records": list(records)}
     write_text(path, json.dumps(whole, indent=2) + "\n")
 
 
 def load(path: str | os.PathLike) -> dict:
-    """Read a baseline, or the ``synth.json`` of any earlier run.
+    """Read a baseline, or the ``synth.json`` of an earlier run.
 
     Raises
     ------
     UserError
-        When it cannot be read or holds something else.
+        When the file cannot be read or has other content.
     """
     path = Path(path)
     try:
@@ -129,13 +129,13 @@ def load(path: str | os.PathLike) -> dict:
 def compare(before: Mapping, records: Sequence[Mapping], tools: Mapping[str, str]) -> Comparison:
     """Compare records with a baseline, figure by figure.
 
-    A figure is better or worse when it moved by more than its column's tolerance. Figures in cells
-    are compared within one library only.
+    A figure is better or worse when its change exceeds the tolerance of its column. Figures in
+    standard cells are compared only within one library.
 
     Raises
     ------
     UserError
-        When not one figure is in both.
+        When no figure is in both.
     """
     earlier = {(record["unit"], record["config"]): record for record in before["records"]}
     changes, gaps = [], []
@@ -168,7 +168,7 @@ def compare(before: Mapping, records: Sequence[Mapping], tools: Mapping[str, str
 
 
 def _columns() -> list[tuple[str, Column]]:
-    """What is compared, with the technology in its title."""
+    """Compared columns, with the technology in the titles."""
     return [
         (f"{technology}: {column.title}" if technology else column.title, column)
         for technology, column in every_column()
@@ -208,7 +208,7 @@ def _shown(record: Mapping, column: Column) -> str:
 
 
 def _differing_conditions(before: Mapping, records: Sequence[Mapping], tools: Mapping) -> list[str]:
-    """Lines on seeds and tools that are not those of the baseline."""
+    """Lines about seeds and tools that differ from the baseline."""
     known = before.get("tools", {})
     lines = [
         f"{name} {known[name]} in the baseline, {version} now"

@@ -1,4 +1,4 @@
-"""A campaign: designs of several sizes, and a report in a folder that grows with each of them."""
+"""Measure designs of several sizes. The report in a folder is updated after each design."""
 
 import os
 import sys
@@ -20,14 +20,14 @@ from cdma.toolchain.yowasp import nextpnr_ecp5, yosys
 
 
 class Measured(NamedTuple):
-    """What a campaign gives, in the order that the functions of a report take.
+    """Results of a campaign, in the order of the parameters of a report's functions.
 
     Attributes
     ----------
     records : list of dict
-        Of :func:`cdma.synth.flow.measure.measure_each`.
+        From :func:`cdma.synth.flow.measure.measure_each`.
     notes : list of str
-        What is missing, and why.
+        Missing figures, with the reasons.
     tools : dict of str to str
         Version of each tool, by name.
     """
@@ -51,9 +51,9 @@ def sizes(
     Parameters
     ----------
     names : sequence of str, optional
-        Such as ``8x32``.
+        Names such as ``8x32``.
     lanes, word_bits, block_words : int, optional
-        One size in numbers; 8 lanes of 32 bits unless they say otherwise.
+        One size in numbers. The default is 8 lanes of 32 bits.
     pair : sequence of str, optional
         Names of two sizes to compare.
     is_sweep : bool
@@ -62,7 +62,7 @@ def sizes(
     Raises
     ------
     UserError
-        When a size is refused, or described in two ways.
+        When a size is invalid, or described in two ways.
     """
     has_numbers = any(number is not None for number in (lanes, word_bits, block_words))
     if is_sweep or pair:
@@ -92,31 +92,31 @@ def run(
     is_sweep: bool = False,
     **options,
 ) -> Measured:
-    """Measure designs, and write ``synth.json`` and ``synth.md`` anew after each.
+    """Measure designs, and write ``synth.json`` and ``synth.md`` after each design.
 
     Parameters
     ----------
     output : path
-        Folder of the report, made if missing; several sizes are also plotted there.
+        Folder of the report, created if missing. Several sizes are also plotted.
     steps : Steps
         Runs the tools.
     configs : sequence of Config, of EngineConfig for the engine
-        Each unit is measured in the sizes of its kind.
+        Sizes. Units are measured in each ``Config``, the engine in each ``EngineConfig``.
     units : collection of str or None
-        ``None`` for what was considered for the units, :mod:`cdma.synth.alternatives.catalogue`.
+        Units to measure. ``None`` for the alternatives of :mod:`cdma.synth.alternatives.catalogue`.
     liberty : path, optional
-        Library of cells to map onto; they are timed where OpenSTA is installed.
+        Library of cells to map onto. If OpenSTA is installed, the critical path is measured.
     with_ecp5 : bool
         Whether to map for ECP5.
     is_sweep : bool
-        Continue where a tool fails, with a note, and map onto cells by ABC's own script only.
+        If a tool fails, add a note and continue. Map onto cells only with ABC's default script.
     **options
         ``seeds``, ``jobs`` and ``scheduler`` of :func:`cdma.synth.flow.measure.measure_each`.
 
     Raises
     ------
     UserError
-        When there is nothing to measure, or a tool is missing, or fails outside a sweep.
+        When there is nothing to measure, a tool is missing, or a tool fails outside a sweep.
     """
     library = None if liberty is None else read(liberty)
     if not with_ecp5 and library is None:
@@ -136,7 +136,7 @@ def run(
         **options,
     ):
         measured.records.append(record)
-        # A campaign may take hours: its report is complete up to here when it is interrupted.
+        # A campaign may take hours: after an interruption, the report has all results up to here.
         write_text(folder / "synth.json", report.as_json(*measured))
         write_text(folder / "synth.md", report.markdown(*measured))
     print(f"wrote {folder / 'synth.md'} and {folder / 'synth.json'}", file=sys.stderr)
@@ -147,7 +147,7 @@ def run(
 
 
 def _tools(with_cells: bool, with_ecp5: bool) -> tuple[list[str], dict[str, str]]:
-    """Notes on what has to be left out, and the version of each tool that takes part."""
+    """Notes about figures that cannot be measured, and the version of each used tool."""
     notes, used = [], [yosys(), *([nextpnr_ecp5()] if with_ecp5 else [])]
     if not with_cells:
         notes.append("no liberty given (--liberty FILE or CDMA_LIBERTY): ASIC columns left out")

@@ -1,4 +1,4 @@
-"""The figures of a report: where a record has them, and which way is better."""
+"""The figures of a report: their paths in a record, and the direction that is better."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class Column:
     Parameters
     ----------
     path : str
-        Where a record has it, keys joined by dots.
+        Path in a record, with keys joined by dots.
     title : str
-        What it is, with its unit.
+        Title with the unit of measurement.
     better : "smaller" or "bigger"
     tolerance : float, optional
-        Relative change that :mod:`cdma.synth.flow.baseline` takes for noise; ``None`` for a
-        figure that follows from others and is not compared.
+        Relative change that counts as noise in :mod:`cdma.synth.flow.baseline`. ``None`` for a
+        figure that is computed from others and is not compared.
     """
 
     path: str
@@ -34,15 +34,15 @@ class Column:
         return self.title + _SIGN[self.better]
 
     def value(self, record: Mapping):
-        """The record's figure, ``None`` where it has none."""
+        """The figure in a record, ``None`` if the record does not have the figure."""
         for key in self.path.split("."):
             record = record.get(key) if record else None
         return record
 
 
-# Mapping is the same on every run, but a change that has nothing to do with size moves it a little,
-# and a gate on the critical path more. Place-and-route spreads by up to a fifth over its seeds, the
-# median of eight by about a twentieth.
+# Mapping gives the same result on every run, but a change without effect on the logic changes the
+# area a little, and the critical path by up to a gate. Place-and-route varies by up to 20 % over
+# its seeds, the median of eight seeds by about 5 %.
 _MAPPED, _TIMED, _PLACED = 0.01, 0.02, 0.05
 
 LATENCY = Column("latency_cycles", "latency cycles", SMALLER, 0.0)
@@ -82,12 +82,12 @@ FLOW_TITLES = {"abc": "ABC's own script", "tuned": "tuned script"}
 
 
 def every_column() -> list[tuple[str, Column]]:
-    """All columns, each with the name of its technology, ``""`` for what belongs to none."""
+    """All columns, each with the name of its technology or ``""``."""
     groups = [("", (LATENCY, _WIDTH)), ("ECP5", ECP5[2:])]
     groups += [(f"cells, {title}", asic_columns(flow)[2:]) for flow, title in FLOW_TITLES.items()]
     return [(name, column) for name, columns in groups for column in columns]
 
 
 def column_at(path: str) -> Column:
-    """The column of that path."""
+    """The column with this path."""
     return next(column for _, column in every_column() if column.path == path)

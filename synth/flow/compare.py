@@ -1,11 +1,11 @@
-"""Two configurations side by side, unit by unit and both units together; and a clock to meet."""
+"""Compare two configurations, for each unit and for both units together, and at a given clock."""
 
 from collections.abc import Mapping, Sequence
 
 from cdma.synth.flow.columns import ECP5, FLOW_TITLES, Column, asic_columns
 from cdma.tables import format_table
 
-#: Figures of which a design with both units has the sum.
+#: Figures that are added for a design with both units.
 _SUMMED = ("ecp5.lut4", "ecp5.flip_flops", "ecp5.block_rams", "asic.abc.area_um2", "asic.abc.kge")
 
 
@@ -15,9 +15,9 @@ def comparison(records: Sequence[Mapping], names: Sequence[str], style: str = "t
     Parameters
     ----------
     records : sequence of mappings
-        Of :func:`cdma.synth.flow.measure.measure`, both units at both sizes.
+        From :func:`cdma.synth.flow.measure.measure`, for both units at both sizes.
     names : sequence of str
-        The two configurations; the last column is the second figure by the first.
+        The two configurations. The last column is the second figure divided by the first.
     style : "text" or "markdown"
     """
     first, second = names
@@ -36,7 +36,7 @@ def comparison(records: Sequence[Mapping], names: Sequence[str], style: str = "t
 
 
 def at_clock(records: Sequence[Mapping], mhz: float, style: str = "text") -> str:
-    """A table of bytes per second and latency at a clock, and of which technology reaches it."""
+    """A table of bytes per second and latency at a clock. Shows which technology reaches it."""
     rows = []
     for record in records:
         fmax = (record["ecp5"] or {}).get("fmax_mhz")

@@ -8,11 +8,11 @@ from cdma.synth.flow import harness
 from cdma.toolchain import yowasp
 from cdma.toolchain.steps import Steps
 
-#: LFE5UM5G-85F, speed grade 8: the part of every figure that is compared.
+#: LFE5UM5G-85F, speed grade 8: the device of all compared figures.
 DEVICE = ["--um5g-85k", "--speed", "8", "--package", "CABGA756"]
 GOAL_MHZ = 400
 
-#: LUT4 that a cell takes. PFUMX and L6MUX21 join LUTs that are counted already.
+#: LUT4 of each cell. PFUMX and L6MUX21 connect LUTs that are counted already.
 LUT4_OF = {
     "LUT4": 1,
     "CCU2C": 2,
@@ -33,7 +33,7 @@ class Area:
     Parameters
     ----------
     lut4 : int
-        LUT4, a carry cell counted as two and a LUT RAM cell as four.
+        LUT4. A carry cell counts as two, a LUT RAM cell as four.
     flip_flops, carries, lut_rams, block_rams, multipliers : int
         Cells of type TRELLIS_FF, CCU2C, TRELLIS_DPR16X4, DP16KD and MULT18X18D.
     """
@@ -70,7 +70,7 @@ class Netlist:
 
 
 def synthesise(steps: Steps, label: str, top: str, verilog: str) -> Netlist:
-    """Synthesise a unit, and put the very netlist that is counted into the harness."""
+    """Synthesise a unit, and insert the counted netlist into the harness."""
     yosys = yowasp.yosys()
     # `flatten` and hidden wire names first: `synth_ecp5` stops on some designs otherwise.
     script = f"""\
@@ -100,7 +100,7 @@ write_json unit.json
         raise UserError(f"{label}: {error}") from error
 
     ports = {name: (port["direction"], len(port["bits"])) for name, port in module["ports"].items()}
-    # The unit is a black box while the harness is mapped, so that nothing crosses its boundary.
+    # The unit is a black box while the harness is mapped: no optimisation across its boundary.
     script = f"""\
 read_verilog harness.v
 synth_ecp5 -top harness
@@ -121,7 +121,7 @@ write_json harness.json
 
 
 def fmax(steps: Steps, label: str, netlist: Netlist, seed: int) -> float:
-    """Place and route once and give the highest clock in MHz."""
+    """Place and route once. Returns the highest clock in MHz."""
     arguments = [*DEVICE, "--freq", str(GOAL_MHZ), "--seed", str(seed)]
     arguments += ["--timing-allow-fail", "--lpf-allow-unconstrained"]
     arguments += ["--json", "harness.json", "--report", "report.json"]

@@ -1,4 +1,4 @@
-"""What a report holds of a unit, and the ratios that follow from what was measured."""
+"""Records of a report: the measured figures of a unit, and ratios of these figures."""
 
 import statistics
 from collections.abc import Sequence
@@ -41,12 +41,12 @@ def record(
 
 
 def bytes_per_cycle(lanes: int, word_bits: int) -> int:
-    """Bytes of words, on the side that is not compressed, that pass in a cycle."""
+    """Bytes of uncompressed words in a beat."""
     return lanes * word_bits // 8
 
 
 def ecp5_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> dict:
-    """Figures on ECP5; without a clock what follows from it is ``None``.
+    """Figures on ECP5. Without a clock, figures that depend on the clock are ``None``.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def ecp5_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> 
 def asic_figures(
     width: int, area: float, storage: float | None, critical_ns: float | None, nand2_area: float
 ) -> dict:
-    """Figures in standard cells; what follows from an unknown figure is ``None`` too.
+    """Figures in standard cells. Figures that depend on an unknown figure are ``None``.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def asic_figures(
     area : float
         Area in um2.
     storage : float, optional
-        Part of it that flip-flops take.
+        Area of the flip-flops in um2.
     critical_ns : float, optional
         Shortest period in ns.
     nand2_area : float

@@ -1,4 +1,4 @@
-"""Registers around a unit, so that place-and-route times the unit and not its pins."""
+"""Registers around a unit, so that place-and-route measures the paths of the unit, not the pins."""
 
 CLOCK = "aclk"
 
@@ -6,9 +6,9 @@ CLOCK = "aclk"
 def verilog(unit: str, ports: dict[str, tuple[str, int]]) -> str:
     """Module ``harness`` around ``unit``, with three pins, and ``unit`` as a black box.
 
-    Every input of the unit is a stage of a shift register that one pin feeds; every output goes
-    into a register, and these are folded by a pipelined chain of XORs onto one pin. No path of the
-    harness is longer than one LUT, and none of its signals has a fan-out above two.
+    The stages of a shift register, which is fed by one pin, drive the inputs of the unit. Every
+    output drives a register. A pipelined chain of XORs reduces these registers to one pin. No path
+    of the harness is longer than one LUT, and no signal has a fan-out above two.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Measures units: plans the steps of the flow, runs them side by side, and gathers the figures."""
+"""Measure units: plan the steps of the flow, run them in parallel, and collect the figures."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,27 +64,27 @@ def generated(unit: str, config: Config | EngineConfig) -> Design:
 
 @dataclass(frozen=True)
 class Job:
-    """A part of measuring a design, the argument of a task.
+    """A step in the measurement of a design. The argument of a task.
 
     Parameters
     ----------
     kind : str
-        ``netlist``: map for ECP5. ``clock``: place and route that netlist. ``cells``: map onto
-        standard cells and time them.
+        ``netlist``: map for ECP5. ``clock``: place and route this netlist. ``cells``: map onto
+        standard cells, and measure the critical path.
     number : int
-        Of the design.
+        Number of the design.
     design : Packed
         The :class:`Design`.
     netlist : Packed, optional
-        Of a ``clock``.
+        Only for ``clock``.
     seed : int
-        Of a ``clock``.
+        Only for ``clock``.
     flow : str
-        Of ``cells``.
+        Only for ``cells``.
     liberty : Packed, optional
-        Of ``cells``.
+        Only for ``cells``.
     with_timing : bool
-        Of ``cells``.
+        Only for ``cells``.
     """
 
     kind: str
@@ -120,25 +120,26 @@ def measure_each(
     Parameters
     ----------
     designs : iterable of Design
-        Taken as their work can begin.
+        Each design is read when its first step can begin.
     steps : Steps
-        Runs the tools. On a cluster each worker keeps results in its own folder of that name.
+        Runs the tools. On a cluster, each worker caches results in its own folder of this name.
     seeds : int
         Runs of place-and-route for each design, seeds 1 to ``seeds``.
     jobs : int
-        Tools at work at a time, when there is no scheduler.
+        Number of tools that run at the same time without a scheduler.
     scheduler : str, optional
         Address of a Dask scheduler: the tools run on its workers.
     with_ecp5 : bool
         Whether to map for ECP5.
     liberty : Liberty, optional
-        Library to map onto; none leaves the figures in standard cells out.
+        Library to map onto. Without a library, the figures in standard cells are omitted.
     with_timing : bool
-        Whether to time them with OpenSTA.
+        Measure the critical path with OpenSTA.
     flows : sequence of str, optional
         Scripts of ABC, keys of :data:`asic.FLOWS <cdma.synth.flow.asic.FLOWS>`; all by default.
     on_failure : callable, optional
-        Told why figures are missing when a tool fails; without it the first failure ends all.
+        Called with the reason when figures are missing because a tool fails. By default, the first
+        failure is raised.
 
     Yields
     ------
@@ -174,7 +175,7 @@ def measure_each(
             yield _task(gathered[job.number].design.label, replace(clock, seed=seed))
 
     def finished(has_ended):
-        """Records that can be made, of designs behind those that were given out."""
+        """Complete records of the designs that follow the yielded ones."""
         nonlocal given
         while given < len(gathered) and (has_ended or not gathered[given].left):
             given += 1
@@ -198,7 +199,7 @@ def measure_each(
 
 @dataclass
 class _Gathered:
-    """What is known of a design; values and errors by kind, seed and flow."""
+    """Results of a design: values and errors by kind, seed and flow."""
 
     design: Design
     left: int
@@ -229,7 +230,7 @@ def _task(label: str, job: Job) -> Task:
 
 
 def _work_there(cache: str | os.PathLike | None, job: Job):
-    """On a worker of a cluster."""
+    """Run a step on a worker of a cluster."""
     return _work(Steps(cache), job)
 
 
@@ -246,7 +247,7 @@ def _cells(steps: Steps, design: Design, flow: str, liberty: Liberty, with_timin
     unit = (steps, design.label, design.top)
     verilog, found = design.verilog, None
     if design.unit == ENGINE:
-        # Paths into and out of RAM have no delay in the library, so they are not timed.
+        # Paths from and to RAM have no delay in the library and are not measured.
         verilog, found = rams.set_aside(*unit, verilog)
         with_timing = False
     mapped = asic.synthesise(*unit, verilog, liberty, flow)

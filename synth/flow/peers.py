@@ -1,7 +1,7 @@
-"""Open units that do a part of the same work, measured with the flow of this folder.
+"""Open hardware units with a part of the same function, measured with the flow of this folder.
 
-Yosys 0.70, three seeds of nextpnr, Nangate45 typical. None of them makes masks, keeps blocks and
-packs and unpacks: they are neighbours, not rivals.
+Yosys 0.70, three seeds of nextpnr, Nangate45 typical. No unit computes masks, forms blocks,
+packs and unpacks: the units are not equivalent to ours.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Peer:
     Parameters
     ----------
     name, source : str
-        What it is, and the address of its source ("" where it was written for the comparison).
+        Name, and address of the source ("" for a unit that was written for the comparison).
     lanes, word_bits : int
         Words in a beat, bits in a word.
     lut4, flip_flops : int
@@ -27,9 +27,9 @@ class Peer:
     fmax_mhz : float
         ECP5 clock, median of the seeds.
     area_um2, critical_ns : float
-        Nangate45 area, and shortest period without wires, with ABC's own script.
+        Nangate45 area, and shortest period without wires, with ABC's default script.
     does : str
-        Which part of the work it does.
+        Function of the unit.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Peer:
     does: str
 
     def record(self) -> dict:
-        """Figures as a report holds them."""
+        """Figures as a record of a report."""
         width = bytes_per_cycle(self.lanes, self.word_bits)
         cells = {"lut4": self.lut4, "flip_flops": self.flip_flops}
         mapped = asic_figures(width, self.area_um2, None, self.critical_ns, NANGATE45_NAND2)

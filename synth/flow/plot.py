@@ -1,4 +1,4 @@
-"""Area, clock and bytes per second over lanes, with the peers."""
+"""Plot area, clock and bytes per second over lanes, with the peers."""
 
 import io
 import math
@@ -16,17 +16,17 @@ PANELS = (
     ("asic.abc.area_um2", "asic.abc.critical_ns", "asic.abc.gb_per_s"),
 )
 
-#: Panels with a line of what an area may grow with.
+#: Panels with a reference line for the growth of area.
 AREAS = ("ecp5.lut4", "asic.abc.area_um2")
 
 
 def draw(records: Sequence[Mapping], folder: Path) -> list[Path]:
-    """Write ``area-fmax.png`` and ``area-fmax.svg`` and give their paths.
+    """Write ``area-fmax.png`` and ``area-fmax.svg``, and return their paths.
 
-    One line for each unit and word width; panels for area and speed in each technology that the
-    records have figures in, with the peers that were measured in it.
+    One line for each unit and word width. Panels for area and speed in each technology of the
+    records, with the peers that are measured in this technology.
 
-    Raises as :func:`render` does.
+    For errors see :func:`render`.
     """
     paths = [Path(folder) / f"area-fmax.{kind}" for kind in ("png", "svg")]
     peers = [peer.record() for peer in PEERS]
@@ -45,7 +45,7 @@ def render(records: Sequence[Mapping], kind: str, peers: Sequence[Mapping] = ())
     records : sequence of mapping
     kind : "png" or "svg"
     peers : sequence of mapping
-        Records that are shown beside, as crosses with names.
+        Records that are shown as crosses with names.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _panel(axes, column: Column, records: Sequence[Mapping], peers: Sequence[Map
             _cross(axes, f"{peer['unit']} {peer['config']}", peer["lanes"], column.value(peer))
     lanes = sorted({each["lanes"] for each in (*records, *peers)})
     if column.path in AREAS:
-        # Through the middle of the picture, to compare slopes with.
+        # A reference line in the middle of the panel, to compare slopes.
         values = [value for points in lines.values() for _, value in points]
         bounds = [n * math.log2(n) for n in lanes if n > 1]
         scale = math.sqrt(min(values) * max(values) / bounds[0] / bounds[-1])
@@ -129,7 +129,7 @@ def _panel(axes, column: Column, records: Sequence[Mapping], peers: Sequence[Map
 
 
 def _few_ticks(axes):
-    """Names for 2 and 5 of each decade, and for all of them where there is only one."""
+    """Labels for 2 and 5 of each decade. For a single decade, labels for all ticks."""
     low, high = axes.get_ylim()
     is_narrow = high < 10 * low
 
@@ -142,7 +142,7 @@ def _few_ticks(axes):
 
 def _cross(axes, name: str, lanes: int, value: float) -> None:
     axes.plot(lanes, value, marker="x", color="0.6", linestyle="none")
-    is_far = lanes > 8  # its name would leave the panel
+    is_far = lanes > 8  # the name would not fit in the panel
     axes.annotate(
         name,
         (lanes, value),

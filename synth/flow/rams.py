@@ -1,7 +1,7 @@
-"""Takes large memories out of a design before it is mapped onto standard cells.
+"""Replace large memories of a design by a black box before the mapping onto standard cells.
 
-In silicon they are RAM macros, which a cell library does not have. Flip-flops in their place would
-be many times as large.
+In silicon these memories are RAM macros, which a cell library does not have. Flip-flops would be
+many times as large.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from cdma.toolchain import yowasp
 from cdma.toolchain.steps import Steps
 
-#: Least rows of a memory that is taken for a RAM. All smaller ones become flip-flops.
+#: Least rows of a RAM. Smaller memories become flip-flops.
 LEAST_ROWS = 64
 
 
@@ -21,9 +21,9 @@ class Ram:
     Parameters
     ----------
     name : str
-        In the flat design.
+        Name in the flat design.
     width, rows : int
-        Bits of a row, and rows.
+        Bits of a row, and number of rows.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Ram:
 
 
 def set_aside(steps: Steps, label: str, top: str, verilog: str) -> tuple[str, list[Ram]]:
-    """Replace each memory that is read with the clock and has ``LEAST_ROWS`` rows by a black box.
+    """Replace each memory with clocked reads and at least ``LEAST_ROWS`` rows by a black box.
 
     Parameters
     ----------
     steps : Steps
     label : str
-        For progress.
+        Label for progress.
     top : str
         Top-level module.
     verilog : str
@@ -52,7 +52,7 @@ def set_aside(steps: Steps, label: str, top: str, verilog: str) -> tuple[str, li
     Returns
     -------
     (str, list of Ram)
-        The flat design, whose memories are in one black box ``<top>_rams``; and the memories.
+        The flat design with its memories in one black box ``<top>_rams``, and the memories.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Lays records out as tables, where every column says which way is better."""
+"""Format records as tables. The title of each column has the direction that is better."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from cdma.synth.flow.peers import PEERS
 from cdma.tables import format_table
 
 LEGEND = "(-) smaller is better, (+) bigger is better"
-#: Which of the two mappings a reader should take.
+#: Which of the two mappings a reader should use.
 SCRIPTS = (
     "cells: quote the figures of ABC's own script, which is what other projects report; the tuned "
     "script shows what more effort gains"
@@ -19,7 +19,7 @@ ONE_SEED = "Fmax: one seed is an anecdote, 8 seeds move by up to a fifth; take -
 
 
 def tables(records: Sequence[Mapping], style: str = "text") -> list[tuple[str, str]]:
-    """Title and table of each technology that the records have figures in."""
+    """Title and table of each technology of the records."""
     found = []
     if any(record["ecp5"] for record in records):
         seeds = max(record["ecp5"]["seeds"] for record in records if record["ecp5"])
@@ -46,9 +46,9 @@ def text(
     records : sequence of mappings
     notes : sequence of str
     pair : sequence of str, optional
-        Two configurations to set side by side.
+        Two configurations to compare.
     mhz : float, optional
-        Clock at which to give bytes per second and latency.
+        Clock for the table of bytes per second and latency.
     """
     found = [*tables(records), *scaling.tables(records)]
     parts = [f"{title}\n{table}" for title, table in found]
@@ -70,7 +70,7 @@ def _advice(records: Sequence[Mapping]) -> list[str]:
 
 
 def markdown(records: Sequence[Mapping], notes: Sequence[str], tools: Mapping[str, str]) -> str:
-    """Report as a document, with the peers beside it."""
+    """Report as a document, with the peers."""
     lines = ["# Synthesis report", "", f"{LEGEND}.", ""]
     for title, table in [*tables(records, "markdown"), *scaling.tables(records, "markdown")]:
         lines += [f"## {title}", "", table, ""]
@@ -89,9 +89,9 @@ def as_json(
     tools: Mapping[str, str],
     changes: Mapping | None = None,
 ) -> str:
-    """Report for programs: records, what each figure means, peers, tools and notes.
+    """Report for programs: records, titles of the figures, peers, tools and notes.
 
-    ``changes`` is what a comparison with a baseline found, fit for JSON.
+    ``changes`` is the result of a comparison with a baseline, for JSON.
     """
     whole = {
         "records": list(records),
@@ -117,7 +117,7 @@ def _table(records: Sequence[Mapping], columns: Sequence[Column], style: str) ->
 
 
 def spread(figures: Mapping) -> str:
-    """Clock on ECP5 in MHz: median, and [min..max] where there is more than one seed."""
+    """Clock on ECP5 in MHz: median, and [min..max] for more than one seed."""
     if figures["seeds"] == 1:
         return f"{figures['fmax_mhz']:.0f}"
     low, high = figures["fmax_mhz_min"], figures["fmax_mhz_max"]

@@ -1,4 +1,4 @@
-"""How the units grow: the sizes of the sweep, and the growth of area."""
+"""Scaling of the units: the sizes of the sweep, and the growth of area."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ AREAS = (column_at("ecp5.lut4"), column_at("asic.abc.area_um2"))
 
 
 def sweep() -> list[Config]:
-    """Every number of lanes at each word width, with the default block or the closest that fits."""
+    """All numbers of lanes at each word width, with the default block or the closest valid one."""
     return [
         Config.of(
             lanes, bits, max(lanes, min(Format(bits).block_words, most_block_words(lanes, bits)))
@@ -27,9 +27,9 @@ def sweep() -> list[Config]:
 
 
 def exponent(sizes: Mapping[int, float]) -> float:
-    """Power ``p`` of the closest ``area = c * (lanes * log2(lanes))**p``.
+    """Exponent ``p`` of the best fit ``area = c * (lanes * log2(lanes))**p``.
 
-    Least squares on logarithms; at most 1 means that area grows no faster than
+    Least squares on logarithms. With ``p`` up to 1, area grows no faster than
     ``lanes * log2(lanes)``.
 
     Parameters
@@ -45,10 +45,10 @@ def exponent(sizes: Mapping[int, float]) -> float:
 
 
 def tables(records: Sequence[Mapping], style: str = "text") -> list[tuple[str, str]]:
-    """Title and table of area over ``lanes * log2(lanes)``, for each area that was measured.
+    """Title and table of area divided by ``lanes * log2(lanes)``, for each measured area.
 
-    A row for each unit and word width that has two sizes or more, a column for each number of
-    lanes, and the fitted exponent.
+    A row for each unit and word width with at least two sizes, a column for each number of lanes,
+    and the fitted exponent.
     """
     found = []
     for area in AREAS:

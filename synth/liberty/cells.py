@@ -1,4 +1,4 @@
-"""What cells do and what a change costs them, from their Liberty groups."""
+"""Functions of cells, and energy per change, from their Liberty groups."""
 
 import bisect
 import re
@@ -13,12 +13,12 @@ _POWERS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 
 @dataclass(frozen=True)
 class Table:
-    """Energy per change over input transition and output load, linear between its points.
+    """Energy per change over input transition and output load, with linear interpolation.
 
     Parameters
     ----------
     slews, loads : tuple of float
-        Its points, in the library's units; empty where it does not depend on one.
+        Points, in the library's units. Empty if the energy does not depend on the value.
     rows : tuple of tuple of float
         A row for each slew.
     """
@@ -28,7 +28,7 @@ class Table:
     rows: tuple[tuple[float, ...], ...]
 
     def at(self, slew: float, load: float) -> float:
-        """Value there; outside of the points that of the nearest edge."""
+        """Interpolated value. Outside of the points, the value at the nearest edge."""
         low, high, share = _between(self.loads, load)
         column = [row[low] + share * (row[high] - row[low]) for row in self.rows]
         low, high, share = _between(self.slews, slew)
@@ -43,11 +43,11 @@ class Pin:
     ----------
     is_output : bool
     capacitance : float
-        Of an input, in the library's unit.
+        Capacitance of an input, in the library's unit.
     function : str
-        Of an output, in Liberty's notation; "" if it has none.
+        Function of an output, in Liberty's notation, or "".
     energies : tuple of Table
-        Of rising and falling, for each related pin and state of the cell.
+        Energies of rising and falling, for each related pin and state of the cell.
     """
 
     is_output: bool
@@ -69,12 +69,12 @@ class Cell:
     ----------
     name : str
     leakage : float
-        Power when nothing changes, in the library's unit.
+        Power without any change, in the library's unit.
     pins : dict of str to Pin
     state : tuple of str
-        Of a flip-flop the names of its state and the inverse, else empty.
+        For a flip-flop: names of the state and of its inverse. Else empty.
     next_state, clocked_on : str
-        Of a flip-flop.
+        For a flip-flop: functions of the next state and of the clock.
     """
 
     name: str
@@ -86,17 +86,17 @@ class Cell:
 
 
 class Cells:
-    """Cells of a library; the tables of each are read when it is asked for.
+    """Cells of a library. The tables of a cell are read when the cell is first used.
 
     Parameters
     ----------
     library : Group
-        Of the library.
+        Group of the library.
 
     Raises
     ------
     UserError
-        When tables of energy have another order than the one that is read.
+        When tables of energy have an unsupported order of indices.
     """
 
     def __init__(self, library: Group):
@@ -135,12 +135,12 @@ class Cells:
 
     @cached_property
     def joules(self) -> float:
-        """Unit of energy in tables: that of capacitance by that of voltage squared."""
+        """Unit of energy in tables: unit of capacitance times the square of the unit of voltage."""
         return self.farads * self._unit("voltage_unit", "V") ** 2
 
     @cached_property
     def slew(self) -> float:
-        """Transition time that the model gives every signal, in the library's unit of time."""
+        """Transition time of every signal in the model, in the library's unit of time."""
         return float(self._attribute("default_max_transition")) / 10
 
     def _unit(self, name: str, base: str) -> float:
@@ -193,13 +193,13 @@ def _table(group: Group) -> Table:
     }
     slews, loads = (tuple(numbers.get(name, [()])[0]) for name in ("index_1", "index_2"))
     rows = numbers["values"]
-    if not loads:  # energy of a pin's own change: a number for each slew, or one alone
+    if not loads:  # energy of a change of the pin: a number for each slew, or one number
         rows = [[number] for row in rows for number in row]
     return Table(slews, loads, tuple(map(tuple, rows)))
 
 
 def _between(points: tuple[float, ...], value: float) -> tuple[int, int, float]:
-    """Indices of the points around a value, and how far it is from one to the other."""
+    """Indices of the points around a value, and the relative position between them."""
     if len(points) < 2 or value <= points[0]:
         return 0, 0, 0.0
     if value >= points[-1]:

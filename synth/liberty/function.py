@@ -1,7 +1,7 @@
 """Boolean functions in Liberty's notation.
 
-``'`` (behind) and ``!`` (before) bind tightest, then ``^``, then ``*``, ``&`` or a blank, then
-``+`` or ``|`` (Liberty Reference Manual, 2017.06).
+``'`` (after the operand) and ``!`` (before the operand) have the highest precedence, then ``^``,
+then ``*``, ``&`` or a blank, then ``+`` or ``|`` (Liberty Reference Manual, 2017.06).
 """
 
 import re
@@ -19,7 +19,7 @@ def parse(function: str) -> Tree:
     Raises
     ------
     ValueError
-        When it is not one.
+        When the text is no function.
     """
     tokens = [*_TOKEN.findall(function), ""]
     if _TOKEN.sub("", function).strip():
@@ -80,14 +80,14 @@ def parse(function: str) -> Tree:
 
 
 def names(tree: Tree) -> set[str]:
-    """What the function reads."""
+    """Names of the inputs of the function."""
     if isinstance(tree, str):
         return set() if tree in ("0", "1") else {tree}
     return set().union(*map(names, tree[1:]))
 
 
 def evaluate(tree: Tree, values: Mapping[str, int]) -> int:
-    """Value of the function, 0 or 1; KeyError when it reads something else than ``values``."""
+    """Value of the function, 0 or 1. KeyError when an input is not in ``values``."""
     if isinstance(tree, str):
         return int(tree) if tree in ("0", "1") else values[tree]
     operands = [evaluate(operand, values) for operand in tree[1:]]
@@ -98,9 +98,9 @@ def evaluate(tree: Tree, values: Mapping[str, int]) -> int:
 
 
 def verilog(tree: Tree, nets: Mapping[str, str]) -> str:
-    """The function as an expression of Verilog, names replaced by ``nets``."""
+    """The function as an expression in Verilog. ``nets`` replaces the names."""
     if isinstance(tree, str):
         return f"1'b{tree}" if tree in ("0", "1") else nets[tree]
     operands = [verilog(operand, nets) for operand in tree[1:]]
-    # Signs that follow each other are apart: Icarus Verilog takes no `~~~`.
+    # A blank separates operators, because Icarus Verilog does not accept `~~~`.
     return f"(~{operands[0]})" if tree[0] == "~" else f"({f' {tree[0]} '.join(operands)})"

@@ -1,4 +1,4 @@
-"""Cell libraries in Liberty format: what the flow has to know of one before it uses it."""
+"""Cell libraries in Liberty format: facts that the flow needs."""
 
 import gzip
 import itertools
@@ -15,7 +15,7 @@ from cdma.synth.liberty import function
 from cdma.synth.liberty.cells import Cells
 from cdma.synth.liberty.tree import Group, parse
 
-#: File taken from a folder.
+#: File that is read from a folder.
 DEFAULT_FILE = "nangate45_typ.lib.gz"
 
 
@@ -26,15 +26,15 @@ class Liberty:
     Parameters
     ----------
     name : str
-        Name of the library, as the file says it.
+        Name of the library in the file.
     text : str
-        The file, unpacked.
+        The uncompressed file.
     buffer : str
-        Its smallest buffer, which drives the inputs.
+        Smallest buffer, which drives the inputs.
     nand2_area : float
-        Area in um2 of its smallest two-input NAND: one gate equivalent.
+        Area in um2 of the smallest two-input NAND: one gate equivalent.
     has_enables : bool
-        Whether it has flip-flops with an enable.
+        The library has flip-flops with an enable.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Liberty:
 
     @cached_property
     def cells(self) -> Cells:
-        """What its cells do and what a change costs them."""
+        """Functions and energies of the cells."""
         start = re.search(r"\blibrary\s*\(", self.text)
         return Cells(parse(self.text[start.start() :]))
 
     def gate_equivalents(self, area: float) -> float:
-        """Area in um2 as a number of two-input NANDs."""
+        """Convert an area in um2 to a number of two-input NANDs."""
         return area / self.nand2_area
 
 
@@ -60,7 +60,7 @@ def read(path: str | os.PathLike) -> Liberty:
     Raises
     ------
     UserError
-        When the file cannot be read, is cut short, is no Liberty file, or lacks a buffer or a
+        When the file cannot be read, is truncated, is no Liberty file, or has no buffer or no
         two-input NAND.
     """
     path = Path(path)
@@ -114,13 +114,13 @@ def _cells(library: Group) -> Iterator[tuple[str, float, list[int]]]:
                 function.evaluate(tree, dict(zip(inputs, values, strict=True)))
                 for values in itertools.product((0, 1), repeat=len(inputs))
             ]
-        except (KeyError, ValueError):  # it reads its own state, or is none
+        except (KeyError, ValueError):  # the function reads a state, or is invalid
             continue
         yield cell.arguments[0], float(cell.attributes["area"]), table
 
 
 def _has_enables(library: Group) -> bool:
-    """Whether the next state of some flip-flop reads its state, as with an enable it must."""
+    """Whether a flip-flop has an enable: its next state depends on its state."""
     return any(
         state.arguments[0] in re.findall(r"\w+", state.attributes.get("next_state", ""))
         for cell in library.all("cell")

@@ -34,10 +34,10 @@ def parse(text: str) -> Group:
     Raises
     ------
     UserError
-        When it is not closed.
+        When the group is not closed.
     """
     tokens = (match.groups() for match in _TOKEN.finditer(text))
-    words: list[str] = []  # of the statement so far; a colon or a parenthesis is a word
+    words: list[str] = []  # words of the statement so far, with colons and parentheses
     stack: list[Group] = []
     for quoted, bare, mark in tokens:
         if quoted is bare is mark is None:

@@ -1,8 +1,9 @@
-"""Checks generated Verilog with four tools that read it each in its own way.
+"""Check generated Verilog with four tools.
 
-Verilator and slang complain of all they can; Icarus Verilog and Yosys elaborate, and Yosys looks
-for combinational loops, nets with several drivers and nets with none. What is known and harmless is
-waived in :mod:`cdma.synth.lint.waivers`, by kind and wording, so that a new kind is a finding.
+Verilator and slang report all their warnings. Icarus Verilog and Yosys elaborate the design, and
+Yosys finds combinational loops, nets with several drivers and nets without a driver. Known and
+harmless warnings are waived in :mod:`cdma.synth.lint.waivers`, by kind and wording. All other
+warnings are findings.
 """
 
 import json
@@ -18,16 +19,16 @@ from cdma.toolchain.tool import said
 
 @dataclass(frozen=True)
 class Finding:
-    """A complaint of a tool.
+    """A warning or an error of a tool.
 
     Parameters
     ----------
     tool : str
         Key of :data:`CHECKS`.
     kind : str
-        The tool's name for this kind of complaint, ``error`` when it refuses the text.
+        The tool's name for this kind of warning, or ``error``.
     line : int
-        Line of the Verilog, 0 when the tool names none.
+        Line of the Verilog, 0 when the tool reports no line.
     message : str
     """
 
@@ -38,7 +39,7 @@ class Finding:
 
 
 def installed() -> tuple[list[str], list[str]]:
-    """Keys of :data:`CHECKS` whose tools are installed, and a line for each that is not."""
+    """Keys of :data:`CHECKS` whose tools are installed, and a line for each missing tool."""
     found, missing = [], []
     for name, (program, _, _) in CHECKS.items():
         try:
@@ -51,7 +52,7 @@ def installed() -> tuple[list[str], list[str]]:
 
 
 def check(tool: str, top: str, verilog: str, scratch: Path) -> list[Finding]:
-    """What one tool says of a design.
+    """Findings of one tool on a design.
 
     Parameters
     ----------
@@ -62,49 +63,49 @@ def check(tool: str, top: str, verilog: str, scratch: Path) -> list[Finding]:
     verilog : str
         The whole design.
     scratch : Path
-        Existing folder for the tool to work in.
+        Existing working folder for the tool.
 
     Raises
     ------
     UserError
-        When the tool is missing, or fails and names no fault of the design.
+        When the tool is missing, or fails without a finding.
     """
     program, arguments, read = CHECKS[tool]
     program = program()
     file = f"{top}.v"
     arguments = [argument.format(top=top, file=file) for argument in arguments]
-    status, told = said(program, arguments, {file: verilog}, scratch)
-    findings = [Finding(tool, *found) for found in read(told)]
+    status, output = said(program, arguments, {file: verilog}, scratch)
+    findings = [Finding(tool, *found) for found in read(output)]
     if status and not findings:
-        raise UserError(f"{program.name} failed: exit status {status}, {told.strip()[:200]!r}")
+        raise UserError(f"{program.name} failed: exit status {status}, {output.strip()[:200]!r}")
     return findings
 
 
-def _read_verilator(told: str) -> Iterator[tuple[str, int, str]]:
+def _read_verilator(output: str) -> Iterator[tuple[str, int, str]]:
     pattern = r"^%(?:Warning|Error)(?:-(\w+))?: (?:\w+\.v:(\d+):\d+: )?(.*)$"
-    for kind, line, message in re.findall(pattern, told, re.MULTILINE):
+    for kind, line, message in re.findall(pattern, output, re.MULTILINE):
         yield kind or "error", int(line or 0), message
 
 
-def _read_slang(told: str) -> Iterator[tuple[str, int, str]]:
-    for found in json.loads(told[told.index("[\n") : told.rindex("\n]") + 2]):
+def _read_slang(output: str) -> Iterator[tuple[str, int, str]]:
+    for found in json.loads(output[output.index("[\n") : output.rindex("\n]") + 2]):
         line = int(found["location"].split(":")[1]) if "location" in found else 0
         yield found.get("optionName", found["severity"]), line, found["message"]
 
 
-def _read_icarus(told: str) -> Iterator[tuple[str, int, str]]:
+def _read_icarus(output: str) -> Iterator[tuple[str, int, str]]:
     pattern = r"^\w+\.v:(\d+): (?:(warning|error): )?(.*)$"
-    for line, kind, message in re.findall(pattern, told, re.MULTILINE):
+    for line, kind, message in re.findall(pattern, output, re.MULTILINE):
         yield kind or "error", int(line), message
 
 
-def _read_yosys(told: str) -> Iterator[tuple[str, int, str]]:
+def _read_yosys(output: str) -> Iterator[tuple[str, int, str]]:
     pattern = r"^(?:\w+\.v:(\d+): )?(Warning|ERROR): (.*)$"
-    for line, kind, message in dict.fromkeys(re.findall(pattern, told, re.MULTILINE)):
+    for line, kind, message in dict.fromkeys(re.findall(pattern, output, re.MULTILINE)):
         yield kind.lower(), int(line or 0), message
 
 
-#: Per tool: what finds it, its arguments, what reads its answer.
+#: By tool: function that finds the program, arguments, function that reads the output.
 CHECKS = {
     "verilator": (
         verilator.verilator,
@@ -118,7 +119,7 @@ CHECKS = {
     ),
     "icarus": (
         icarus.iverilog,
-        # A time scale is asked for as soon as another file has one; there is no delay here.
+        # Icarus Verilog requires a time scale if another file has one. The design has no delays.
         ["-g2005", "-Wall", "-Wno-timescale", "-t", "null", "-s", "{top}", "{file}"],
         _read_icarus,
     ),

@@ -1,4 +1,4 @@
-"""The units and the engine before all tools that are installed."""
+"""Check the units and the engine with all installed tools."""
 
 import re
 import tempfile
@@ -20,10 +20,10 @@ def lint(
     configs: Iterable[Config | EngineConfig],
     verilog: str | None = None,
 ) -> Iterator[dict]:
-    """Check designs; plain numbers and texts of each unit, configuration and tool.
+    """Check designs. Yields a record of each unit, configuration and tool.
 
-    Generated Verilog asks Verilator to be silent about what is known. Here Verilator reports it
-    all the same, so that every waiver is one of :mod:`cdma.synth.lint.waivers`.
+    Pragmas in generated Verilog disable known warnings of Verilator. Here the pragmas are removed,
+    so that every waiver is in :mod:`cdma.synth.lint.waivers`.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ def lint(
     units : iterable of str
         ``compressor``, ``decompressor`` and ``engine``.
     configs : iterable of Config, of EngineConfig for the engine
-        Sizes; each unit is checked in those of its kind.
+        Sizes. Units are checked in each ``Config``, the engine in each ``EngineConfig``.
     verilog : str or None
-        Checked as it is, in place of what is generated; it has the module ``cdma_<unit>``.
+        Verilog to check in place of the generated Verilog, with the module ``cdma_<unit>``.
 
     Yields
     ------
@@ -66,7 +66,7 @@ def waived_of(unit: str) -> tuple[waivers.Waiver, ...]:
 
 
 def text(record: Mapping) -> str:
-    """A line for a record, and one for each finding."""
+    """A line for a record, and a line for each finding."""
     waived = sum(waiver["count"] for waiver in record["waived"])
     findings = record["findings"]
     lines = [
@@ -82,5 +82,5 @@ def _generated(unit: str, config: Config | EngineConfig) -> str:
 
 
 def _loud(verilog: str) -> str:
-    """Take out the pragmas, and keep the numbers of the lines."""
+    """Remove the pragmas. The numbers of the lines do not change."""
     return re.sub(r"^// verilator lint_.*$", "//", verilog, flags=re.MULTILINE)

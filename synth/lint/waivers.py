@@ -1,7 +1,7 @@
 """Warnings about generated Verilog that are known and harmless, each with its reason.
 
-A waiver names the tool, the kind of warning and its wording, so that any other warning is a
-finding. A test holds that each one is still needed.
+A waiver has the tool, the kind of warning and its wording. All other warnings are findings. A test
+checks that each waiver is still needed.
 """
 
 import re
@@ -13,16 +13,16 @@ from cdma.synth.lint.check import Finding
 
 @dataclass(frozen=True)
 class Waiver:
-    """What is not complained of.
+    """A warning that is not reported.
 
     Parameters
     ----------
     tool, kind : str
-        As in :class:`~cdma.synth.lint.check.Finding`.
+        See :class:`~cdma.synth.lint.check.Finding`.
     pattern : str
         Regular expression that the whole message matches.
     reason : str
-        Why it is harmless.
+        Why the warning is harmless.
     """
 
     tool: str
@@ -31,7 +31,7 @@ class Waiver:
     reason: str
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the finding is of this kind and wording."""
+        """Whether the finding has this kind and wording."""
         same = (finding.tool, finding.kind) == (self.tool, self.kind)
         return same and re.fullmatch(self.pattern, finding.message) is not None
 
@@ -125,7 +125,7 @@ _REGISTERS = (
 )
 _PROT = "registers are the same for secure and other accesses, instructions and data"
 _PASSED = "Yosys passes streams as whole ports, also to parts that look at one of their ends"
-#: Of the engine, beside those above.
+#: Additional waivers of the engine.
 ENGINE_WAIVERS = (
     Waiver("verilator", "CASEOVERLAP", r"Case conditions overlap .*", _PRIORITY),
     Waiver("slang", "case-overlap", r"'casez' statement item overlaps previous item", _PRIORITY),
@@ -160,7 +160,7 @@ ENGINE_WAIVERS = (
 def sort(
     findings: Iterable[Finding], waivers: Iterable[Waiver] = WAIVERS
 ) -> tuple[list[Finding], dict[Waiver, int]]:
-    """What no waiver covers, and how many findings each waiver covers."""
+    """Findings without a waiver, and the number of findings that each waiver covers."""
     waivers = tuple(waivers)
     kept, waived = [], {}
     for finding in findings:

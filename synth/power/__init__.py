@@ -1,1 +1,1 @@
-"""Energy in standard cells while a real tensor passes through a unit."""
+"""Energy of a unit in standard cells while the unit processes a tensor."""

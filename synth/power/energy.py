@@ -1,17 +1,17 @@
-"""Energy of a unit in standard cells while a real tensor passes through it.
+"""Energy of a unit in standard cells while the unit processes a tensor.
 
-The model, without wires and without a clock tree:
+The model has no wires and no clock tree:
 
-- each change of a net charges or discharges the pins that it drives: half of ``C * V**2``;
-- each change of a cell's output costs what the library's tables say at that load, the mean over
-  rising and falling, related pins and states; so does each change of an input that has a table of
-  its own, above all the clock pin of every flip-flop, twice a cycle;
-- every signal has the same transition time, a tenth of the longest that the library allows;
-- every cell leaks what the library says, whatever its state.
+- each change of a net charges or discharges the driven pins: half of ``C * V**2``;
+- each change of a cell's output costs the energy in the library's tables at this load, the mean
+  over rising and falling, related pins and states; the same for changes of inputs with a table,
+  mainly the clock pin of every flip-flop, twice a cycle;
+- every signal has the same transition time: 10 % of the longest that the library allows;
+- every cell has the leakage in the library, for all states.
 
-How often a net changes is counted in a simulation of the mapped netlist, once without delays, where
-a net changes at most once a cycle, and once with one unit of delay for each cell, where it also
-changes while its inputs have not settled (glitches).
+The changes of each net are counted in two simulations of the mapped netlist. In the simulation
+without delays, a net changes at most once a cycle. In the simulation with one unit of delay for
+each cell, a net also changes while its inputs have not settled (glitches).
 """
 
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ from cdma.synth.power.switching import Window
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy in a window, in joules: who spends it.
+    """Energy in a window, in joules, by consumer.
 
     Parameters
     ----------
     clock : float
-        The clock's net and the clock pins that it drives.
+        Net of the clock, and the driven clock pins.
     storage : float
-        The other changes at flip-flops.
+        Other changes at flip-flops.
     logic : float
         Changes at other cells, and of the nets that the unit's inputs drive.
     """
@@ -47,12 +47,12 @@ class Energy:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """Sum of all parts."""
         return self.clock + self.storage + self.logic
 
 
 def energy(unit: Netlist, cells: Cells, window: Window) -> Energy:
-    """What the changes of a window cost."""
+    """Energy of the changes in a window."""
     clock = unit.ports[CLOCK][1][0]
     loads = unit.loads()
     spent = {"clock": 0.0, "storage": 0.0, "logic": 0.0}
@@ -81,26 +81,26 @@ def measure(mapped: asic.Mapped, unit: str, config, words, liberty: Liberty, scr
     unit : str
         ``"compressor"`` or ``"decompressor"``.
     config : Config
-        Its size.
+        Size of the unit.
     words : ndarray, shape (n,)
         The packet's words, before compression.
     liberty : Liberty
-        The library that it was mapped to.
+        The library of the mapped cells.
     scratch : Path
-        Existing folder for tools to work in.
+        Existing working folder for the tools.
 
     Returns
     -------
     dict
-        Fit for JSON: ``cycles``, ``is_equal`` (whether the netlist gave what the golden model
-        gives), ``leakage_mw``, ``idle_pj_per_cycle``, and for each way of counting, ``settled`` and
-        ``with_glitches``, ``pj_per_cycle`` and ``pj_per_byte`` of uncompressed data, split into
-        ``clock``, ``storage`` and ``logic``; both without leakage.
+        For JSON: ``cycles``, ``is_equal`` (whether the output of the netlist is equal to the golden
+        model's), ``leakage_mw``, ``idle_pj_per_cycle``, and for both simulations, ``settled`` and
+        ``with_glitches``, ``pj_per_cycle`` and ``pj_per_byte`` of uncompressed data, divided into
+        ``clock``, ``storage`` and ``logic``, both without leakage.
 
     Raises
     ------
     UserError
-        When a tool is missing or fails, or the library lacks what the model needs.
+        When a tool is missing or fails, or the library lacks data that the model needs.
     """
     gates = netlist.read(f"cdma_{unit}", mapped, liberty, scratch)
     cells = liberty.cells
@@ -134,7 +134,7 @@ def measure(mapped: asic.Mapped, unit: str, config, words, liberty: Liberty, scr
 
 
 def at_clock(figures: dict, period_ns: float) -> dict:
-    """Power in mW at a clock, leakage included: idle, and busy in both ways of counting."""
+    """Power in mW at a clock, with leakage: idle, and busy in both simulations."""
     leakage = figures["leakage_mw"]
     return {
         "mhz": 1e3 / period_ns,

@@ -1,4 +1,4 @@
-"""A mapped netlist: its cells and nets, and Verilog of it that any simulator runs."""
+"""A mapped netlist: its cells and nets, and plain Verilog for all simulators."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from cdma.toolchain import tool, yowasp
 
 @dataclass(frozen=True)
 class Instance:
-    """A cell in the netlist: its type, and the net of each of its pins that is connected."""
+    """A cell in the netlist: its type, and the net of each connected pin."""
 
     cell: Cell
     nets: dict[str, str]
@@ -38,7 +38,7 @@ class Netlist:
     instances: list[Instance]
 
     def loads(self) -> dict[str, float]:
-        """Capacitance of the pins that each net drives, in the library's unit."""
+        """Capacitance of the pins driven by each net, in the library's unit."""
         found: dict[str, float] = {}
         for instance in self.instances:
             for name, net in instance.nets.items():
@@ -46,16 +46,16 @@ class Netlist:
         return found
 
     def verilog(self, name: str, delay: int = 0, seed: int = 0) -> str:
-        """Module of plain assignments and registers, which begin at random values.
+        """Module of plain assignments and registers. Registers start with random values.
 
         Parameters
         ----------
         name : str
-            Name of the module; its ports are those of the netlist, its nets are wires.
+            Name of the module. The module has the ports of the netlist, and wires for its nets.
         delay : int
-            Delay of each cell in units of time; 0 is none.
+            Delay of each cell in units of time. 0 for no delay.
         seed : int
-            Of the values.
+            Seed of the random values.
         """
         chance = random.Random(seed)
         wait = f"#{delay} " if delay else ""
@@ -111,8 +111,8 @@ def read(top: str, mapped: Mapped, liberty: Liberty, scratch: Path) -> Netlist:
     Raises
     ------
     UserError
-        When Yosys cannot read it, or it has cells that are not modelled: with several clocks,
-        asynchronous resets or latches.
+        When Yosys cannot read the netlist, or its cells are not in the model: cells with several
+        clocks or asynchronous resets, and latches.
     """
     script = f"read_liberty -lib cells.lib; read_verilog mapped.v; hierarchy -top {top}; "
     text = tool.execute(

@@ -1,4 +1,4 @@
-"""Energy of a unit on a tensor: mapped, simulated and added up; as a record and as a table."""
+"""Energy of a unit for a tensor as a record and as a table."""
 
 import sys
 from collections.abc import Sequence
@@ -30,14 +30,14 @@ def records(
 
 
 def record(unit: str, config: Config, words: np.ndarray, library: Liberty, steps: Steps) -> dict:
-    """Energy and power of a unit while words pass through it.
+    """Energy and power of a unit while the unit processes words.
 
     Parameters
     ----------
     unit : str
         ``compressor`` or ``decompressor``.
     config : Config
-        Its size.
+        Size of the unit.
     words : np.ndarray
         Words of the uncompressed packet, shape (n,).
     library : Liberty
@@ -66,7 +66,7 @@ def record(unit: str, config: Config, words: np.ndarray, library: Liberty, steps
 
 
 def table(records: list[dict], style: str = "text") -> str:
-    """Lay out energies and powers; two numbers are without and with glitches."""
+    """Format energies and powers. Two numbers are without and with glitches."""
     rows = []
     for record in records:
         settled, glitches = record["settled"], record["with_glitches"]

@@ -1,8 +1,8 @@
-"""How often each net of a mapped netlist changes while a real tensor passes through it.
+"""Count the changes of each net of a mapped netlist while the netlist processes a tensor.
 
-The netlist runs in Icarus Verilog between a source and a sink that are always willing. Two windows
-are counted: some cycles before the first beat, in which only the clock moves, and the cycles from
-the first beat to the last.
+The netlist runs in Icarus Verilog between a source and a sink that never stall. Changes are counted
+in two windows: some cycles before the first beat, in which only the clock changes, and the cycles
+from the first beat to the last.
 """
 
 import re
@@ -16,9 +16,9 @@ from cdma.toolchain import icarus, tool
 
 #: Cycles of the window in which the unit waits for data.
 IDLE_CYCLES = 32
-#: Units of time in a cycle; a delay of one unit for each cell leaves it far more than any path.
+#: Units of time in a cycle. Every path is much shorter with a delay of one unit for each cell.
 _CYCLE = 1000
-#: Cycles after which a netlist that gives nothing is given up, beyond those that beats take.
+#: Cycles after which the simulation stops, in addition to the cycles of the beats.
 _PATIENCE = 1000
 
 
@@ -32,14 +32,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Run:
-    """What a simulation gave.
+    """Results of a simulation.
 
     Parameters
     ----------
     idle, busy : Window
-        Cycles without data, and with.
+        Windows without data, and with data.
     output : bytes
-        What left the unit.
+        Output of the unit.
     """
 
     idle: Window
@@ -60,19 +60,19 @@ def simulate(
     ----------
     netlist : Netlist
     packet : bytes
-        What goes in.
+        The input packet.
     command : int or None
         The decompressor's command.
     scratch : Path
-        Existing folder to work in.
+        Existing working folder.
     delay : int
-        Delay of each cell, in units of time: with 1 the changes that a cell makes before its
-        inputs have settled (glitches) are counted, with 0 there are none.
+        Delay of each cell, in units of time. With 1, changes before the inputs of a cell have
+        settled (glitches) are counted. With 0, there are no glitches.
 
     Raises
     ------
     UserError
-        When Icarus Verilog is missing or fails, or the packet does not come out.
+        When Icarus Verilog is missing or fails, or the output packet is incomplete.
     """
     files = {
         "netlist.v": netlist.verilog("netlist", delay),
@@ -98,10 +98,10 @@ def simulate(
 
 
 def count(vcd: str, ends: Sequence[int]) -> list[dict[str, int]]:
-    """Changes of every net before each of the times ``ends``, since the time before.
+    """Changes of every net in the windows that end at the times ``ends``.
 
-    Nets are the wires ``n1``, ``n2``, ... Values at the start of the dump do not count, nor do
-    changes from or to an unknown value.
+    Nets are the wires ``n1``, ``n2``, ... Values at the start of the dump, and changes from or to
+    an unknown value, do not count.
     """
     head, _, body = vcd.partition("$enddefinitions $end")
     values: dict[str, str] = {}
@@ -161,7 +161,7 @@ module bench;
 """
 
 
-# All inputs change with the clock's rising edge, as they do behind registers.
+# All inputs change with the rising edge of the clock, like outputs of registers.
 _DRIVE = """\
   reg [9 * BYTES:0] beats [0:BEATS - 1];
   reg started = 0, ended = 0;

@@ -7,7 +7,7 @@ from pathlib import Path
 from cdma.files import replacing
 from cdma.toolchain.tool import Tool, execute
 
-#: A program that has begun a program, and tells so by a file.
+#: A program that starts a program, and then writes a file.
 PROGRAM = """
 import pathlib, subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])

@@ -1,4 +1,4 @@
-"""Mistakes told in one line."""
+"""Errors of the user are reported in one line."""
 
 import math
 import sys

@@ -10,7 +10,7 @@ from cdma.progress import Bar
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes when it is told to."""
+    """A clock that a test sets forward."""
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
 

@@ -268,9 +268,9 @@ def _element(value: float, dtype: str) -> bytes:
 
 
 def seal(data: bytes) -> bytes:
-    """The container with CRCs that match: those of its chunks as far as they can be told, its own.
+    """The container with correct CRCs: of the header, and of all chunks that can be found.
 
-    Whoever forges a file can do that, so nothing may rest on CRCs.
+    A forged file can have correct CRCs, so no check may depend on them.
     """
     sealed = bytearray(data)
     if len(data) < SHAPE_AT:

@@ -38,7 +38,7 @@ def test_equal_is_silent():
 
 
 @pytest.mark.parametrize(
-    ("got", "want", "told"),
+    ("got", "want", "message"),
     [
         (
             {"output": flipped(7)},
@@ -66,21 +66,21 @@ def test_equal_is_silent():
         ),
     ],
 )
-def test_first_difference_is_named(got, want, told):
-    assert first_difference([packet(**got)], [expected(**want)], CONFIG) == told
+def test_first_difference_is_named(got, want, message):
+    assert first_difference([packet(**got)], [expected(**want)], CONFIG) == message
 
 
 def test_an_empty_packet_takes_a_beat():
     empty = {"output": b""}
     assert first_difference([packet(**empty, beats_out=1)], [expected(**empty)], CONFIG) == ""
-    told = first_difference([packet(**empty, beats_out=0)], [expected(**empty)], CONFIG)
-    assert told == "packet 0: output took 0 beats, expected 1"
+    message = first_difference([packet(**empty, beats_out=0)], [expected(**empty)], CONFIG)
+    assert message == "packet 0: output took 0 beats, expected 1"
 
 
 def test_later_packet_is_named():
     pair = [packet(), packet(output=flipped(0))]
-    told = first_difference(pair, [expected(), expected()], CONFIG)
-    assert told.startswith("packet 1: word 0 (cycle 2, beat 0, block 0, word 0) is 0x0080, exp")
+    message = first_difference(pair, [expected(), expected()], CONFIG)
+    assert message.startswith("packet 1: word 0 (cycle 2, beat 0, block 0, word 0) is 0x0080, exp")
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_byte_of_the_stream_is_named_by_what_it_is(at, place):
     pair = packet(output=bytes(got), output_cycles=()), expected(
         words=words, output=bytes(want), unit_bytes=1
     )  # fmt: skip
-    told = first_difference([pair[0]], [pair[1]], CONFIG)
-    assert told.startswith(f"packet 0: byte {at} ({place}) is ")
+    message = first_difference([pair[0]], [pair[1]], CONFIG)
+    assert message.startswith(f"packet 0: byte {at} ({place}) is ")
 
 
 def test_missing_and_extra_packets_are_reported():
@@ -117,5 +117,5 @@ def test_missing_and_extra_packets_are_reported():
 
 def test_early_status_is_reported():
     early = packet(status_cycle=5)
-    told = first_difference([early], [expected()], CONFIG)
-    assert told == "packet 0: status came before the last beat was taken"
+    message = first_difference([early], [expected()], CONFIG)
+    assert message == "packet 0: status came before the last beat was taken"

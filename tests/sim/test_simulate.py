@@ -1,4 +1,4 @@
-"""``cosim``: equal when equal, and a wrong bit, a lost packet or a slow unit is told."""
+"""``cosim`` accepts equal streams, and reports a wrong bit, a lost packet or a slow unit."""
 
 import shutil
 

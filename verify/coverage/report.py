@@ -1,7 +1,7 @@
 """Coverage of a unit as table rows: functional coverage and code coverage."""
 
 from cdma.hdl.zvc.config import Config
-from cdma.progress import telling
+from cdma.progress import timed
 from cdma.tables import format_table
 from cdma.verify.coverage import scenarios
 from cdma.verify.coverage.code import EXPLAINED, KINDS, condense, measure_code
@@ -45,7 +45,7 @@ def measure(unit: str, config: Config, seed: int, batches: int, is_functional: b
     def played():
         return scenarios.scenarios(unit, config, seed, batches)
 
-    found = measure_functional(unit, config, played(), progress=telling(f"{unit}, functional"))
+    found = measure_functional(unit, config, played(), progress=timed(f"{unit}, functional"))
     rows = [
         row(
             point.name,
@@ -59,7 +59,7 @@ def measure(unit: str, config: Config, seed: int, batches: int, is_functional: b
     ]
     if is_functional or config != EXPLAINED:
         return rows
-    code = measure_code(unit, config, played(), progress=telling(f"{unit}, code"))
+    code = measure_code(unit, config, played(), progress=timed(f"{unit}, code"))
     for kind in KINDS:
         unreached, unexplained = code.unreached(kind), code.unexplained(kind)
         kinds = len(code.hits[kind])

@@ -92,14 +92,14 @@ def fuzz(
     verilog : str or None
         Simulated in place of what the package generates.
     progress : callable or None
-        Told about once a second how far the run is.
+        Called about once a second with the progress of the run.
 
     Raises
     ------
     UserError, SimulationError
         As :class:`cdma.sim.engine.model.EngineModel`.
     """
-    start = told = time.monotonic()
+    start = reported = time.monotonic()
     outcome = Outcome()
     for number in itertools.count() if batch is None else [batch]:
         if batch is None and outcome.jobs >= jobs:
@@ -120,8 +120,8 @@ def fuzz(
             outcome.problem = f"batch {number}, job {played.kinds.total() - 1}, {problem}"
             outcome.failed_batch = number
             break
-        if progress and time.monotonic() - told > 1:
-            told = time.monotonic()
+        if progress and time.monotonic() - reported > 1:
+            reported = time.monotonic()
             progress(f"{outcome.jobs:,} of {jobs:,} jobs, {outcome.cycles:,} cycles")
     return outcome
 

@@ -114,7 +114,7 @@ class LongPackets:
                 return f"other statuses when counters are moved by {more}"
         return ""
 
-    def ports_tell(self) -> bool:
+    def ports_change(self) -> bool:
         """Whether a move changes any output of the unit other than the statuses."""
         return self._play(0)[1] != self._play(0, is_moved=False)[1]
 

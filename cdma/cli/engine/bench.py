@@ -7,7 +7,7 @@ from cdma import __version__
 from cdma.engine_config import CHANNELS, EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import write_text
-from cdma.progress import telling
+from cdma.progress import timed
 from cdma.tables import format_table
 from cdma.tensors.load import load_tensor
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     rows = []
     try:
-        for row in measure(tensors, configs, telling("engine")):
+        for row in measure(tensors, configs, timed("engine")):
             rows.append(row | {"tensor": row["tensor"].rpartition("/")[2]})
     except SimulationError as error:
         raise UserError(str(error)) from error

@@ -31,7 +31,7 @@ def draw(args: argparse.Namespace, drawings: Mapping[str, Callable]) -> None:
     What is written is listed on stderr, since the table or JSON is on stdout.
     """
     from cdma.offload.pictures.canvas import draw as on_disk
-    from cdma.progress import tell
+    from cdma.progress import show
 
     for path in on_disk(args.figures, drawings, "--figures").values():
-        tell(f"wrote {path}")
+        show(f"wrote {path}")

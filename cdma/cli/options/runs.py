@@ -1,4 +1,4 @@
-"""How a verb runs: processes, libraries, folders and caches, and what it tells meanwhile."""
+"""Options for running a command: processes, libraries, folders, caches and progress."""
 
 import argparse
 import os
@@ -60,5 +60,5 @@ def add_cache_option(parser: argparse.ArgumentParser) -> None:
 
 
 def announce(label: str, seconds: float) -> None:
-    """Tell on stderr what begins, and how many seconds after the start."""
+    """Print on stderr what begins, and the seconds since the start."""
     print(f"[{seconds:7.1f} s] {label}", file=sys.stderr, flush=True)

@@ -1,1 +1,1 @@
-"""The algorithms that are compared."""
+"""The compared algorithms."""

@@ -14,7 +14,7 @@ ZSTD_LEVEL = 3
 
 
 class Compressor(Protocol):
-    """What zlib, zstandard and lz4 call a compression object."""
+    """Interface of the compression objects of zlib, zstandard and lz4."""
 
     def compress(self, data) -> bytes: ...
     def flush(self) -> bytes: ...
@@ -23,7 +23,7 @@ class Compressor(Protocol):
 class Whole:
     """Size of all data as one stream of a compressor.
 
-    The compressor is fed pieces of one size, so that its output does not depend on the chunks.
+    All pieces of the input have one size, so that the output does not depend on the chunks.
     """
 
     def __init__(self, compressor: Compressor):
@@ -31,7 +31,7 @@ class Whole:
         self._size = 0
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,)."""
+        """Process the next chunk, shape (words,)."""
         data = words.view(np.uint8)
         for first in range(0, len(data), PIECE_BYTES):
             self._size += len(self._compressor.compress(data[first : first + PIECE_BYTES]))
@@ -42,13 +42,13 @@ class Whole:
 
 
 class ZlibWindows:
-    """Size of a zlib stream for each 4 KiB of data, as a DMA engine with so much buffer has it."""
+    """Size of a zlib stream for each 4 KiB of data, as in a DMA engine with a 4 KiB buffer."""
 
     def __init__(self):
         self._size = 0
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,)."""
+        """Process the next chunk, shape (words,)."""
         data = words.view(np.uint8)
         for first in range(0, len(data), WINDOW_BYTES):
             window = data[first : first + WINDOW_BYTES]
@@ -60,24 +60,24 @@ class ZlibWindows:
 
 
 def whole_zlib() -> Whole:
-    """zlib of level 6, its own default."""
+    """zlib with level 6, its default."""
     return Whole(zlib.compressobj(ZLIB_LEVEL))
 
 
 def whole_zstd(total_bytes: int) -> Whole:
-    """zstd of level 3, its own default; it gets the number of bytes in advance."""
+    """zstd with level 3, its default. zstd gets the number of bytes in advance."""
     zstandard = require("zstandard", extra="study", verb="zstd")
     return Whole(zstandard.ZstdCompressor(ZSTD_LEVEL).compressobj(size=total_bytes))
 
 
 def whole_lz4() -> Whole:
-    """lz4 as a frame of linked blocks, its own default."""
+    """lz4 with a frame of linked blocks, its default."""
     frame = require("lz4.frame", extra="study", verb="lz4")
     return Whole(_Lz4(frame.LZ4FrameCompressor()))
 
 
 class _Lz4:
-    """lz4's compression object, with the call that begins a frame."""
+    """Compression object of lz4 that also begins the frame."""
 
     def __init__(self, compressor):
         self._compressor = compressor

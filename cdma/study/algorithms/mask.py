@@ -8,7 +8,7 @@ from cdma.golden import Format
 
 
 class Mask:
-    """Counts of words and blocks, block lengths being those of the format of such words.
+    """Counts of words and blocks. Blocks have the default length of the format for these words.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ class Mask:
         self.full_blocks = 0
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,)."""
+        """Process the next chunk, shape (words,)."""
         bits = words != 0
         self.words += len(bits)
         missing = -len(bits) % self._block
-        if missing:  # as in the stream, the last block is filled up with zero words
+        if missing:  # the last block is padded with zero words, as in the stream
             bits = np.concatenate([bits, np.zeros(missing, bool)])
         counts = np.count_nonzero(bits.reshape(-1, self._block), axis=1)
         self.nonzeros += int(counts.sum())
@@ -39,10 +39,10 @@ class Mask:
 
 
 def entropy_bound(words: int, nonzeros: int, word_bytes: int) -> int:
-    """Least bytes for a mask whose bits are coded one by one, and the non-zero words as they are.
+    """Least bytes for a mask with bits that are coded one by one, and for the non-zero words.
 
-    That is ``words`` times the binary entropy of the density. A code that uses what neighbours have
-    in common, such as run lengths, can do better where zeros cluster.
+    The mask takes ``words`` times the binary entropy of the density, in bits. Where zeros cluster,
+    a code that uses neighbouring words, such as run lengths, can be smaller.
     """
     if nonzeros in (0, words):
         return nonzeros * word_bytes

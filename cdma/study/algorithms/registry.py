@@ -1,4 +1,4 @@
-"""The algorithms that are compared, by name."""
+"""The compared algorithms, by name."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from cdma.study.algorithms.zvc import ZeroValue
 
 
 class Sizer(Protocol):
-    """Finds the encoded size of words that come in chunks."""
+    """Computes the encoded size of a sequence of chunks of words."""
 
     def update(self, words: np.ndarray) -> None: ...
     def finish(self) -> int: ...
@@ -22,16 +22,16 @@ class Sizer(Protocol):
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A way of coding.
+    """A compression algorithm.
 
     Parameters
     ----------
     title : str
-        How a table calls it.
+        Name in tables.
     make : callable
-        Gives a ``Sizer`` from the bytes of a word and of the whole tensor.
+        Makes a ``Sizer`` from the bytes of a word and of the whole tensor.
     package : str or None
-        Optional module that it needs.
+        Optional module that the algorithm needs.
     """
 
     title: str
@@ -50,24 +50,24 @@ ALGORITHMS = {
     "zstd": Algorithm("zstd", lambda word, total: lz.whole_zstd(total), "zstandard"),
     "lz4": Algorithm("lz4", lambda word, total: lz.whole_lz4(), "lz4"),
 }
-#: Name and title of the bound beside them; no encoder gives this size.
+#: Name and title of the bound. No encoder has this size.
 BOUND, BOUND_TITLE = "bound", "mask entropy"
 
 
 def installed(names: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
-    """Names to measure, and those left out because their package is not installed.
+    """Names to measure, and names omitted because their package is not installed.
 
     Parameters
     ----------
     names : sequence of str or None
-        Wanted ones, all of which must be there; ``None`` takes what there is.
+        Requested algorithms. With ``None``, all installed algorithms.
 
     Raises
     ------
     UserError
-        When a wanted one is unknown.
+        When a requested algorithm is unknown.
     MissingPackageError
-        When its package is not installed.
+        When the package of a requested algorithm is not installed.
     """
     missing = [name for name, algorithm in ALGORITHMS.items() if not _is_there(algorithm)]
     if names is None:

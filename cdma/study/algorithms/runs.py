@@ -1,4 +1,4 @@
-"""Run-length coding of zeros: the paper's RL as we define it, and that of Eyeriss."""
+"""Run-length coding of zeros: RL (our definition of the paper's algorithm), and Eyeriss' coding."""
 
 import numpy as np
 
@@ -9,20 +9,20 @@ _EYERISS_RUN_BITS = 5
 
 
 class Runs:
-    """Lengths of the runs of zero and of non-zero words in a sequence that comes in chunks."""
+    """Lengths of the runs of zero and of non-zero words in a sequence of chunks."""
 
     def __init__(self):
         self._is_value = False
         self._length = 0
 
     def update(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Take a chunk, shape (words,).
+        """Process the next chunk, shape (words,).
 
         Returns
         -------
         zeros, values : ndarrays of int64
-            Lengths of the runs that have ended, of zero and of non-zero words; the last run is held
-            back, since the next chunk may go on with it.
+            Lengths of the complete runs, of zero and of non-zero words. The last run is returned
+            later, because it may continue in the next chunk.
         """
         bits = words != 0
         edges = np.flatnonzero(bits[1:] != bits[:-1]) + 1
@@ -39,16 +39,16 @@ class Runs:
         return (odd, even) if first else (even, odd)
 
     def finish(self) -> tuple[int, int]:
-        """Length of the last run, of zero and of non-zero words; one of them is 0."""
+        """Length of the last run, of zero and of non-zero words. One of the two is 0."""
         return (0, self._length) if self._is_value else (self._length, 0)
 
 
 class RunLength:
-    """Our definition of the paper's RL, which the paper does not spell out.
+    """Our definition of RL, because the paper does not define its own.
 
-    Runs of zero and non-zero words alternate. A run is a token of one byte, its top bit marking
-    zeros (0) from values (1) and the other seven its length less one; after the token of a run of
-    values come the values. A run of more than 128 words is several.
+    Runs of zero and non-zero words alternate. A run begins with a token of one byte: the top bit is
+    0 for zeros and 1 for values, the other seven bits are the length minus one. The values of a run
+    follow its token. A run of more than 128 words is split.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class RunLength:
         self._size = 0
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,)."""
+        """Process the next chunk, shape (words,)."""
         self._add(*self._runs.update(words))
 
     def finish(self) -> int:
@@ -78,10 +78,10 @@ class RunLength:
 class EyerissRunLength:
     """Eyeriss' coding: pairs of a 5-bit count of zeros and the value that follows them.
 
-    Chen et al., *Eyeriss*, JSSC 2017. A run of more than 31 zeros is split by values that are zero,
-    and so end zeros at the end of the data. Here pairs are packed without gaps, whatever the width
-    of a value, and the last byte is filled up; Eyeriss packs three pairs of 5 + 16 bits and a flag
-    in 64, which is 1/64 more.
+    Chen et al., *Eyeriss*, JSSC 2017. A run of more than 31 zeros is split by values that are zero.
+    A run of zeros at the end of the data also ends with a value that is zero. Here pairs are packed
+    without gaps for all widths of a value, and the last byte is padded. Eyeriss packs three pairs
+    of 5 + 16 bits and a flag in 64 bits, which is 1/64 more.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class EyerissRunLength:
         self._pairs = 0
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,)."""
+        """Process the next chunk, shape (words,)."""
         zeros, values = self._runs.update(words)
         self._pairs += int((zeros // (EYERISS_LONGEST + 1)).sum()) + int(values.sum())
 

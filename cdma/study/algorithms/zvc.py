@@ -1,4 +1,4 @@
-"""Zero-value compression (the paper's ZV), sized by the golden model's formula."""
+"""Size of zero-value compression (the paper's ZV), by the formula of the golden model."""
 
 import numpy as np
 
@@ -8,13 +8,12 @@ from cdma.golden import Format
 class ZeroValue:
     """Size of the stream of ``docs/format.md`` with words of a given width.
 
-    The width need not be that of the elements: bytes that do not fill the last word are taken as if
-    filled up with zeros.
+    The width may differ from the width of the elements. The last word is padded with zero bytes.
 
     Parameters
     ----------
     word_bits : int
-        8, 16, 32 or 64; blocks have the format's default length.
+        8, 16, 32 or 64. Blocks have the default length of the format.
     """
 
     def __init__(self, word_bits: int):
@@ -23,7 +22,7 @@ class ZeroValue:
         self._nonzeros = 0
 
     def update(self, words: np.ndarray) -> None:
-        """Take the next chunk, shape (words,)."""
+        """Process the next chunk, shape (words,)."""
         data = words.view(np.uint8)
         missing = -len(data) % self._format.word_bytes
         if missing:

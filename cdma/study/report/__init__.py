@@ -1,1 +1,1 @@
-"""The study as tables, figures and a document, with the paper's claims beside it."""
+"""The results of the study as tables, figures and a document with the claims of the paper."""

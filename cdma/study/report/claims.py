@@ -1,7 +1,7 @@
-"""The paper's claims on ratios and densities, checked on records.
+"""Check the paper's claims on ratios and densities on records.
 
-The paper: Rhu et al., *Compressing DMA Engine*, HPCA 2018. Each claim has a rule by which it holds
-or not, for every network that the records have enough of.
+The paper: Rhu et al., *Compressing DMA Engine*, HPCA 2018. A rule decides whether a claim holds,
+for every network with enough records.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ class Claim:
     Parameters
     ----------
     text : str
-        What the paper says.
+        Statement of the paper.
     rule : str
-        When it holds here.
+        Condition under which the claim holds.
     parts : dict of str to Part
-        By network.
+        Results by network.
     figure : str
         Summary of the parts.
     """
@@ -50,7 +50,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Holds, does not hold, or in how many of the networks."""
+        """``holds``, ``does not hold``, or the number of networks in which the claim holds."""
         if not self.parts:
             return "no data"
         count = sum(part.holds for part in self.parts.values())
@@ -60,7 +60,7 @@ class Claim:
 
 
 def ratio_claims(records: Sequence[dict]) -> list[Claim]:
-    """The claims on ratios; ``records`` are those of maps, in three layouts."""
+    """The claims on ratios. ``records`` are the records of maps in three layouts."""
     by_network = {it["network"]: it for it in totals(records) if it["layout"] == LAYOUTS[0]}
     ratios = {network: total["ratios"] for network, total in by_network.items()}
     average = mean(ratio[ZV] for ratio in ratios.values())

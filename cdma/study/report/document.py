@@ -1,4 +1,4 @@
-"""The study as a document: the paper's claims beside what these tensors give."""
+"""Write the study as a document: the paper's claims and the results of these tensors."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -64,13 +64,13 @@ def write(records: Sequence[dict], folder: Path) -> None:
     Parameters
     ----------
     records : sequence of dict
-        As ``analyze`` gives them, with all of ``ALGORITHMS`` in all layouts.
+        Results of ``analyze``, with all of ``ALGORITHMS`` in all layouts.
     folder : Path
 
     Raises
     ------
     UserError
-        When none of the tensors is an fp32 map with known axes.
+        When no tensor is an fp32 map with known axes.
     """
     usable = [record for record in without_copies(records) if _is_usable(record)]
     maps = [record for record in usable if record["layout"] in LAYOUTS]
@@ -170,7 +170,7 @@ def _ratios(maps: Sequence[dict], shown: dict[str, str]) -> str:
 
 
 def _by_layout(maps: Sequence[dict]) -> str:
-    """Table of RL, ZV and ZL in three layouts, a row for each network and their mean."""
+    """Table of RL, ZV and ZL in three layouts: a row for each network, and the mean."""
     rows = []
     for network, found in _by_network(totals(maps)).items():
         row = {"network": network, "tensors": found[0]["tensors"], "density": found[0]["density"]}
@@ -185,7 +185,7 @@ def _by_layout(maps: Sequence[dict]) -> str:
 
 
 def _formats(records: Sequence[dict]) -> str:
-    """Table of the layers that there are in several formats; nothing where there are none."""
+    """Table of the layers with tensors in several formats. Empty without such layers."""
     found: dict[str, dict[tuple, dict]] = {}
     for record in one_layout(without_copies(records)):
         fields = ("network", "layer", "step", "axes", "shape")
@@ -255,14 +255,14 @@ def _stages(records: Iterable[dict]) -> str:
 
 
 def _some(steps: list[float]) -> list[float]:
-    """First, last and some of those between, as many as a table has room for."""
+    """First step, last step and steps between them, as many as fit in a table."""
     if len(steps) <= _COLUMNS:
         return steps
     return [steps[round(at * (len(steps) - 1) / (_COLUMNS - 1))] for at in range(_COLUMNS)]
 
 
 def _paper_name(network: str) -> str | None:
-    """The paper's network whose name this one's begins with."""
+    """Network of the paper whose name is the beginning of ``network``."""
     return next((n for n in PAPER_NETWORKS if network.lower().startswith(n.lower())), None)
 
 

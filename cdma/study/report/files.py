@@ -1,4 +1,4 @@
-"""An analysis whose figures go to files, which are refused before the work and not after it."""
+"""Analyze tensors and write the figures to files. The files are checked before the analysis."""
 
 import os
 from collections.abc import Sequence
@@ -20,18 +20,18 @@ def analyze_into(
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> list[dict]:
-    """Analyze the tensors of all tasks, and write what was found.
+    """Analyze the tensors of all tasks, and write the results.
 
     Parameters
     ----------
     tasks : sequence of Task
-        Of :func:`cdma.study.analysis.plan`.
+        From :func:`cdma.study.analysis.plan`.
     failures : dict of str to str
-        Takes the reason, by its name, why a tensor could not be analyzed.
+        Receives the error of each tensor that could not be analyzed, by the name of the tensor.
     csv : path, optional
         File for all figures.
     figures : path, optional
-        Folder for plots, made if missing.
+        Folder for plots, created if missing.
     jobs, scheduler
         See :func:`cdma.sweep.sweep`.
 

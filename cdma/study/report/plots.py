@@ -29,18 +29,18 @@ _LAYER, _POOL = "#4292c6", "#d95f0e"
 def draw(
     records: Sequence[dict], folder: Path, prefix: str = "", kinds: Sequence[str] = ("svg", "png")
 ) -> list[Path]:
-    """Write the figures that the records have data for, and give their paths.
+    """Write the figures for which the records have data, and return their paths.
 
     Parameters
     ----------
     records : sequence of dict
-        As ``analyze`` gives them.
+        Results of ``analyze``.
     folder : Path
-        Where to.
+        Folder of the figures.
     prefix : str
-        Of the names ``ratio``, ``density-layers`` and ``density-training``.
+        Prefix of the file names ``ratio``, ``density-layers`` and ``density-training``.
     kinds : sequence of str
-        Types of file.
+        File types.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def draw(
         "density-training": draw_density_over_training,
     }
     paths = []
-    # The same records give the same bytes: no date, and no random names.
+    # The same records give the same bytes: no date and no random names.
     with matplotlib.rc_context({"svg.hashsalt": "cdma", "svg.fonttype": "none", "font.size": 9}):
         for name, drawing in drawings.items():
             figure = Figure(layout="constrained")
@@ -76,7 +76,7 @@ def draw(
 def draw_ratio(figure, records: Sequence[dict]) -> bool:
     """A panel for each layout, a group of bars for each network, a bar for each algorithm.
 
-    Tensors that have no layouts to compare are left out, unless there are no others.
+    Tensors without layouts to compare are omitted, unless no tensor has layouts.
     """
     compared = [record for record in records if record["layout"] in LAYOUTS] or records
     sums = [{**total, "group": _group(total, records)} for total in totals(compared)]
@@ -105,13 +105,13 @@ def draw_ratio(figure, records: Sequence[dict]) -> bool:
 
 
 def _group(total: dict, records: Sequence[dict]) -> str:
-    """Network, with the format of its elements when there are several."""
+    """Network, with the format of the elements if the network has several formats."""
     formats = {record["format"] for record in records if record["network"] == total["network"]}
     return "\n".join([total["network"], *([total["format"]] if len(formats) > 1 else [])])
 
 
 def draw_density_by_layer(figure, records: Sequence[dict]) -> bool:
-    """A panel for each network: its layers by depth, at the last step that each is known at."""
+    """A panel for each network: its layers by depth, each at its last measured step."""
     networks = layers_of(records)
     if not networks:
         return False
@@ -127,7 +127,7 @@ def draw_density_by_layer(figure, records: Sequence[dict]) -> bool:
 
 
 def draw_density_over_training(figure, records: Sequence[dict]) -> bool:
-    """A panel for each network that is known at several steps, a line for each layer."""
+    """A panel for each network with several measured steps, a line for each layer."""
     networks = {n: layers for n, layers in layers_of(records).items() if len(steps_of(layers)) > 1}
     if not networks:
         return False
@@ -154,7 +154,7 @@ def draw_density_over_training(figure, records: Sequence[dict]) -> bool:
 
 
 def _panels(figure, networks: dict):
-    """A panel for each network, two in a row, with an axis of density; and the network."""
+    """Panels with an axis of density, two in a row, each with its network."""
     rows = (len(networks) + 1) // 2
     columns = min(2, len(networks))
     figure.set_size_inches(5.2 * columns, 0.4 + 3 * rows)

@@ -1,4 +1,4 @@
-"""Records as a table, as CSV and as JSON."""
+"""Format records as a table, as CSV and as JSON."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from cdma.tensors.commonest import hint
 from cdma.tensors.load import split
 
 TITLES = {**{name: it.title for name, it in ALGORITHMS.items()}, BOUND: BOUND_TITLE}
-#: Fields of a record that a line of the CSV begins with.
+#: Fields of a record in the first columns of the CSV file.
 _FIELDS = (
     *("tensor", "network", "layer", "kind", "stage", "step", "format", "dtype", "shape", "axes"),
     *("layout", "words", "bytes", "nonzeros", "density", "zero_blocks", "full_blocks", "digest"),
@@ -27,14 +27,14 @@ mask entropy: bound for a mask coded bit by bit, with the values as they are; no
 
 
 def text(records: Sequence[Mapping], every_layout: bool = True) -> str:
-    """A table of tensors, one of networks, hints and a legend, for a terminal.
+    """A table of tensors, a table of networks, hints and a legend, for a terminal.
 
     Parameters
     ----------
     records : sequence of mappings
-        Of :func:`cdma.study.analysis.analyze`.
+        Results of :func:`cdma.study.analysis.analyze`.
     every_layout : bool
-        A row for each layout of a tensor; else one for each tensor, as it is stored.
+        Print a row for each layout of a tensor, else only a row for its stored layout.
     """
     if not every_layout:
         records = [record for record in records if record["layout"] == record["axes"]]
@@ -64,7 +64,7 @@ def text(records: Sequence[Mapping], every_layout: bool = True) -> str:
 
 
 def _marked(record: Mapping) -> dict:
-    """Ratios, the one of words as wide as the elements marked."""
+    """Ratios. The ratio of words as wide as the elements is marked."""
     if not record["words"]:
         return dict(record["ratios"])
     fits = f"zvc{8 * record['bytes'] // record['words']}"
@@ -73,7 +73,7 @@ def _marked(record: Mapping) -> dict:
 
 
 def as_csv(records: Sequence[Mapping]) -> str:
-    """A line for each tensor and layout, with a heading: sizes in bytes, shares, ratios."""
+    """A header, and a line for each tensor and layout: sizes in bytes, shares, ratios."""
     names = _names(records)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -89,7 +89,7 @@ def as_csv(records: Sequence[Mapping]) -> str:
 
 
 def as_json(records: Sequence[Mapping], failures: Mapping[str, str]) -> str:
-    """Records, their totals, what each algorithm is called, and what failed."""
+    """Records, their totals, the titles of the algorithms, and the failures."""
     whole = {
         "records": list(records),
         "totals": totals(records),
@@ -100,7 +100,7 @@ def as_json(records: Sequence[Mapping], failures: Mapping[str, str]) -> str:
 
 
 def _common_folder(names: Sequence[str]) -> str:
-    """Folder of all files, with its slash, or nothing: a table may leave it out."""
+    """Common folder of all files, with its slash, or ``""``. A table omits this folder."""
     folders = {str(split(name)[0].parent) for name in names}
     common = f"{folders.pop()}/"
     return common if not folders and all(name.startswith(common) for name in names) else ""

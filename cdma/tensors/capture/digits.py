@@ -14,9 +14,9 @@ from cdma.tables import format_table
 from cdma.tensors.capture.network import Network
 
 BATCH = 64
-#: Images whose activations are saved, none of them trained on.
+#: Images whose activations are saved. The network is not trained on these images.
 IMAGES = 64
-#: Layers whose outputs are saved, and what they are.
+#: Layers whose outputs are saved, and their kinds.
 KINDS = {
     "relu1": "conv+relu",
     "pool1": "pool",
@@ -24,26 +24,26 @@ KINDS = {
     "pool2": "pool",
     "relu3": "fc+relu",
 }
-#: Copies of the last stage in other types, so that there are words of every width.
+#: Copies of the last stage in other types, to have words of every width.
 COPIES = {"relu1": ("float16", "int8"), "pool1": ("float64", "float16", "int8")}
 
 
 def run(folder: str | os.PathLike, steps: Sequence[int], seed: int) -> dict:
-    """Train, and write the tensors and ``capture.json``; the same seed writes the same files.
+    """Train, and write the tensors and ``capture.json``. The same seed writes the same files.
 
     Parameters
     ----------
     folder : path
-        Where to write, made if missing.
+        Folder to write, created if missing.
     steps : sequence of int
-        Steps of training after which to save, rising; 0 is before training.
+        Training steps after which tensors are saved, in ascending order. 0 is before training.
     seed : int
-        Of weights, batches, and the split into images for training and for the test.
+        Seed of weights, batches, and the split into images for training and for the test.
 
     Returns
     -------
     dict
-        What ``capture.json`` says.
+        Content of ``capture.json``.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def run(folder: str | os.PathLike, steps: Sequence[int], seed: int) -> dict:
     target = make_folder(folder)
     stages = []
     tensors = []
-    # One thread: products this small lose time to more, and their sums would vary with the number.
+    # One thread: several threads are slower for small products, and their number changes the sums.
     with threads.threadpool_limits(1):
         for step, accuracy, outputs in _train(datasets.load_digits(), seed, steps):
             stages.append({"step": step, "test_accuracy": accuracy})
@@ -77,7 +77,7 @@ def run(folder: str | os.PathLike, steps: Sequence[int], seed: int) -> dict:
 
 
 def summary(folder: str | os.PathLike, report: dict) -> str:
-    """What was captured, with the density of each layer at each stage as a table."""
+    """Summary of a capture, with a table of the density of each layer at each stage."""
     rows = {}
     for tensor in report["tensors"]:
         key = tensor["layer"], tensor["dtype"]
@@ -115,7 +115,7 @@ def _train(
 def _save(
     folder: Path, step: int, layer: str, array: np.ndarray, suffix: str = "", **more: float
 ) -> dict:
-    """Write a tensor; give what ``capture.json`` says about it."""
+    """Write a tensor, and return its entry of ``capture.json``."""
     name = f"step{step:04d}.{layer}{suffix}.npy"
     with replacing(folder / name) as temporary, temporary.open("wb") as file:
         np.lib.format.write_array(file, array, allow_pickle=False)
@@ -133,7 +133,7 @@ def _save(
 
 
 def _save_copy(folder: Path, step: int, layer: str, array: np.ndarray, dtype: str) -> dict:
-    """``_save`` in another type; int8 is quantised symmetrically, the largest value being 127."""
+    """Save in another type. int8 is quantised symmetrically: the largest value becomes 127."""
     if dtype != "int8":
         return _save(folder, step, layer, array.astype(dtype), f".{dtype}")
     scale = float(array.max()) / 127 or 1.0

@@ -1,4 +1,4 @@
-"""A picture of density over training."""
+"""Plot density over training."""
 
 import io
 from pathlib import Path
@@ -8,16 +8,16 @@ from cdma.files import replacing
 
 
 def draw(report: dict, folder: Path) -> list[Path]:
-    """Write ``density.png`` and ``density.svg`` and give their paths.
+    """Write ``density.png`` and ``density.svg``, and return their paths.
 
-    A line for each layer, of the density of its whole output at each step that was measured; a
-    panel below for each number that was noted, such as the loss. Steps are drawn on a logarithmic
-    axis, since density moves most at first.
+    A line for each layer shows the density of its whole output at each measured step. Below, a
+    panel for each noted number, such as the loss. The axis of the steps is logarithmic, because
+    density changes most in the first steps.
 
     Parameters
     ----------
     report : dict
-        What ``capture.json`` of ``cdma capture --torch`` says.
+        Content of ``capture.json`` of ``cdma capture --torch``.
     folder : Path
 
     Raises

@@ -1,7 +1,7 @@
-"""A small convolutional network in NumPy, enough to have real activations to look at.
+"""A small convolutional network in NumPy, which is trained to have real activations.
 
 Activations are float32 arrays of shape (images, channels, height, width) up to the first dense
-layer, then (images, features). ``backward`` takes and gives gradients of the same shapes.
+layer, then (images, features). ``backward`` takes and returns gradients of the same shapes.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ class _Weighted:
     """A layer with weights: gradient descent with momentum."""
 
     def __init__(self, rng: np.random.Generator, inputs: int, outputs: int):
-        scale = np.sqrt(2 / inputs)  # He initialisation, made for ReLU
+        scale = np.sqrt(2 / inputs)  # He initialisation, for ReLU
         self.weight = (scale * rng.standard_normal((inputs, outputs))).astype(np.float32)
         self.bias = np.zeros(outputs, np.float32)
         self._weight_speed = np.zeros_like(self.weight)
@@ -37,7 +37,7 @@ class _Weighted:
 
 
 class Convolution(_Weighted):
-    """3 x 3 convolution that keeps height and width (the border is padded with zeros)."""
+    """3 x 3 convolution with zero padding: the output has the height and width of the input."""
 
     def __init__(self, rng: np.random.Generator, channels: int, filters: int):
         super().__init__(rng, channels * KERNEL**2, filters)
@@ -64,7 +64,7 @@ class Convolution(_Weighted):
 
 
 class Dense(_Weighted):
-    """Fully connected layer; flattens what it is given."""
+    """Fully connected layer, which flattens its input."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         self._shape = x.shape
@@ -75,7 +75,7 @@ class Dense(_Weighted):
 
 
 class ReLU:
-    """Rectifier: what makes the zeros."""
+    """Rectifier, which produces the zeros."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         self._passed = x > 0
@@ -86,7 +86,7 @@ class ReLU:
 
 
 class MaxPool:
-    """Largest of each 2 x 2 square; height and width must be even."""
+    """Largest value of each 2 x 2 square. Height and width must be even."""
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         images, channels, height, width = x.shape
@@ -107,7 +107,7 @@ class Network:
     Attributes
     ----------
     layers : dict of str to layer
-        In order; ``relu1``, ``pool1``, ``relu2``, ``pool2`` and ``relu3`` are those to look at.
+        In order. The outputs of ``relu1``, ``pool1``, ``relu2``, ``pool2`` and ``relu3`` are saved.
     """
 
     def __init__(self, rng: np.random.Generator, classes: int):

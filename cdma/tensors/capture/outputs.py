@@ -1,4 +1,4 @@
-"""What ReLU and pooling give in a PyTorch model's forward pass, as modules or as functions."""
+"""Record outputs of ReLU and pooling, as modules or functions, in a PyTorch forward pass."""
 
 import re
 from collections.abc import Callable
@@ -9,27 +9,26 @@ from torch.overrides import TorchFunctionMode
 
 _RELU = {"relu", "relu_", "relu6"}
 _POOL = re.compile(r"(adaptive_|fractional_)?(max|avg|lp)_pool[123]d(_with_indices)?")
-#: How the layers are called whose sums a ReLU rectifies.
+#: Functions of the layers before a ReLU, by kind.
 _SUMS = {"conv": re.compile(r"conv(_transpose)?[123]d"), "fc": re.compile("linear")}
 
 
 class Outputs(TorchFunctionMode):
-    """While it is entered, gives away every output of ReLU and pooling on this thread.
+    """Context that passes every output of ReLU and pooling on this thread to a function.
 
-    Functions are seen as PyTorch lets them be overridden: ``nn.ReLU``, ``F.relu`` and ``x.relu()``
-    alike, ``nn.ReLU6`` too; but nothing inside a model that ``torch.compile`` or TorchScript has
-    compiled.
+    PyTorch's function overrides find ``nn.ReLU``, ``nn.ReLU6``, ``F.relu`` and ``x.relu()``. They
+    do not find functions in a model that is compiled by ``torch.compile`` or TorchScript.
 
     Parameters
     ----------
     model : Module
-        Whose modules the layers are named after: that of the module, as in ``features.3``, or the
-        function's name behind that of the module that calls it, as in ``block.relu``. When one
-        comes again, a number is added: ``block.relu_2``.
+        Model that gives the names of the layers. The name is the name of the module, as in
+        ``features.3``, or the name of the calling module and of the function, as in ``block.relu``.
+        If a name occurs again, a number is added: ``block.relu_2``.
     take : callable
-        Called with name, kind and tensor of each output at once, before anything overwrites it.
-        Kinds are ``"conv+relu"``, ``"fc+relu"``, after the last such layer; ``"relu"``, when there
-        was none; and ``"pool"``.
+        Called with name, kind and tensor of each output, before the output can be overwritten. The
+        kind of a ReLU is ``"conv+relu"`` or ``"fc+relu"``, by the last such layer, or ``"relu"``
+        without such a layer. The other kind is ``"pool"``.
     """
 
     def __init__(self, model: Module, take: Callable[[str, str, Tensor], None]):

@@ -1,4 +1,4 @@
-"""The object that a user's training function records its forward passes with."""
+"""The object with which a user's training function records its forward passes."""
 
 import math
 import re
@@ -16,9 +16,9 @@ from cdma.files import replacing
 from cdma.tensors.capture.outputs import Outputs
 from cdma.tensors.torch import as_array
 
-#: Steps whose densities are kept at most.
+#: Most steps with recorded densities.
 HISTORY_STEPS = 1000
-#: The budget has room for the tensors of so many steps at least, so that 2**30 steps can be seen.
+#: Least number of steps whose tensors fit in the budget, enough for runs of 2**30 steps.
 LEAST_STEPS = 32
 LAYOUTS = {2: "NC", 4: "NCHW"}
 #: Seconds between reports of progress.
@@ -26,11 +26,11 @@ _REPORT_SECONDS = 2.0
 
 
 class Thinned:
-    """Items of some steps of a run whose length nobody knows, dense at first and ever rarer.
+    """Items of some steps of a run of unknown length. The distance of the steps increases.
 
-    Kept are the steps whose binary number has ``bits`` significant digits at most: with one, 0, 1,
-    2, 4, 8, ...; with two, 0, 1, 2, 3, 4, 6, 8, 12, ... It starts with all, and whenever the items
-    cost more than ``limit`` together, there is a digit less.
+    An item is kept if the binary number of its step has at most ``bits`` significant digits. With
+    one digit: steps 0, 1, 2, 4, 8, ...; with two digits: 0, 1, 2, 3, 4, 6, 8, 12, ... At first all
+    items are kept. When the sum of their costs exceeds ``limit``, ``bits`` is reduced by one.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Thinned:
         return step % (1 << max(0, step.bit_length() - self._bits)) == 0
 
     def add(self, step: int, item, cost: int) -> list:
-        """Keep the item, unless it makes its own step too many; give the items not kept."""
+        """Add an item. Returns the items that are removed to observe the limit."""
         self.items[step] = item
         self._costs[step] = cost
         self._cost += cost
@@ -64,29 +64,29 @@ class Thinned:
 
 
 class Recorder:
-    """Records what ReLU and pooling give in every training step, as far as a budget goes.
+    """Records the outputs of ReLU and pooling in training steps, within a budget.
 
-    It is used around the forward pass of each step::
+    The recorder encloses the forward pass of each step::
 
         with capture(model):
             scores = model(images)
 
-    The density of whole batches is measured at up to ``HISTORY_STEPS`` steps, and tensors are saved
-    at as many as the budget allows, both ``Thinned``. Batches are cut to their first images when
-    the budget would not hold those of ``LEAST_STEPS`` steps.
+    The density of whole batches is measured at up to ``HISTORY_STEPS`` steps. Tensors are saved at
+    as many steps as the budget allows. :class:`Thinned` selects the steps of both. If the tensors
+    of ``LEAST_STEPS`` steps exceed the budget, only the first images of each batch are saved.
 
     Parameters
     ----------
     folder : Path
-        Where tensors go, as ``stepNNNNNN.LAYER.npy``.
+        Folder of the tensors ``stepNNNNNN.LAYER.npy``.
     budget : int
-        Bytes that the tensors may take.
+        Most bytes of the tensors.
     """
 
     def __init__(self, folder: Path, budget: int):
         self._folder = folder
         self._budget = budget
-        self._part = None  # of a batch; known from the first step
+        self._part = None  # saved part of a batch, known after the first step
         self._history = Thinned(HISTORY_STEPS)
         self._saved = Thinned(budget)
         self._notes = {}
@@ -95,7 +95,7 @@ class Recorder:
 
     @contextmanager
     def __call__(self, model: torch.nn.Module) -> Iterator[None]:
-        """Count a step, and record the outputs of ``model`` in the block if it is to be kept.
+        """Count a step, and record the outputs of ``model`` in the block if the step is due.
 
         Raises
         ------
@@ -127,13 +127,13 @@ class Recorder:
             self._save(step, samples)
 
     def note(self, **numbers: float) -> None:
-        """Keep numbers of the step just recorded beside it, such as its ``loss``."""
+        """Add numbers to the last recorded step, such as its ``loss``."""
         for name, number in numbers.items():
             value = float(number.detach() if isinstance(number, torch.Tensor) else number)
-            self._notes[name] = value if math.isfinite(value) else None  # JSON has no others
+            self._notes[name] = value if math.isfinite(value) else None  # JSON has no NaN
 
     def listing(self) -> dict:
-        """What ``capture.json`` says of the tensors and of the history."""
+        """Entries of ``capture.json`` about the tensors and the history."""
         history = self._history.items
         layers = list(dict.fromkeys(each for item in history.values() for each in item["density"]))
         notes = list(dict.fromkeys(each for item in history.values() for each in item["notes"]))
@@ -154,7 +154,7 @@ class Recorder:
         }
 
     def _cut(self, array: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:
-        """The first images of a batch, as many as are to be saved."""
+        """The first images of a batch, which are saved."""
         if self._part is None or not array.ndim:
             return array
         return array[: max(1, int(len(array) * self._part))]

@@ -1,4 +1,4 @@
-"""``cdma capture --torch``: activations of a user's PyTorch model while it trains."""
+"""``cdma capture --torch``: record activations of a user's PyTorch model during training."""
 
 import importlib
 import importlib.util
@@ -15,32 +15,32 @@ import cdma
 from cdma.errors import UserError, require
 from cdma.files import make_folder, write_text
 
-#: Bytes of a budget that is not given.
+#: Default budget in bytes.
 BUDGET = 64 << 20
 
 
 def run(spec: str, folder: str, budget: int, seed: int, figures: bool) -> dict:
     """Call the user's function and write the tensors, ``capture.json`` and the figures.
 
-    What there is when it is interrupted is listed too.
+    If the function is interrupted, ``capture.json`` lists the tensors recorded before.
 
     Parameters
     ----------
     spec : str
         ``MODULE:FUNCTION``, or ``FILE.py:FUNCTION``.
     folder : str
-        Where to write: without ``.npy`` files, so that those of two runs never mix.
+        Folder to write. It must have no ``.npy`` files, so that two runs never mix.
     budget : int
-        Bytes of tensors.
+        Most bytes of tensors.
     seed : int
-        Of PyTorch's random numbers.
+        Seed of PyTorch's random numbers.
     figures : bool
-        Whether to draw density over training.
+        Plot density over training.
 
     Returns
     -------
     dict
-        What ``capture.json`` says.
+        Content of ``capture.json``.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def run(spec: str, folder: str, budget: int, seed: int, figures: bool) -> dict:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"{spec} raised {_told(error)}") from error
+        raise UserError(f"{spec} raised {_described(error)}") from error
     finally:
         report = {"name": _name(spec), "function": spec, "seed": seed, "budget": budget}
         report |= recorder.listing()
@@ -83,7 +83,7 @@ def run(spec: str, folder: str, budget: int, seed: int, figures: bool) -> dict:
 
 
 def summary(folder: str, report: dict) -> str:
-    """What was captured, in a few lines, with the densities of some steps as a table."""
+    """Summary of a capture in a few lines, with a table of densities at some steps."""
     from cdma.tables import format_table
 
     history, tensors = report["history"], report["tensors"]
@@ -117,7 +117,7 @@ def _load(spec: str) -> Callable:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"{where} cannot be imported: {_told(error)}") from error
+        raise UserError(f"{where} cannot be imported: {_described(error)}") from error
     function = getattr(module, name, None)
     if not callable(function):
         raise UserError(f"{where} has no function {name!r}")
@@ -143,8 +143,8 @@ def _name(spec: str) -> str:
     return Path(spec.rpartition(":")[0].removesuffix(".py")).name.rpartition(".")[2]
 
 
-def _told(error: Exception) -> str:
-    """Exception and place in the user's own code, in a line."""
+def _described(error: Exception) -> str:
+    """Exception and its place in the user's code, in a line."""
     text = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
     paths = sysconfig.get_paths()
     others = (

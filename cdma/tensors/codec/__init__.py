@@ -1,1 +1,1 @@
-"""Files of tensors, of streams and of containers, one made of another by the golden model."""
+"""Convert tensor files, streams and containers with the golden model."""

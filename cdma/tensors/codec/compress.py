@@ -1,4 +1,4 @@
-"""A tensor into a container or a bare stream."""
+"""Compress a tensor to a container or a bare stream."""
 
 import numpy as np
 
@@ -25,34 +25,34 @@ def compress_tensor(
     dtype: str | None = None,
     lossy: str | None = None,
 ) -> dict:
-    """Compress a tensor, and tell what it came to.
+    """Compress a tensor, and return the sizes.
 
     Parameters
     ----------
     name : str
-        As ``load_tensor`` takes it; ``-`` for an ``.npy`` file on stdin.
+        Name for ``load_tensor``, or ``-`` for an ``.npy`` file on stdin.
     output : str
-        File to write; ``-`` for stdout.
+        File to write, or ``-`` for stdout.
     is_raw : bool
-        Write the bare stream, no container.
+        Write the bare stream without a container.
     word_bits, block_words : int, optional
-        Format of the stream; a word has the bits of an element, and no others.
+        Format of the stream. A word must have the width of an element.
     dtype : str, optional
-        Element type, where the file has no name for it.
+        Element type, if the type is not in the file.
     lossy : str, optional
-        Error bound, ``abs=EB`` or ``rel=R``: use the lossy codec, in its own format.
+        Error bound, ``abs=EB`` or ``rel=R``: use the lossy codec, which has its own format.
 
     Returns
     -------
     dict
-        Fit for JSON: ``output``, ``container``, ``dtype``, ``shape``,
-        :func:`~cdma.tensors.codec.figures.figures`, and ``notes``, sentences for the user; with
+        For JSON: ``output``, ``container``, ``dtype``, ``shape``,
+        :func:`~cdma.tensors.codec.figures.figures`, and ``notes``, sentences for the user. With
         ``lossy`` also :func:`~cdma.tensors.codec.figures.lossy_figures`.
 
     Raises
     ------
     UserError
-        When the tensor cannot be read, the file cannot be written, or type and format do not fit.
+        When the tensor cannot be read, the file cannot be written, or type and format do not match.
     """
     if name != STDIO:
         refuse_same(output, split(name)[0])

@@ -1,4 +1,4 @@
-"""Between a container and the engine's stream and index, which are files too."""
+"""Convert a container to the stream and the index of the engine, and back."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def to_streams(
     block_words: int | None = None,
     raw: str = "never",
 ) -> dict:
-    """Write the stream and the index that an engine's prefetch takes.
+    """Write the stream and the index for a prefetch of the engine.
 
     Parameters
     ----------
@@ -35,20 +35,21 @@ def to_streams(
     stream, index : str
         Files to write.
     stripe_bytes, lanes, block_words : int, optional
-        Size of the engine; beats of 32 bytes and the container's blocks by default.
+        Size of the engine. By default, beats of 32 bytes and the blocks of the container.
     raw : str
-        Policy of raw stripes, where the container is encoded again.
+        Policy for raw stripes if the container is encoded again.
 
     Returns
     -------
     dict
-        Fit for JSON: ``wrote``, ``dtype``, ``shape``, ``stripes``, ``raw_stripes`` and
+        For JSON: ``wrote``, ``dtype``, ``shape``, ``stripes``, ``raw_stripes`` and
         ``stream_bytes``.
 
     Raises
     ------
     UserError
-        When the container is damaged or not of the engine's words, or a file cannot be written.
+        When the container is damaged or has other words than the engine, or a file cannot be
+        written.
     """
     with naming(container):
         header = read_header(container)
@@ -73,7 +74,7 @@ def to_container(
     lanes: int | None = None,
     block_words: int | None = None,
 ) -> dict:
-    """Write a container of what an engine's offload left in host memory.
+    """Write a container from the stream and the index that an offload wrote to host memory.
 
     Parameters
     ----------
@@ -86,17 +87,18 @@ def to_container(
     shape : sequence of int
         Shape of the tensor.
     stripe_bytes, lanes, block_words : int, optional
-        Size of the engine; beats of 32 bytes and blocks of 128 bytes by default.
+        Size of the engine. By default, beats of 32 bytes and blocks of 128 bytes.
 
     Returns
     -------
     dict
-        As of :func:`to_streams`.
+        See :func:`to_streams`.
 
     Raises
     ------
     UserError
-        When the files are damaged or not of such a tensor, or the container cannot be written.
+        When the files are damaged or do not match type and shape, or the container cannot be
+        written.
     """
     if dtype not in DTYPES:
         raise UserError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")

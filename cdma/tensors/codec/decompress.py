@@ -1,4 +1,4 @@
-"""The array of a container or of a bare stream, as an ``.npy`` file."""
+"""Decompress a container or a bare stream to an ``.npy`` file."""
 
 import math
 from pathlib import Path
@@ -14,29 +14,30 @@ from cdma.tensors.codec.figures import by, lossy_figures
 
 
 def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -> dict:
-    """Decompress a file, and tell what was in it.
+    """Decompress a file, and return a description of its array.
 
     Parameters
     ----------
     name : str
-        Container or bare stream; ``-`` for stdin.
+        Container or bare stream, or ``-`` for stdin.
     output : str
-        ``.npy`` file to write; ``-`` for stdout.
+        ``.npy`` file to write, or ``-`` for stdout.
     is_raw : bool
-        Whether it is a bare stream.
+        The input is a bare stream.
     **stream
-        Of a bare stream, see :func:`read_raw`.
+        Options of a bare stream, see :func:`read_raw`.
 
     Returns
     -------
     dict
-        Fit for JSON: ``output``, ``dtype``, ``shape``, ``words`` and ``raw_bytes``; of the lossy
-        codec also :func:`~cdma.tensors.codec.figures.lossy_figures`.
+        For JSON: ``output``, ``dtype``, ``shape``, ``words`` and ``raw_bytes``. For the lossy codec
+        also :func:`~cdma.tensors.codec.figures.lossy_figures`.
 
     Raises
     ------
     UserError
-        When the input is damaged or not described, or the output cannot be written.
+        When the input is damaged, the description of a bare stream is incomplete, or the output
+        cannot be written.
     """
     refuse_same(output, name)
     with reading(name) as source, naming(name):
@@ -73,22 +74,22 @@ def read_raw(
     Parameters
     ----------
     file, name : str
-        Where the stream is, and what a user calls it.
+        Path of the stream, and its name in messages.
     count : int, optional
-        Words in it; not needed where the shape is given.
+        Words in the stream. Not needed with ``shape``.
     shape : tuple of int, optional
-        Of the array; one dimension by default.
+        Shape of the array. One dimension by default.
     dtype : str, optional
         Element type, by default unsigned words.
     word_bits, block_words : int, optional
-        Format; words have the bits of ``dtype``, or else 32.
+        Format. By default, words have the width of ``dtype``, or else 32 bits.
 
     Raises
     ------
     UserError
-        When these do not fit each other.
+        When the options contradict each other.
     StreamError
-        When the stream is damaged, or not of so many words.
+        When the stream is damaged, or has another number of words.
     """
     if count is None and shape is None:
         raise UserError(f"{name}: a raw stream needs --count or --shape")

@@ -1,4 +1,4 @@
-"""The element type of a tensor, where a user names it."""
+"""Element types of tensors that a user gives by name."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from cdma.golden.container.elements import numpy_dtype
 
 
 def dtype_of(name: str) -> np.dtype:
-    """NumPy type of a name; raises UserError unless it is a number of 1, 2, 4 or 8 bytes."""
+    """NumPy type of a name. Raises UserError unless the type is a number of 1, 2, 4 or 8 bytes."""
     try:
         dtype = numpy_dtype(name)
     except TypeError:
@@ -19,26 +19,26 @@ def dtype_of(name: str) -> np.dtype:
 
 
 def typed(array: np.ndarray, name: str | None) -> tuple[np.ndarray, list[str]]:
-    """See a tensor as elements of the named type.
+    """View a tensor as elements of the named type.
 
     Parameters
     ----------
     array : ndarray
-        Of :func:`cdma.tensors.load.load_tensor`.
+        From :func:`cdma.tensors.load.load_tensor`.
     name : str or None
-        Type of its elements; ``None`` takes the type of the array.
+        Type of the elements. With ``None``, the type of the array.
 
     Returns
     -------
     array : ndarray
-        A view.
+        A view of the array.
     notes : list of str
-        What a user should know of the type.
+        Notes on the type for the user.
 
     Raises
     ------
     UserError
-        When there is no such type, or it has another size.
+        When the type does not exist or has another size.
     """
     notes = []
     stored_as = (array.dtype.metadata or {}).get("stored_as")

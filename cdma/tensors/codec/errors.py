@@ -1,4 +1,4 @@
-"""Errors of the golden model about the content of a file, with the name of that file."""
+"""Add the name of a file to errors of the golden model about its content."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from cdma.golden import StreamError
 
 @contextmanager
 def naming(path: str | os.PathLike) -> Iterator[None]:
-    """Turn a ``StreamError`` about the content of a file into a ``UserError`` that names it."""
+    """Convert a ``StreamError`` about the content of a file to a ``UserError`` with its name."""
     try:
         yield
     except StreamError as error:

@@ -1,4 +1,4 @@
-"""Shapes and sizes as a user reads them."""
+"""Shapes and sizes for reports."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ def by(shape: Sequence[int]) -> str:
 
 
 def figures(fmt: Format, words: int, nonzeros: int, stream_bytes: int, file_bytes: int) -> dict:
-    """Sizes, ratio and density of a stream, fit for JSON."""
+    """Sizes, ratio and density of a stream, for JSON."""
     raw_bytes = words * fmt.word_bytes
     return {
         "word_bits": fmt.word_bits,
@@ -28,7 +28,7 @@ def figures(fmt: Format, words: int, nonzeros: int, stream_bytes: int, file_byte
 
 
 def lossy_figures(header: Header) -> dict:
-    """What a container of the lossy codec has more, fit for JSON; nothing of another."""
+    """Additional figures of a container of the lossy codec, for JSON. Empty for other codecs."""
     if header.lossy is None:
         return {}
     return {
@@ -43,7 +43,7 @@ def lossy_figures(header: Header) -> dict:
 
 
 def lossy_line(facts: dict) -> str:
-    """What :func:`lossy_figures` says, in a line."""
+    """Format the result of :func:`lossy_figures` in a line."""
     return (
         f"lossy: error at most {facts['error_bound']:g}, {facts['q_bits']}-bit numbers, "
         f"{facts['outliers']:,} outliers"

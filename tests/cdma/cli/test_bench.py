@@ -82,12 +82,12 @@ def test_compiled_rtl_is_thirty_times_as_fast_as_cocotb():
 def test_options_of_the_engine(refuse, tmp_path):
     for name, words in {"a": np.zeros(4, "<u4"), "b": np.zeros(4, "<u2")}.items():
         np.save(tmp_path / f"{name}.npy", words)
-    told = refuse("bench", "--channels", 2)
-    assert told == "cdma bench: --channels is for --engine"
-    told = refuse("bench", "--engine", tmp_path / "a.npy", tmp_path / "b.npy")
-    assert told == "cdma bench: the tensors must have elements of one width"
-    told = refuse("bench", "--engine", tmp_path / "a.npy", "--channels", 3)
-    assert told == "cdma bench: Number of channels must be 1, 2, 4 or 8, not 3"
+    message = refuse("bench", "--channels", 2)
+    assert message == "cdma bench: --channels is for --engine"
+    message = refuse("bench", "--engine", tmp_path / "a.npy", tmp_path / "b.npy")
+    assert message == "cdma bench: the tensors must have elements of one width"
+    message = refuse("bench", "--engine", tmp_path / "a.npy", "--channels", 3)
+    assert message == "cdma bench: Number of channels must be 1, 2, 4 or 8, not 3"
 
 
 def test_cycles_of_the_engine(monkeypatch, report, tmp_path):
@@ -106,8 +106,8 @@ def test_cycles_of_the_engine(monkeypatch, report, tmp_path):
 
     monkeypatch.setattr(measure, "measure", measured)
     file = tmp_path / "engine.json"
-    told = report("bench", "--engine", tmp_path / "a.npy", "--channels", 1, 4, "--save", file)
+    result = report("bench", "--engine", tmp_path / "a.npy", "--channels", 1, 4, "--save", file)
     assert [name for _, name in seen] == ["1x8x32s4096l16", "4x8x32s4096l16"]
-    assert [row["channels"] for row in told["records"]] == [1, 4]
-    assert told["records"][0]["tensor"] == "a.npy"
-    assert json.loads(file.read_text()) == told
+    assert [row["channels"] for row in result["records"]] == [1, 4]
+    assert result["records"][0]["tensor"] == "a.npy"
+    assert json.loads(file.read_text()) == result

@@ -45,7 +45,7 @@ def test_help_has_an_example_and_the_profiles(helped):
 
 
 def test_report_and_output(report, tensor, tmp_path):
-    told = report("cosim", tensor, "--lanes", 4, "-o", tmp_path / "out.bin")
+    result = report("cosim", tensor, "--lanes", 4, "-o", tmp_path / "out.bin")
     words = np.load(tensor)
     stream = compress(words).tobytes()
     assert (tmp_path / "out.bin").read_bytes() == stream
@@ -66,25 +66,25 @@ def test_report_and_output(report, tensor, tmp_path):
         "stall": ["never"],
         "seed": 0,
     }
-    assert {key: told[key] for key in fixed} == fixed
-    assert 75 <= told["cycles"] <= told["most_cycles"]
-    assert told["bytes_per_cycle"] == 600 / told["cycles"]
+    assert {key: result[key] for key in fixed} == fixed
+    assert 75 <= result["cycles"] <= result["most_cycles"]
+    assert result["bytes_per_cycle"] == 600 / result["cycles"]
 
 
 @pytest.mark.parametrize("unit", ["decompressor", "roundtrip"])
 def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
-    told = report("cosim", tensor, "--lanes", 4, "--unit", unit, "-o", tmp_path / "out.bin")
+    result = report("cosim", tensor, "--lanes", 4, "--unit", unit, "-o", tmp_path / "out.bin")
     assert (tmp_path / "out.bin").read_bytes() == np.load(tensor).tobytes()
-    assert told["bytes_out"] == 600
-    assert told["stream_bytes"] == compress(np.load(tensor)).size
+    assert result["bytes_out"] == 600
+    assert result["stream_bytes"] == compress(np.load(tensor)).size
 
 
 @pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
 def test_fast_tells_the_same(report, tensor, tmp_path, unit):
     command = ["cosim", tensor, "--lanes", 4, "--unit", unit, "--stall", "sink=bernoulli:0.3"]
-    told = report(*command)
+    result = report(*command)
     fast = report(*command, "--sim", "fast", "-o", tmp_path / "out.bin")
-    assert fast == {**told, "simulator": "fast"}
+    assert fast == {**result, "simulator": "fast"}
     words = np.load(tensor)
     expected = compress(words).tobytes() if unit == "compressor" else words.tobytes()
     assert (tmp_path / "out.bin").read_bytes() == expected
@@ -116,17 +116,17 @@ def test_difference_is_named_and_the_status_is_1(spoiled, tensor, capsys, tmp_pa
     assert main(["cosim", str(tensor), "--lanes", "4", "--json", "-o", str(output)]) == 1
     out, err = capsys.readouterr()
     first = compress(np.load(tensor))[0]
-    told = json.loads(out)["comparison"]
+    result = json.loads(out)["comparison"]
     where = (
         rf"packet 0: byte 0 \(cycle \d+, beat 0, block 0, .*\) is 0x{first ^ 1:02x}, expected 0x"
     )
-    assert re.match(where, told)
-    assert err.splitlines()[-1].startswith(f"cdma cosim: compressor 4x16: {told}; the same with ")
+    assert re.match(where, result)
+    assert err.splitlines()[-1].startswith(f"cdma cosim: compressor 4x16: {result}; the same with ")
     assert output.read_bytes()[0] == first ^ 1
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--stall", "often"], "Stall profile must be one of never, "),
         (["--stall", "door=never"], "Port of the compressor to stall must be one of source, sink"),
@@ -141,8 +141,8 @@ def test_difference_is_named_and_the_status_is_1(spoiled, tensor, capsys, tmp_pa
         (["-o", "missing/out.bin"], "missing/out.bin: "),
     ],
 )
-def test_mistakes(refuse, tensor, options, told):
-    assert told in refuse("cosim", tensor, *options)
+def test_mistakes(refuse, tensor, options, message):
+    assert message in refuse("cosim", tensor, *options)
 
 
 def test_no_such_file(refuse, tmp_path):
@@ -158,8 +158,8 @@ def test_missing_simulator_is_reported(refuse, tensor, monkeypatch):
         "which",
         lambda name, path=None: None if name == "make" else which(name, path=path),
     )
-    told = refuse("cosim", tensor, "--lanes", 4)
-    assert told == (
+    message = refuse("cosim", tensor, "--lanes", 4)
+    assert message == (
         "cdma cosim: verilator needs make, which is not installed: "
         "install make (Debian: apt-get install make)"
     )
@@ -176,12 +176,12 @@ def test_engine(report, tmp_path):
     np.save(tmp_path / "tensor.npy", words)
     out = tmp_path / "out.bin"
     memories = ("--memory", "near", "--host-memory", "rough:latency=30")
-    told = report("cosim", tmp_path / "tensor.npy", *ENGINE, *memories, "-o", out)
-    assert (told["unit"], told["channels"], told["comparison"]) == ("engine", 2, "equal")
-    assert told["stream_bytes"] == out.stat().st_size
-    assert told["stripes"] == 12
-    assert told["offload_cycles"] > told["least_offload_cycles"] > 0
-    assert told["prefetch_cycles"] > told["least_prefetch_cycles"] > 0
+    result = report("cosim", tmp_path / "tensor.npy", *ENGINE, *memories, "-o", out)
+    assert (result["unit"], result["channels"], result["comparison"]) == ("engine", 2, "equal")
+    assert result["stream_bytes"] == out.stat().st_size
+    assert result["stripes"] == 12
+    assert result["offload_cycles"] > result["least_offload_cycles"] > 0
+    assert result["prefetch_cycles"] > result["least_prefetch_cycles"] > 0
 
 
 @pytest.mark.slow
@@ -193,8 +193,8 @@ def test_engine_in_a_simulator(report, tmp_path, simulator):
     memories = ("--memory", "near:r=bernoulli:0.3", "--host-memory", "near", "--seed", 3)
     command = ("cosim", tmp_path / "tensor.npy", *ENGINE, *memories)
     fast, waves = report(*command), tmp_path / "all.fst"
-    told = report(*command, "--sim", simulator, "--waves", waves)
-    assert told == {**fast, "simulator": simulator}
+    result = report(*command, "--sim", simulator, "--waves", waves)
+    assert result == {**fast, "simulator": simulator}
     assert (fast["comparison"], fast["simulator"]) == ("equal", "fast")
     assert waves.stat().st_size > 10_000
 
@@ -203,13 +203,13 @@ def test_engine_in_a_simulator(report, tmp_path, simulator):
 def test_waveforms_of_the_engine(report, tmp_path, tensor):
     waves = tmp_path / "all.fst"
     options = ("--word-bits", 16, "--memory", "near", "--host-memory", "near")
-    told = report("cosim", tensor, *ENGINE, *options, "--waves", waves)
-    assert told["comparison"] == "equal"
+    result = report("cosim", tensor, *ENGINE, *options, "--waves", waves)
+    assert result["comparison"] == "equal"
     assert waves.read_bytes()[:1] == b"\x00", "the header block of an FST file"
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--channels", "3"], "Number of channels must be 1, 2, 4 or 8, not 3"),
         (["--memory", "fast"], "Memory must be one of ideal, near, dram, far, host, rough"),
@@ -217,10 +217,10 @@ def test_waveforms_of_the_engine(report, tmp_path, tensor):
         (["--stall", "never"], "--stall is for units"),
     ],
 )
-def test_engine_options_that_are_refused(capsys, tensor, options, told):
+def test_engine_options_that_are_refused(capsys, tensor, options, message):
     base = ["cosim", str(tensor), "--unit", "engine", "--word-bits", "16"]
     assert main([*base, *options]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--channels", "--memory", "--raw", "--link-bytes"])

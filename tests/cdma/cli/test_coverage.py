@@ -66,7 +66,7 @@ def test_code_is_in_the_report(one_packet, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--batches", "-1"], "--batches must be 0 or more, not -1"),
         (["--seed", "-1"], "--seed must be 0 or more, not -1"),
@@ -74,8 +74,8 @@ def test_code_is_in_the_report(one_packet, capsys):
         (["--unit", "roundtrip"], "invalid choice: 'roundtrip'"),
     ],
 )
-def test_mistakes(refuse, options, told):
-    assert told in refuse("coverage", *options)
+def test_mistakes(refuse, options, message):
+    assert message in refuse("coverage", *options)
 
 
 def test_table_of_the_document_is_current(monkeypatch):

@@ -34,14 +34,14 @@ def test_table(folder, capsys):
 def test_slow_unit_is_a_bad_row(folder, capsys, monkeypatch):
     monkeypatch.setattr(emit, "latency", lambda unit, config: -1000)
     assert main(["demo", str(folder), "--lanes", "4", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["bad"] == 4
-    assert {row["verdict"] for row in told["rows"]} == {"too slow"}
+    result = json.loads(capsys.readouterr().out)
+    assert result["bad"] == 4
+    assert {row["verdict"] for row in result["rows"]} == {"too slow"}
 
 
 @pytest.mark.parametrize("made", [False, True])
 def test_nothing_to_do_is_a_mistake(refuse, tmp_path, made):
     if made:
         (tmp_path / "empty").mkdir()
-    told = refuse("demo", tmp_path / "empty")
-    assert "`cdma capture -o " in told
+    message = refuse("demo", tmp_path / "empty")
+    assert "`cdma capture -o " in message

@@ -45,13 +45,13 @@ def test_export(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["Bus"], "Component must be the name of a component, proof or kit, not 'Bus'"),
         (["--seconds", "0"], "--seconds must be 1 or more, not 0"),
         (["--engine", "luck"], "invalid choice: 'luck'"),
     ],
 )
-def test_mistakes(options, told, capsys):
+def test_mistakes(options, message, capsys):
     assert main(["formal", *options]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -42,17 +42,17 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
     assert main(["fuzz", *SMALL, "--unit", "compressor", "--packets", "1", "--seed", "9"]) == 1
     out, err = capsys.readouterr()
     assert "failed" in out
-    told, replay = err.splitlines()[-2:]
+    message, replay = err.splitlines()[-2:]
     where = r"cdma fuzz: compressor 4x16, batch 0 \(seed \d+\): m_axis: a byte that is not kept "
-    assert re.match(where, told)
+    assert re.match(where, message)
     command = "cdma fuzz --unit compressor --config 4x16 --seed 9 --batch 0"
     assert replay == f"replay: {command} --waves fail.fst"
     assert main(command.split()[1:]) == 1
-    assert capsys.readouterr().err.splitlines()[-2:] == [told, replay]
+    assert capsys.readouterr().err.splitlines()[-2:] == [message, replay]
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--packets", "0"], "--packets must be 1 or more, not 0"),
         (["--seed", "-1"], "--seed must be 0 or more, not -1"),
@@ -61,8 +61,8 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
         (["--unit", "squeezer"], "invalid choice: 'squeezer'"),
     ],
 )
-def test_mistakes(refuse, options, told):
-    assert told in refuse("fuzz", *options)
+def test_mistakes(refuse, options, message):
+    assert message in refuse("fuzz", *options)
 
 
 @pytest.mark.slow

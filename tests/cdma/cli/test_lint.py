@@ -43,8 +43,8 @@ def test_verb_names_findings_and_ends_with_1(run, capsys, monkeypatch):
         check.CHECKS, "yosys", (yowasp.yosys, ["-p", "log -stderr Warning: odd"], check._read_yosys)
     )
     assert run("--config", "2x8b32", "--json") == 1
-    told = json.loads(capsys.readouterr().out)
-    findings = [finding for check in told["checks"] for finding in check["findings"]]
+    result = json.loads(capsys.readouterr().out)
+    findings = [finding for check in result["checks"] for finding in check["findings"]]
     assert findings == [{"tool": "yosys", "kind": "warning", "line": 0, "message": "odd"}]
 
 
@@ -82,10 +82,10 @@ def test_a_file_in_place_of_what_is_generated(run, capsys, tmp_path):
 
 def test_a_file_is_of_one_unit(refuse, tmp_path):
     (tmp_path / "mine.v").write_text(CLEAN)
-    told = refuse("lint", "--verilog", tmp_path / "mine.v")
-    assert told == "cdma lint: --verilog needs one --unit, and takes no --config"
-    told = refuse("lint", "--unit", "decompressor", "--verilog", tmp_path / "mine.v")
-    assert told == f"cdma lint: {tmp_path}/mine.v: has no module cdma_decompressor"
+    message = refuse("lint", "--verilog", tmp_path / "mine.v")
+    assert message == "cdma lint: --verilog needs one --unit, and takes no --config"
+    message = refuse("lint", "--unit", "decompressor", "--verilog", tmp_path / "mine.v")
+    assert message == f"cdma lint: {tmp_path}/mine.v: has no module cdma_decompressor"
 
 
 def test_the_engine_as_given(capsys, tmp_path):
@@ -95,7 +95,7 @@ def test_the_engine_as_given(capsys, tmp_path):
 
 
 def test_sizes_of_the_engine_are_not_for_units(refuse):
-    told = refuse("lint", "--unit", "compressor", "--channels", 2)
-    assert told == "cdma lint: --channels is for the engine, not for units"
-    told = refuse("lint", "--unit", "engine", "--channels", 3)
-    assert told == "cdma lint: Number of channels must be 1, 2, 4 or 8, not 3"
+    message = refuse("lint", "--unit", "compressor", "--channels", 2)
+    assert message == "cdma lint: --channels is for the engine, not for units"
+    message = refuse("lint", "--unit", "engine", "--channels", 3)
+    assert message == "cdma lint: Number of channels must be 1, 2, 4 or 8, not 3"

@@ -100,7 +100,7 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--count", "0"], "--count must be 1 or more, not 0"),
         (["--seed", "-1"], "--seed must be 0 or more, not -1"),
@@ -113,8 +113,8 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
         (["--unit", "roundtrip"], "invalid choice: 'roundtrip'"),
     ],
 )
-def test_mistakes(refuse, options, told):
-    assert told in refuse("mutate", *options)
+def test_mistakes(refuse, options, message):
+    assert message in refuse("mutate", *options)
 
 
 @pytest.fixture

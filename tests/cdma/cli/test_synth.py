@@ -89,8 +89,8 @@ def test_baseline_is_written_and_compared(run, capsys, tmp_path, library_file):
     assert "1 worse" in capsys.readouterr().out
     # The report of an earlier run will do, and a new baseline is written even when it is worse.
     assert run(*options, "--baseline", "base.json", "--save-baseline", "new.json", "--json") == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["comparison"]["is_worse"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["comparison"]["is_worse"]
     assert run(*options, "--baseline", "build/synth/synth.json") == 0
     assert run(*options, "--baseline", "new.json") == 0
 

@@ -73,15 +73,15 @@ def test_an_empty_tensor(tmp_path):
     assert record["ratios"] == {"zvc32": None, "rl": None, "bound": None}
 
 
-def test_tells_the_whole_weight_as_it_runs(tmp_path, monkeypatch):
-    told = []
-    monkeypatch.setattr("cdma.study.analysis.advance", told.append)
+def test_a_running_task_reports_its_whole_weight(tmp_path, monkeypatch):
+    weights = []
+    monkeypatch.setattr("cdma.study.analysis.advance", weights.append)
     large = tmp_path / "large.npy"
     np.save(large, np.ones((2, 3, 100, 100), np.float32))
     (task,) = plan([str(large)], algorithms=NAMES, chunk_bytes=PIECE_BYTES)
     analyze(task.argument)
-    assert len(told) == 3 * 4
-    assert WEIGHT - len(told) <= sum(told) <= WEIGHT
+    assert len(weights) == 3 * 4
+    assert WEIGHT - len(weights) <= sum(weights) <= WEIGHT
 
 
 def test_advance_outside_of_a_sweep():

@@ -11,8 +11,8 @@ from cdma.study import demo
 def test_every_tensor_through_both_units(tmp_path):
     for name, words in {"a": np.arange(90, dtype="<u2"), "b": np.zeros(70, "<u2")}.items():
         np.save(tmp_path / f"{name}.npy", words)
-    told = []
-    rows = demo.run(demo.words_in([tmp_path]), 4, told.append)
+    messages = []
+    rows = demo.run(demo.words_in([tmp_path]), 4, messages.append)
     assert [(row["tensor"], row["unit"]) for row in rows] == [
         (tensor, unit) for tensor in "ab" for unit in ("compressor", "decompressor")
     ]
@@ -23,7 +23,7 @@ def test_every_tensor_through_both_units(tmp_path):
         (180, stream),
         (stream, 180),
     ]
-    assert "compressor 4x16: 2 tensors" in told
+    assert "compressor 4x16: 2 tensors" in messages
 
 
 def test_names_of_several_folders_are_whole(tmp_path):
@@ -48,15 +48,15 @@ def test_the_largest_tensor_through_an_engine():
         "b": np.arange(9000, dtype="<u4") % 3,
         "c": np.ones(9, "<u4"),
     }
-    told = []
-    out, back = demo.run_engine(tensors, 2, 4, told.append)
+    messages = []
+    out, back = demo.run_engine(tensors, 2, 4, messages.append)
     assert (out["tensor"], out["unit"], back["unit"]) == ("b", "engine out", "engine back")
     assert {row["verdict"] for row in (out, back)} == {"equal"}
     assert out["bytes_in"] == back["bytes_out"] == 36_000
     assert 0.66 < out["bytes_out"] / out["bytes_in"] < 0.72
     assert out["cycles"] > 36_000 / 32
     assert set(demo.COLUMNS) == set(out)
-    assert told[0] == "engine 2x4x32s4096l8: b, out to host memory and back"
+    assert messages[0] == "engine 2x4x32s4096l8: b, out to host memory and back"
 
 
 def test_channels_of_the_engine_are_checked():

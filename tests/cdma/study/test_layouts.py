@@ -1,4 +1,4 @@
-"""Axes that are told or taken, and views in another order."""
+"""Axes from a list or by default, and views in another order."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from cdma.study.layouts import LAYOUTS, arranged, axes_of, layouts_of
 
 
 @pytest.mark.parametrize(
-    ("shape", "told", "axes"),
+    ("shape", "given", "axes"),
     [
         ((2, 3, 4, 5), None, "NCHW"),
         ((2, 3, 4, 5), "NHWC", "NHWC"),
@@ -20,8 +20,8 @@ from cdma.study.layouts import LAYOUTS, arranged, axes_of, layouts_of
         ((2, 3, 4, 5), "flat", "flat"),
     ],
 )
-def test_axes(shape, told, axes):
-    assert axes_of(shape, told) == axes
+def test_axes(shape, given, axes):
+    assert axes_of(shape, given) == axes
 
 
 def test_refuses_axes_that_do_not_fit():

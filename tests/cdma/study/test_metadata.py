@@ -1,4 +1,4 @@
-"""What lists beside the tensors tell."""
+"""Metadata from the lists in the folders of tensors."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_an_entry_without_a_key_is_of_the_whole_file(tmp_path):
     assert find(found, Path("a.npz"), "arr_0").layer == "relu1"
 
 
-def test_what_no_list_tells(tmp_path):
+def test_a_tensor_without_an_entry(tmp_path):
     found = read_folder(tmp_path)
     assert find(found, tmp_path / "a.npy", None) == Metadata(tmp_path.name, "a")
     assert find(found, tmp_path / "a.npz", "k") == Metadata("a", "k")

@@ -18,9 +18,9 @@ def test_real_rtl():
     hardware = RtlCompressor(32)
     hardware.update(WORDS)
     hardware.update(WORDS[:7])
-    told = hardware.finish()
-    cycles = told.pop("cycles")
-    assert told == {
+    figures = hardware.finish()
+    cycles = figures.pop("cycles")
+    assert figures == {
         "config": "8x32",
         "bytes": len(compress(WORDS)) + len(compress(WORDS[:7])),
         "packets": 2,
@@ -51,9 +51,9 @@ def test_a_wrong_stream_is_reported(fake):
     hardware.update(np.array([1, 2], "<u4"))
     hardware.update(np.array([7, 2], "<u4"))
     hardware.update(np.array([1, 2], "<u4"))
-    told = hardware.finish()
-    assert told["problem"] == "packet 2: the stream is not the golden model's"
-    assert told["packets"] == 2
+    figures = hardware.finish()
+    assert figures["problem"] == "packet 2: the stream is not the golden model's"
+    assert figures["packets"] == 2
 
 
 def test_a_broken_rule_is_reported(fake):

@@ -1,4 +1,4 @@
-"""What fails is told by reason."""
+"""Failures are reported by reason."""
 
 from cdma.study.run import analyze_all, reasons
 

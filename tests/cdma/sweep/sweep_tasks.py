@@ -50,7 +50,7 @@ def length_of(argument):
 
 
 def wait_for(marker):
-    """Return when there is such a file, telling as time goes by that it is half done."""
+    """Return when the file exists. Report half of the work as done before."""
     advance(50)
     while not Path(marker).exists():
         time.sleep(0.01)

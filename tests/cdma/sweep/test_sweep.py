@@ -41,7 +41,7 @@ def cluster():
 # How soon Dask replaces a worker depends on the load of the machine.
 @pytest.fixture(params=["processes", pytest.param("cluster", marks=pytest.mark.slow)])
 def where(request):
-    """How ``sweep`` is told where to run: here or on the cluster."""
+    """Options of ``sweep``: processes of this machine, or the cluster."""
     if request.param == "processes":
         return {"jobs": 2}
     address = request.getfixturevalue("cluster").scheduler_address
@@ -213,28 +213,28 @@ def test_packed_values_are_equal_by_what_is_in_them():
     assert len(pickle.dumps(Packed("x" * 100_000))) < 2000
 
 
-def test_progress_counts_what_running_tasks_tell(tasks, tmp_path):
+def test_progress_includes_reports_of_running_tasks(tasks, tmp_path):
     marker = tmp_path / "marker"
-    told = []
+    weights = []
 
     def progress(weight):
-        told.append(weight)
+        weights.append(weight)
         if weight == 50:
             marker.touch()
 
     (outcome,) = sweep(tasks.wait_for, [Task("long", str(marker), 100)], jobs=1, progress=progress)
     assert outcome.error is None
-    assert 50 in told
-    assert told == sorted(told)
-    assert told[-1] == 100
+    assert 50 in weights
+    assert weights == sorted(weights)
+    assert weights[-1] == 100
 
 
 @pytest.mark.slow
 def test_progress_of_a_cluster_counts_tasks(tasks, cluster):
-    told = []
-    list(sweep(tasks.square, NUMBERS, scheduler=cluster.scheduler_address, progress=told.append))
-    assert told == sorted(told)
-    assert told[-1] == len(NUMBERS)
+    weights = []
+    list(sweep(tasks.square, NUMBERS, scheduler=cluster.scheduler_address, progress=weights.append))
+    assert weights == sorted(weights)
+    assert weights[-1] == len(NUMBERS)
 
 
 def test_leaving_early_ends_what_runs(tasks, tmp_path):
@@ -253,11 +253,11 @@ def test_processes_end_with_their_parent(tasks, tmp_path):
         "if __name__ == '__main__':\n"
         "    list(sweep(sweep_tasks.tell_and_wait, [Task('a', sys.argv[1])], jobs=1))\n"
     )
-    told = tmp_path / "pid"
+    pid_file = tmp_path / "pid"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    parent = subprocess.Popen([sys.executable, script, told], env=environment)
+    parent = subprocess.Popen([sys.executable, script, pid_file], env=environment)
     try:
-        child = _soon(lambda: int(told.read_text() or 0) if told.exists() else 0)
+        child = _soon(lambda: int(pid_file.read_text() or 0) if pid_file.exists() else 0)
     finally:
         parent.kill()
         parent.wait()

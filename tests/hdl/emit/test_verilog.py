@@ -96,10 +96,10 @@ def test_the_same_bytes_in_every_process(unit):
 @BOTH
 @SIZES
 def test_ports_of_the_verilog_are_those_of_the_manifest(unit, config):
-    told = manifest(unit, config)
-    ports = {port["name"]: (port["direction"], port["bits"]) for port in told["ports"]}
-    assert len(ports) == len(told["ports"])
-    assert ports_of(verilog(unit, config), told["module"]) == ports
+    described = manifest(unit, config)
+    ports = {port["name"]: (port["direction"], port["bits"]) for port in described["ports"]}
+    assert len(ports) == len(described["ports"])
+    assert ports_of(verilog(unit, config), described["module"]) == ports
 
 
 @BOTH

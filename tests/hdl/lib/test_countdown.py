@@ -26,7 +26,7 @@ def check(play, size, packets, most=1 << 30):
     outputs = ["words", "is_last", "is_zero"]
     seen = play(dut, [*rows, {"load": 0, "step": 0}], outputs)
     columns = [column[1:] for column in seen.values()]
-    # Whether the packet has no words is told until the first step.
+    # Until the first step, the outputs show whether the packet has no words.
     found = list(zip(*columns, strict=True))
     assert found == expected
 

@@ -53,7 +53,7 @@ def test_that_it_fills_is_known_before(simulate, rng, depth):
             seen.add((fills_next, bool(is_left)))
         return seen
 
-    every = {(told, left) for told in (0, 1) for left in (False, True)}
+    every = {(full, left) for full in (0, 1) for left in (False, True)}
     # The one entry of a queue leaves when it is full.
     assert simulate(m, bench) == (every if depth > 1 else every - {(0, True)})
 

@@ -22,7 +22,7 @@ GOOD = """
 """
 
 #: By port: what it does in every cycle in which it does not merely offer an empty last beat, and
-#: what is told. ``V`` stands for tvalid and so on.
+#: the expected message. ``V`` stands for tvalid and so on.
 BROKEN = {
     "drop": ("V <= aresetn && step[0];", "tvalid fell without a handshake"),
     "data": ("D <= step;", "tdata changed while the beat was stalled"),
@@ -113,8 +113,8 @@ def test_sound_port_passes(reports):
 
 @pytest.mark.parametrize("port", BROKEN)
 def test_violation_is_caught(port, reports):
-    told = re.escape(f"{port}: {BROKEN[port][1]}")
-    assert re.match(rf"^{told} in cycle \d+$", reports[port].failure), reports[port].failure
+    message = re.escape(f"{port}: {BROKEN[port][1]}")
+    assert re.match(rf"^{message} in cycle \d+$", reports[port].failure), reports[port].failure
 
 
 def test_valid_in_reset_is_caught(reports):
@@ -122,8 +122,8 @@ def test_valid_in_reset_is_caught(reports):
 
 
 def test_silence_is_a_hang(reports):
-    told = r"^hangs: no handshake since cycle 0; 0 of 40 packets out at mute$"
-    assert re.match(told, reports["mute"].failure), reports["mute"].failure
+    message = r"^hangs: no handshake since cycle 0; 0 of 40 packets out at mute$"
+    assert re.match(message, reports["mute"].failure), reports["mute"].failure
 
 
 def test_valid_that_waits_for_ready_shows_as_no_stall(reports):
@@ -133,9 +133,9 @@ def test_valid_that_waits_for_ready_shows_as_no_stall(reports):
 
 @pytest.mark.parametrize("port", UNKNOWN)
 def test_unknown_value_is_caught(port, four_state_reports):
-    told = re.escape(f"{port}: {UNKNOWN[port][1]}")
+    message = re.escape(f"{port}: {UNKNOWN[port][1]}")
     failure = four_state_reports[port].failure
-    assert re.match(rf"^{told} in cycle \d+$", failure), failure
+    assert re.match(rf"^{message} in cycle \d+$", failure), failure
 
 
 def test_unknown_ready_is_caught(four_state_reports):

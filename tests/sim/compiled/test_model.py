@@ -62,7 +62,7 @@ FAULTS = {
     (7, 2): "hangs: no handshake since cycle 1; 1 of 1 packets in at s_axis, "
     "0 of 1 packets out at m_axis, 0 of 1 packets out at m_axis_sts",
 }
-#: Of these cocotb tells later, or not at all.
+#: cocotb reports these faults later, or not at all.
 MORE_FAULTS = {
     (6, 2): "m_axis_sts: status of packet 0 came before its last beat was taken in cycle 2",
     (8, 2): "m_axis: gives more packets than expected in cycle 3",
@@ -254,8 +254,8 @@ def test_what_cocotb_does_not_report_at_once(faulty, fault):
 def test_violations_are_reported_as_under_cocotb():
     scenarios = [Scenario([packet_of(*fault)], PAUSE) for fault in FAULTS]
     results = cosim_all("compressor", scenarios, SMALL, verilog=FAULTY)
-    told = [re.sub(r"tkeep [01]+ ", "tkeep ", result.failure) for result in results]
-    assert [text.partition(";")[0] for text in told] == [
+    messages = [re.sub(r"tkeep [01]+ ", "tkeep ", result.failure) for result in results]
+    assert [text.partition(";")[0] for text in messages] == [
         text.partition(";")[0] for text in FAULTS.values()
     ]
 
@@ -267,32 +267,32 @@ def test_time_is_bounded(faulty):
 
 def test_progress_is_reported(models, monkeypatch):
     words = np.zeros(1 << 22, models["compressor"].config.format.dtype)
-    told, clock = [], itertools.count(step=2)
+    messages, clock = [], itertools.count(step=2)
     monkeypatch.setattr(unit.time, "monotonic", lambda: next(clock))  # two seconds at each look
-    models["compressor"].run(words, progress=told.append)
-    assert len(told) > 3
-    for text in told:
+    models["compressor"].run(words, progress=messages.append)
+    assert len(messages) > 3
+    for text in messages:
         assert re.match(r"cycle [\d,]+: [01] of 1 packets in at s_axis, ", text)
 
 
 def test_same_design_is_built_once(faulty, monkeypatch):
     monkeypatch.setattr(build, "compile_design", None)
-    told = []
-    again = RtlModel("compressor", SMALL.format, 2, verilog=FAULTY, progress=told.append)
-    assert told == []
+    messages = []
+    again = RtlModel("compressor", SMALL.format, 2, verilog=FAULTY, progress=messages.append)
+    assert messages == []
     np.testing.assert_array_equal(again.run(packet_of(0, 3)).output, packet_of(0, 3))
 
 
 @pytest.mark.parametrize(
-    ("verilog", "told"),
+    ("verilog", "message"),
     [
         ("module cdma_compressor(; endmodule", r"(?s)^verilator cannot translate .*syntax error"),
         ("module cdma_compressor(input aclk); endmodule", r"(?s)^c\+\+ cannot compile .*aresetn"),
     ],
 )
-def test_failed_build_leaves_nothing(verilog, told):
+def test_failed_build_leaves_nothing(verilog, message):
     for _ in range(2):
-        with pytest.raises(SimulationError, match=told):
+        with pytest.raises(SimulationError, match=message):
             RtlModel("compressor", verilog=verilog)
 
 

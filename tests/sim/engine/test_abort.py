@@ -94,7 +94,7 @@ def resets(model, small, tensor, offload, prefetch, waits):
         model.engine.reset()
         model.free(*buffers)
         for ring in (OFFLOAD, PREFETCH):
-            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].told = 0
+            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
             model.set_ring(ring, 4)
         prefetch(model, offload(model, tensor(small, 2100)))
 
@@ -120,7 +120,7 @@ def test_reset_of_the_engine_by_software(model_of, small, tensor, offload, prefe
         model.free(*buffers)
         for ring in (OFFLOAD, PREFETCH):
             assert model.read("RING", "SQ_TAIL", ring) == model.read("RING", "SQ_HEAD", ring) == 0
-            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].told = 0
+            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
             model.set_ring(ring, 4)
         prefetch(model, offload(model, tensor(small, 2100)))
 

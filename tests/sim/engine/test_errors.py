@@ -252,7 +252,7 @@ def test_link_timeout_is_fatal(model_of, small, tensor, offload):
     model.engine.hold(model.engine.link, "b", 0)
     model.engine.reset()
     for ring in (OFFLOAD, PREFETCH):
-        model.rings[ring].tail = model.rings[ring].head = model.rings[ring].told = 0
+        model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
         model.set_ring(ring, 4)
     offload(model, words)
 

@@ -8,8 +8,8 @@ from cdma.sim.engine.measure import measure
 @pytest.mark.slow
 def test_cycles_and_bounds(small, tensor):
     tensors = {"half": tensor(small, 20_000), "empty words": tensor(small, 20_000, 0)}
-    told = []
-    rows = list(measure(tensors, [small], told.append))
+    messages = []
+    rows = list(measure(tensors, [small], messages.append))
     assert [row["tensor"] for row in rows] == list(tensors)
     for row in rows:
         assert (row["comparison"], row["channels"], row["bytes"]) == ("equal", 2, 20_000)
@@ -17,4 +17,4 @@ def test_cycles_and_bounds(small, tensor):
             assert row[f"{way}_cycles"] > row[f"least_{way}_cycles"] > 0
             assert row[f"{way}_share"] == row[f"{way}_cycles"] / row[f"least_{way}_cycles"]
     assert rows[1]["ratio"] == pytest.approx(32)
-    assert f"{small.name}: half" in told
+    assert f"{small.name}: half" in messages

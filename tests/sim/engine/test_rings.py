@@ -272,7 +272,7 @@ def test_coalescing(model_of):
     model.submit(OFFLOAD, *nops(4, interrupt=True))
     assert model.engine.run(5000, irq=True)
     assert len([model.wait(OFFLOAD) for _ in range(4)]) == 4
-    model.tell(OFFLOAD)
+    model.acknowledge(OFFLOAD)
     model.write("ENGINE", "IRQ_STATUS", 1)
     model.submit(OFFLOAD, *nops(3, interrupt=True))
     assert not model.engine.run(20_000, irq=True), "three of four, and time is not up"
@@ -280,7 +280,7 @@ def test_coalescing(model_of):
     model.write("ENGINE", "IRQ_STATUS", 1)
     # Software reads one of three: the timer starts again.
     model.wait(OFFLOAD)
-    model.tell(OFFLOAD)
+    model.acknowledge(OFFLOAD)
     assert not model.engine.run(25_000, irq=True)
     assert model.engine.run(10_000, irq=True)
 

@@ -106,7 +106,7 @@ def test_copies(model_of, small, tensor, size):
 
 
 def test_more_words_than_32_bits_count(model_of, small):
-    """2^32 + 1 words: what is needed is told whole, and nothing is read."""
+    """2^32 + 1 words: the error has the whole required size, and nothing is read."""
     model, words = model_of(), (1 << 32) + 1
     fields = {"device": 1 << 40, "host": 0x8000_0000, "limit": 4 * ((1 << 32) - 1)}
     for shape in ({"row_bytes": 4 * words}, {"row_bytes": 1 << 20, "rows": (1 << 14) + 1}):

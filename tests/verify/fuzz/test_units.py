@@ -92,7 +92,7 @@ def test_streams_are_ragged_too():
 
 
 @pytest.mark.parametrize(
-    ("unit", "port", "fault", "told"),
+    ("unit", "port", "fault", "message"),
     [
         (
             "decompressor",
@@ -118,10 +118,10 @@ def test_streams_are_ragged_too():
     ],
     ids=["error code", "data", "hang"],
 )
-def test_fault_is_found_and_replayed(spoiled, unit, port, fault, told):
+def test_fault_is_found_and_replayed(spoiled, unit, port, fault, message):
     verilog = spoiled(unit, CONFIG, port, fault)
     outcome = fuzz(unit, CONFIG, 5000, seed=4, verilog=verilog)
-    assert re.fullmatch(f"{unit} 4x16, {told}", outcome.problem), outcome.problem
+    assert re.fullmatch(f"{unit} 4x16, {message}", outcome.problem), outcome.problem
     again = fuzz(unit, CONFIG, 5000, seed=4, batch=outcome.failed_batch, verilog=verilog)
     assert (again.problem, again.batches) == (outcome.problem, 1)
     assert again.failed_batch == outcome.failed_batch

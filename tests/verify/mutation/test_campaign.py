@@ -117,19 +117,19 @@ def test_score_leaves_out_what_is_no_fault(mutated):
 def test_a_sample_of_mutants(unit, tmp_path, monkeypatch):
     monkeypatch.setattr(stimulus, "LATE_BATCHES", 16)
     monkeypatch.setitem(campaign.STAGES, "same runs", 10)
-    told = []
+    messages = []
     arguments = (unit, Config.of(4, 8, 16), 100)
-    outcome = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
+    outcome = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=messages.append)
     assert len(outcome.results) == 100
     assert outcome.score >= 0.9, [result for result in outcome.results if result.verdict == OPEN]
     assert all(result.reason for result in outcome.of(OPEN))
-    assert told[0] == "drawing mutants"
-    assert any("same graphs: " in text for text in told)
+    assert messages[0] == "drawing mutants"
+    assert any("same graphs: " in text for text in messages)
     # The results come from the cache.
-    told.clear()
-    again = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=told.append)
+    messages.clear()
+    again = campaign.mutate(*arguments, seed=5, cache=tmp_path, progress=messages.append)
     assert again.results == outcome.results
-    assert told == ["drawing mutants"]
+    assert messages == ["drawing mutants"]
 
 
 @pytest.mark.slow

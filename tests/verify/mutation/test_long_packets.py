@@ -38,7 +38,7 @@ def woven(unit):
 def test_counters_go_on_from_any_number(unit, is_cut):
     packets = LongPackets(unit, CONFIG, woven(unit)[1], is_cut=is_cut)
     assert packets.fault() == ""
-    assert not packets.ports_tell()
+    assert not packets.ports_change()
 
 
 @pytest.mark.parametrize("unit", MODULES)

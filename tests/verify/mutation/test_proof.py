@@ -14,7 +14,7 @@ MUTANTS = {
     1: "nothing: a bit that is never set is inverted where it is set",
     2: "a payload that is not offered",
     3: "a payload that is offered",
-    4: "two registers that count alike are told apart where they differ",
+    4: "the difference of two registers with equal values is observed",
     5: "the output in a cycle far away",
     6: "something that only an unlawful source shows",
     7: "the value before reset",

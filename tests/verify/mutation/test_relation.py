@@ -13,7 +13,7 @@ def pipeline(reads_always):
     m = Module()
     m.domains.sync = domain = ClockDomain()
     names = ["aclk", "aresetn", "s_axis_tvalid", "s_axis_tdata", "m_axis_tvalid", "m_axis_tdata"]
-    names += ["m_axis_tready", "told"]
+    names += ["m_axis_tready", "observed"]
     pins = {name: Signal(name=name) for name in names}
     valid = [Signal(name=f"core.stages.is_valid{k}") for k in range(2)]
     data = [Signal(name=f"core.stages.part{k}", reset_less=True) for k in range(2)]
@@ -29,7 +29,7 @@ def pipeline(reads_always):
         domain.rst.eq(~pins["aresetn"]),
         pins["m_axis_tvalid"].eq(valid[1]),
         pins["m_axis_tdata"].eq(data[1]),
-        pins["told"].eq(data[0] if reads_always else 0),
+        pins["observed"].eq(data[0] if reads_always else 0),
     ]
     return rtlil.convert(m, name="top", ports=list(pins.values()))
 

@@ -28,10 +28,10 @@ def test_compress_decompress_and_info(report, tensor):
     assert facts["raw_bytes"] == 1200
     assert facts["ratio"] == 1200 / (facts["stream_bytes"] + facts["outlier_bytes"]) > 3
     assert facts["file_bytes"] == Path("a.zvc").stat().st_size
-    told = report("decompress", "a.zvc", "-o", "b.npy")
+    result = report("decompress", "a.zvc", "-o", "b.npy")
     described = report("info", "a.zvc")
     for key in ("codec", "error_bound", "q_bits", "outliers", "outlier_bytes", "ratio"):
-        assert told[key] == described[key] == facts[key]
+        assert result[key] == described[key] == facts[key]
     for key in ("density", "nonzeros", "stream_bytes", "file_bytes", "raw_bytes"):
         assert described[key] == facts[key]
     read = np.load("b.npy")

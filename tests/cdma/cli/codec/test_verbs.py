@@ -348,5 +348,5 @@ def test_a_type_given_by_hand_survives(report, refuse, capsys):
     assert main(["decompress", "b.zvc", "-o", "c.npy"]) == 0
     assert "note: .npy has no name for bfloat16" in capsys.readouterr().out
     np.testing.assert_array_equal(np.load("c.npy").view(ml_dtypes.bfloat16), array)
-    told = refuse("compress", "b.npy", "-o", "c.zvc", "--dtype", "float32")
-    assert told.endswith("--dtype float32 does not have the 2 bytes of one")
+    message = refuse("compress", "b.npy", "-o", "c.zvc", "--dtype", "float32")
+    assert message.endswith("--dtype float32 does not have the 2 bytes of one")

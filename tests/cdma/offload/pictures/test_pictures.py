@@ -38,9 +38,9 @@ def test_figures_of_verbs(command, names, tmp_path, capsys):
     kept = []
     for _ in range(2):  # the same results give the same bytes
         assert main(["offload", *command, "--figures", str(tmp_path / "figures")]) == 0
-        told = capsys.readouterr().err
+        shown = capsys.readouterr().err
         kept.append({path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()})
-        assert all(name in told for name in kept[-1])
+        assert all(name in shown for name in kept[-1])
     assert set(kept[0]) == {f"offload_{name}.svg" for name in names}
     assert kept[0] == kept[1]
     assert all(b"<path" in data for data in kept[0].values())

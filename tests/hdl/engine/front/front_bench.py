@@ -150,8 +150,8 @@ class FrontBench:
         completion, bit = Completion.unpack(self.memory[at : at + 32].tobytes())
         return completion if bit == phase(count, log2) else None
 
-    async def collect(self, ctx, ring, number, *, patience=3000, tell=True):
-        """Wait for so many completions."""
+    async def collect(self, ctx, ring, number, *, patience=3000, acknowledge=True):
+        """Wait for a number of completions."""
         found = []
         for _ in range(number):
             for _ in range(patience):
@@ -163,7 +163,7 @@ class FrontBench:
                 raise AssertionError(f"{len(found)} of {number} completions")
             self.heads[ring] = (self.heads[ring] + 1) & 0xFFFF
             found.append(completion)
-        if tell:  # the count follows B
+        if acknowledge:  # the count changes after B
             await ctx.tick().repeat(2 * self.latency + 10)
             await self.write(ctx, "RING", "CQ_HEAD", self.heads[ring], ring)
         return found

@@ -114,7 +114,7 @@ def test_many_descriptors_are_in_flight():
         await bench.set_up(ctx, 0, log2=6)
         start = bench.cycle
         await bench.submit(ctx, 0, *(offload(k) for k in range(40)))
-        await bench.collect(ctx, 0, 40, tell=False)
+        await bench.collect(ctx, 0, 40, acknowledge=False)
         assert bench.cycle - start < 40 * 128 + 3 * 500
 
     FrontBench(CONFIG, latency=500).run(software)

@@ -11,20 +11,20 @@ from cdma.hdl.engine.offload.policy import RawDecision
 def _decide(exchange, begin, config, policy, exceeds, lag):
     dut = RawDecision(config)
     sends = [{"address": 0, "bytes": 4, "number": k, "raw": 0} for k in range(len(exceeds))]
-    told = 0
+    known = 0
 
-    def tell(ctx, cycle, passed):
-        nonlocal told
+    def report_size(ctx, cycle, passed):
+        nonlocal known
         went = passed["o"].cycles
-        # A stripe's size is known a while after it went.
-        is_known = told < len(went) and went[told] + lag <= cycle
+        # The size of a stripe is known some cycles after its transfer.
+        is_known = known < len(went) and went[known] + lag <= cycle
         ctx.set(dut.clear, cycle == 0)
         ctx.set(dut.known, is_known)
-        ctx.set(dut.exceeds, is_known and exceeds[told])
-        told += is_known
+        ctx.set(dut.exceeds, is_known and exceeds[known])
+        known += is_known
 
     stalls = {"i": "paused:3"}  # `clear` comes first
-    each = begin(dut, tell, policy=int(policy))
+    each = begin(dut, report_size, policy=int(policy))
     passed = exchange(dut, {"i": sends}, {"o": len(sends)}, stalls=stalls, each=each)
     return [item["raw"] for item in passed["o"].payloads]
 

@@ -71,7 +71,7 @@ def test_every_beat_gets_its_place(play, place_of, rng, config):
         has_mask = beat["first"] and beat["keep"] > 0
         expected = place_of(before, after, has_mask, beat["last"], config)
         assert {name: item["place"][name] for name in expected} == expected
-        # Of the routes the last level tells most: the bank of the first word of the upper half.
+        # The last level of the routes is the best check: the bank of the upper half's first word.
         below = (beat["mask"] & (1 << lanes // 2) - 1).bit_count()
         *_, starts = item["routes"].values()
         assert starts == [(begins + below) % lanes]

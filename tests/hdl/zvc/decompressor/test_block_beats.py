@@ -79,8 +79,8 @@ def beats_of_blocks(blocks, config):
 
 
 def run(exchange, config, blocks, **options):
-    """Transfers; ``mask`` must be a block's in the cycle after it came in, and ``next_ready`` tell
-    ``i.ready`` of the next."""
+    """Transfers. Checks that ``mask`` is the mask of a block in the cycle after its transfer, and
+    that ``next_ready`` is ``i.ready`` of the next cycle."""
     dut, seen, ready = BlockBeats(config), [0], [None]
 
     def each(ctx, passed):

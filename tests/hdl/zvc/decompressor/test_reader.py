@@ -147,7 +147,7 @@ def run(simulate, config, work, source="never", blocks="never", sink="never", mo
 
     async def bench(ctx):
         sent = handed = 0
-        told, launches = 0, []  # reads whose report was looked at
+        checked, launches = 0, []  # reads whose report was checked
         for cycle in range(most):
             offers, hands, takes = (next(profile) for profile in profiles)
             offers &= sent < len(work.beats)
@@ -160,9 +160,9 @@ def run(simulate, config, work, source="never", blocks="never", sink="never", mo
                 ctx.set(dut.i_blocks.payload, work.blocks[handed][0])
             drains = ctx.get(dut.drains)
             ctx.set(dut.enable, takes and not drains)
-            if told < len(launches) and not drains:
-                check_report(ctx.get(dut.o), work.reads[told])
-                told += 1
+            if checked < len(launches) and not drains:
+                check_report(ctx.get(dut.o), work.reads[checked])
+                checked += 1
             if ctx.get(dut.launch):
                 expected = work.reads[len(launches)]
                 assert ctx.get(dut.mask) == expected["mask"]
@@ -173,7 +173,7 @@ def run(simulate, config, work, source="never", blocks="never", sink="never", mo
             sent += offers and ctx.get(dut.i.ready)
             handed += hands and ctx.get(dut.i_blocks.ready)
             await ctx.tick()
-            if told == len(work.reads) and sent == len(work.beats):
+            if checked == len(work.reads) and sent == len(work.beats):
                 await check_all_is_free(ctx, dut)
                 return launches
         raise AssertionError(f"{len(launches)} of {len(work.reads)} beats, {sent} beats taken in")
@@ -193,7 +193,7 @@ async def check_all_is_free(ctx, dut):
 
 
 def check_report(read, expected):
-    """``read`` tells of a beat what is expected of it."""
+    """``read`` has the expected values of a beat."""
     tags = read.tags
     is_truncated = bool(tags.truncated or (read.has_words and read.behind > read.there))
     assert is_truncated == expected["truncated"]

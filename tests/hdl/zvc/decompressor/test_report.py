@@ -11,7 +11,7 @@ MASK = CONFIG.format.mask_words
 
 
 def beat(total=2, first=False, last=False, *, missing=0, truncated=False, past_end=False, more=0):
-    """A beat as the reader tells of it; ``missing`` words had not come, ``more`` stood behind."""
+    """A report of the reader: ``missing`` words had not arrived, ``more`` words follow."""
     has_mask = MASK if first else 0
     behind = 1 + has_mask + total
     return {

@@ -14,7 +14,7 @@ from cdma.verify.proofs.proof import Proof, faults, named
 ROWS = 4
 
 
-class Tells(Elaboratable):
+class Finds(Elaboratable):
     """An entry, by row and lane, is the number of words to the end of the next mask. It belongs to
     the last beat written to the row."""
 
@@ -83,7 +83,7 @@ PROOFS = (
         name="jump_table",
         promise="For each word, the table gives the place where the next mask ends",
         components=(JumpTable,),
-        design=lambda config: Tells(JumpTable(config, ROWS)),
+        design=lambda config: Finds(JumpTable(config, ROWS)),
         sizes=named(Config.of(4, 8, 8), Config.of(16, 16, 32)),
         slow=(Config.of(16, 16, 32).name,),
         broken=faults(
