@@ -129,7 +129,7 @@ class Ring:
                 f"ring {self.number} has room for {self.room} descriptors, not {len(tickets)}"
             )
         if (self.tail - self._told & _COUNT) + len(tickets) > self._size:
-            self._tell()
+            self._acknowledge()
         ring = self._sq.data.reshape(-1, DESCRIPTOR_BYTES)
         for ticket in tickets:
             packed = ticket.descriptor.pack(phase(self.tail, self.log2_size))
@@ -163,10 +163,10 @@ class Ring:
             ticket.completion = completion
             done.append(ticket)
         if (self.head - self._told & _COUNT) >= max(1, self._size // 2):
-            self._tell()
+            self._acknowledge()
         return done
 
-    def _tell(self) -> None:
+    def _acknowledge(self) -> None:
         """Write CQ HEAD.
 
         A completion is visible in memory before the engine updates its counts. So wait for these

@@ -18,7 +18,7 @@ class Response(enum.Enum, shape=2):
 
 
 class Attributes(data.StructLayout):
-    """What an address carries beside itself: AxUSER, AxPROT and AxCACHE."""
+    """Attributes of an address: AxUSER, AxPROT and AxCACHE."""
 
     def __init__(self):
         super().__init__({"user": unsigned(USER_BITS), "prot": unsigned(3), "cache": unsigned(4)})

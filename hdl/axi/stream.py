@@ -28,7 +28,7 @@ MEANINGS = {
 class AxiTop(wiring.Component):
     """A unit behind AXI4-Stream ports (Arm IHI 0051), one clock, synchronous active-low reset.
 
-    Adds no logic and no cycle: ports are renamed, nothing else. ``docs/interfaces.md`` has the
+    Adds no logic and no latency: only the ports are renamed. ``docs/interfaces.md`` has the
     tables of ports.
 
     Parameters
@@ -104,12 +104,12 @@ UNITS = {"compressor": Compressor, "decompressor": Decompressor}
 
 
 def unit_class(unit: str) -> type[Compressor] | type[Decompressor]:
-    """The component of that name.
+    """The component with this name.
 
     Raises
     ------
     ValueError
-        When there is no such unit.
+        When the unit is unknown.
     """
     if unit not in UNITS:
         raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
@@ -117,5 +117,5 @@ def unit_class(unit: str) -> type[Compressor] | type[Decompressor]:
 
 
 def top(unit: str, config: Config) -> AxiTop:
-    """The AXI4-Stream top of a unit; raises as :func:`unit_class` does."""
+    """The AXI4-Stream top of a unit. For errors see :func:`unit_class`."""
     return AxiTop(unit_class(unit)(config))

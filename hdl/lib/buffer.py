@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 class RowBuffer(wiring.Component):
     """First-in first-out buffer in a small memory: LUT RAM on an FPGA, flip-flops on an ASIC.
 
-    Throughput one transfer a cycle; latency one cycle. A full buffer accepts an entry as one
+    Throughput one transfer a cycle; latency one cycle. A full buffer accepts an entry while another
     leaves: ``i.ready`` follows ``o.ready`` through a gate. ``o.valid`` comes from a register,
     ``o.payload`` is read combinationally from the memory.
 

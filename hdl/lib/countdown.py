@@ -8,10 +8,10 @@ from cdma.hdl.lib.counter import PART_BITS
 
 
 class Countdown(wiring.Component):
-    """A number that a constant is subtracted from, and whether one step is left.
+    """Count down in steps of a constant, and detect the last step.
 
-    As in :class:`~cdma.hdl.lib.counter.Counter`, the upper bits are counted in parts that remember
-    whether they are zero. All outputs are registered.
+    As in :class:`~cdma.hdl.lib.counter.Counter`, the upper bits are counted in parts, each with a
+    register that is 1 when the part is zero. All outputs are registered.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ PART_BITS = 8  # a carry ripples through one part in a cycle, and skips all othe
 class Counter(wiring.Component):
     """Sum of small steps, modulo ``2**width``.
 
-    The bits above a step's are counted in parts, each of which remembers whether it is all ones, so
-    that a carry passes it without looking at its bits. A sum of 32 bits is then hardly longer than
-    one of a step's bits, and synthesis cannot make a chain of it. Latency one cycle.
+    The upper bits are counted in parts, each with a register that is 1 when the part is all ones. A
+    carry passes a part through this register, not through its bits. So the path of a 32-bit sum is
+    little longer than the adder of a step, and synthesis makes no long chain. Latency one cycle.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Counter(wiring.Component):
     Members
     -------
     enable : In, add
-    restart : In, with ``enable``: the sum begins anew, with this step
+    restart : In, with ``enable``: the sum restarts with this step
     step : In, number to add
     value : Out, the sum
     """

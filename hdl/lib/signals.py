@@ -28,10 +28,10 @@ def any_of(bits) -> Value:
 
 
 def duplicates(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:
-    """Three registers of ``value``, to share a fan-out that is too large for one.
+    """Three registers of ``value``, to divide a fan-out that is too large for one.
 
-    Synthesis merges registers that are alike, so these differ at reset: for one cycle after reset
-    their value must not matter.
+    Synthesis merges equal registers, so these differ at reset: in the first cycle after reset,
+    their value must be a don't-care.
     """
     ones = (1 << len(value)) - 1
     registers = [

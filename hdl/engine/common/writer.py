@@ -25,7 +25,7 @@ class PlacedBeat(data.StructLayout):
     address : of its byte 0, whole beats
     data, strobe : the bytes, and those to be written
     tag : where in the job it belongs
-    last : no burst goes on behind this beat
+    last : no burst continues after this beat
     """
 
     def __init__(self, address_bits: int, data_bytes: int):

@@ -23,7 +23,7 @@ class _State(enum.Enum):
 
 
 class CompletionWriter(wiring.Component):
-    """Takes completions of both rings and tells when they have arrived.
+    """Accepts completions of both rings and reports their arrival.
 
     A link of 32 bytes or more takes a completion in one beat. With a narrower one the beats before
     the last are a burst of their own, and the last beat, with the phase, is written after the B of
@@ -84,7 +84,7 @@ class CompletionWriter(wiring.Component):
         ]
         with m.If(state == _State.IDLE):
             m.d.sync += [is_late.eq(has_late), beat.eq(0)]
-            # The ring that was not served last goes first.
+            # The ring that was not served last has priority.
             m.d.sync += ring.eq(Mux(ring, ~self.i0.valid, self.i1.valid))
             with m.If(starts):
                 m.d.sync += state.eq(_State.ADDRESS)

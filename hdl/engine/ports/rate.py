@@ -8,7 +8,7 @@ _PERIOD_BITS = 10  # the rate is in bytes per 1,024 cycles
 
 
 class RateLimiter(wiring.Component):
-    """Let bursts go at a mean rate of bytes: each one pays for itself before the next one goes.
+    """Limit bursts to a mean rate of bytes: each burst delays the next by the time of its bytes.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ TASKS = 16  # stripes that wait in a channel
 
 
 class _Place(data.StructLayout):
-    """Where a stripe goes in device memory."""
+    """Place of a stripe in device memory."""
 
     def __init__(self, config: EngineConfig):
         super().__init__({"address": unsigned(config.address_bits), "tag": Tag()})

@@ -22,7 +22,7 @@ class Cut(data.StructLayout):
 
 
 class SplitRow(data.StructLayout):
-    """A row, and the channel it goes to."""
+    """A row, and its channel."""
 
     def __init__(self, config: EngineConfig):
         super().__init__({"row": Row(config), "channel": unsigned(3)})

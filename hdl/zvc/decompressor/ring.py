@@ -1,4 +1,4 @@
-"""The ring of rows that a stream's beats wait in, read at any word."""
+"""The ring of rows that stores the stream's beats and is read from any word on."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -14,7 +14,7 @@ class RowInfo(data.StructLayout):
 
     Members
     -------
-    count : whole words that it holds; all but a packet's last row hold ``lanes``
+    count : number of whole words; ``lanes`` except in a packet's last row
     last : the packet ends with it
     ragged : bytes follow the last whole word
     """
@@ -26,8 +26,8 @@ class RowInfo(data.StructLayout):
 class StreamRing(wiring.Component):
     """Ring of rows that stores the stream's beats, a bank per lane; a packet begins in a new row.
 
-    Two readers see a word of each bank combinationally, each bank at a row of its own: as many
-    consecutive words as there are lanes, from any word on.
+    Two readers read a word of each bank combinationally, each bank at its own row: ``lanes``
+    consecutive words, from any word on.
 
     Throughput one beat a cycle, latency :attr:`LATENCY` cycle.
 
@@ -116,7 +116,7 @@ class StreamRing(wiring.Component):
 
 
 def add_row(m: Module, row: Value, step: Value | int, rows: int) -> Value:
-    """Index of the row ``step`` rows on in a ring, step by step of its bits where it is a value."""
+    """Index of the row that is ``step`` rows further in a ring. A value is added bit by bit."""
     if not isinstance(step, int):
         for bit, is_set in enumerate(step):
             further = add_row(m, row, (1 << bit) % rows, rows)

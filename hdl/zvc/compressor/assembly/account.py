@@ -1,4 +1,4 @@
-"""Which rows of the assembler are complete, and whether the next beat lands."""
+"""Count the complete rows of the assembler, and enable the write of the next beat."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -10,10 +10,10 @@ from cdma.hdl.zvc.config import Config
 
 
 class RowAccount(wiring.Component):
-    """Count complete rows, and know one cycle ahead whether the next beat has room to land.
+    """Count complete rows, and decide one cycle ahead whether the ring has space for the next beat.
 
-    Whether a row leaves arrives late, so the next state is computed for both and it drives the mux.
-    A beat that is accepted here lands in the cycle after, with its words.
+    ``leaves`` arrives late: both next states are computed in advance and ``leaves`` drives the mux.
+    An accepted beat is written to the ring in the next cycle, with its words.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class RowAccount(wiring.Component):
             )
         outcome = Mux(self.leaves, outcomes[1], outcomes[0])
         m.d.comb += self.has_row.eq(~complete[0])
-        # Two registers of one value, which differ at reset lest synthesis merge them: each drives
-        # hundreds of others.
+        # Two registers of one value. They differ at reset, so that synthesis does not merge them:
+        # each drives hundreds of others.
         m.d.sync += [Cat(complete, self.lands).eq(outcome), self.enable.eq(outcome[-1])]
         return m

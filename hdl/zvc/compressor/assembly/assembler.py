@@ -15,11 +15,11 @@ from cdma.hdl.zvc.config import Config
 class Assembler(wiring.Component):
     """Append the masks and words of the beats to the stream and send full rows.
 
-    Beats land in a ring of rows and full rows leave from there. A block's mask and a beat's words
-    land in one cycle. All places that hold no word are zero in a row that leaves.
+    Beats are written to a ring of rows, which sends full rows. A block's mask and a beat's words
+    are written in one cycle. All places without a word are zero in a row that leaves.
 
     Throughput one beat in and one row out a cycle, latency :attr:`LATENCY` cycles. ``enable`` is
-    registered: a beat lands if there is room for it even if no row leaves. ``o`` comes from
+    registered: a beat is written if there is space for it even if no row leaves. ``o`` comes from
     registers, through one multiplexer.
 
     Parameters

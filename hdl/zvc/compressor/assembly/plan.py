@@ -37,7 +37,7 @@ class Landing(data.StructLayout):
 
 
 class LandingPlan(wiring.Component):
-    """Decide which bank of which row a beat's mask and words load, one cycle before they come.
+    """Select the bank and the row of each word of a beat and its mask, one cycle in advance.
 
     Throughput one beat a cycle, latency one cycle; ``o`` comes from registers.
 

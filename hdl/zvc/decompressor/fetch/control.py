@@ -80,7 +80,7 @@ class FetchControl(wiring.Component):
         goes = Signal()  # that, and the next stage accepts the block
         m.submodules.left = left = Countdown(COUNT_BITS, self.config.format.block_words)
         void, last = left.is_zero, left.is_last
-        # Of a packet that has ended, what is missing will never come.
+        # After the end of a packet, missing words never arrive.
         is_decided = self.is_there | void | self.end_known
         m.d.comb += [
             self.fetch.eq(may_fetch & self.can_read & is_decided),

@@ -43,7 +43,7 @@ class LookupFetcher(MaskFetcher):
         next_index = Signal(range(self.rows))
         ahead = Signal(signed(self.number_bits))  # rows of the packet in the ring, from there on
         is_there, free = Signal(), Signal()
-        # A row counts as there when its words have been counted.
+        # A row counts as arrived when its words have been counted.
         accept = registered(m, self.accept, "accept", is_reset=True)
         wiring.connect(m, wiring.flipped(self.i_command), control.i_command)
         m.d.comb += [

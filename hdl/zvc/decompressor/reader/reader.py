@@ -20,10 +20,10 @@ class ReadBeat(data.StructLayout):
     Members
     -------
     used : words of the stream that it took, its mask's included
-    has_words : some of them are not its mask's
-    behind : place behind its words, counted from the start of a row
-    there : place behind the last word that was there, counted from the same
-    has_more : other bytes of the packet were there, or came in later; meaningful when ``last``
+    has_words : some of them do not belong to the mask
+    behind : place after its words, counted from the start of a row
+    there : place after the last word that had arrived, counted from the start of the same row
+    has_more : the packet has further bytes, in the ring or later; meaningful when ``last``
     tags : :class:`~cdma.hdl.zvc.decompressor.beats.beat.BeatTags`
     """
 
@@ -42,10 +42,10 @@ class ReadBeat(data.StructLayout):
 
 
 class PayloadReader(wiring.Component):
-    """Read the words of a beat from the ring, once they are there or will never come.
+    """Read the words of a beat from the ring, when they have arrived or the packet has ended.
 
-    How far a beat's words reach is known a cycle after it comes. Until then it is launched when all
-    rows are there that they could be in, which costs nothing while the stream comes a row a cycle.
+    The last row of a beat is known in its second cycle. In its first cycle, it is launched when all
+    rows that could contain its words have arrived: no loss while the stream has a row a cycle.
 
     Throughput one beat a cycle; latency one cycle.
 
@@ -62,11 +62,11 @@ class PayloadReader(wiring.Component):
     accept, info : In, a row that :class:`~cdma.hdl.zvc.decompressor.ring.StreamRing` accepts, and
         its content
     has_room : Out, the ring has room for a row; from a register
-    bank_rows : Out, which row each bank is to give
+    bank_rows : Out, row to read in each bank
     enable : In, the next stage accepts a beat
     launch : Out, with ``enable``: a beat is read
-    has_word : Out, the banks that give one; in the others the stream has ended
-    mask, routes : Out, their lanes
+    has_word : Out, banks with a word; in the others the stream has ended
+    mask, routes : Out, lanes of the words
     drains : Out, waits for the end of a packet; ``enable`` must be low
     o_valid, o : Out, :class:`ReadBeat` that was launched with the last ``enable``
     """
@@ -135,11 +135,11 @@ class PayloadReader(wiring.Component):
                 self.bank_rows[bank].eq(select(m, row, list(window.indices), f"row{bank}")),
                 self.has_word[bank].eq(select(m, row, has_word)),
             ]
-        self._tell(m, beat, place, window, ours)
+        self._report(m, beat, place, window, ours)
         return m
 
     def _may_launch(self, m, place, window):
-        """The rows that a beat's words are in are there, or will never be."""
+        """The rows of a beat's words have arrived, or the packet has ended."""
         beat, lanes, reach = self.i.payload, self.config.lanes, window.reach
         needs, known_needs = Signal(reach - 1), Signal(reach - 1)
         for row in range(reach - 1):
@@ -153,7 +153,7 @@ class PayloadReader(wiring.Component):
         farthest = may_read[-1] if reach == 2 else select(m, place.start.row0, list(may_read))
         return beat.is_empty | farthest | (known_needs & may_read[:-1]).any()
 
-    def _tell(self, m, beat, place, window, ours):
+    def _report(self, m, beat, place, window, ours):
         """Data of the beat for the report."""
         counts = [Mux(here, info.count, 0) for here, info in ours]
         is_ragged = Cat(here & info.ragged for here, info in ours).any()

@@ -37,8 +37,8 @@ class RowWindow(wiring.Component):
     has_room : Out, the ring has room for a row
     indices : Out, array of the ring's indices of the first rows
     infos : Out, array of the contents of these rows
-    is_ours : Out, a bit per row: it is there, and in the packet
-    may_read : Out, a bit per row: it is there, or it never will be
+    is_ours : Out, a bit per row: it has arrived, and belongs to the packet
+    may_read : Out, a bit per row: it has arrived, or the packet has ended
     drains : Out, waits for the end of a packet
     leftover : Out, a row with bytes in it is drained
     """
@@ -154,7 +154,7 @@ class RowWindow(wiring.Component):
         m.d.comb += result.step.eq(step)
         for k, row in enumerate(result.known):
             m.d.comb += row.eq(select(m, passes, window[k : k + reach + 1], f"next_known{k}"))
-        # A row that comes in now is known a cycle later.
+        # A row that arrives now is known a cycle later.
         m.d.comb += result.has_room.eq(
             ~result.known[-1].is_there & ~(result.known[-2].is_there & self.accept)
         )
@@ -172,7 +172,7 @@ class RowWindow(wiring.Component):
         return result
 
     def _window(self, m, is_known, infos):
-        """The rows that are known, the one that has just come behind them, and then nothing."""
+        """The known rows, then the row that has just arrived, then empty entries."""
         came = registered(m, self.accept, "came", is_reset=True)
         came_info = registered(m, self.info, "came_info")
         window = [
