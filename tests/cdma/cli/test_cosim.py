@@ -80,7 +80,7 @@ def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
 
 
 @pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
-def test_fast_tells_the_same(report, tensor, tmp_path, unit):
+def test_fast_reports_the_same(report, tensor, tmp_path, unit):
     command = ["cosim", tensor, "--lanes", 4, "--unit", unit, "--stall", "sink=bernoulli:0.3"]
     result = report(*command)
     fast = report(*command, "--sim", "fast", "-o", tmp_path / "out.bin")

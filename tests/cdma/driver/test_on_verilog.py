@@ -115,7 +115,7 @@ def test_a_bus_error_and_the_next_job(driver, hardware):
     driver.device.release(place)
 
 
-def test_a_ring_that_stands_still_is_recovered(driver, hardware):
+def test_a_stalled_ring_is_recovered(driver, hardware):
     driver.registers.write("CHANNEL", "ENABLE", 0, 0)
     driver.timeout = 0.2
     array = relu(3000, 4)

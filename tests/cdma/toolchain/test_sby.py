@@ -80,6 +80,6 @@ def test_what_takes_too_long_is_ended(run, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_design_that_cannot_be_read_is_told(run):
+def test_a_design_that_cannot_be_read_is_reported(run):
     with pytest.raises(UserError, match=r"^SymbiYosys failed: .*ERROR"):
         run("\\missing")

@@ -115,7 +115,7 @@ def test_ports_are_grouped_by_stream_with_its_meaning(unit, config):
 
 
 @BOTH
-def test_header_tells_size_latency_and_that_parameters_are_fixed(unit):
+def test_header_has_size_latency_and_that_parameters_are_fixed(unit):
     head = verilog(unit, CONFIG).partition("module")[0]
     assert f"// cdma {cdma.__version__} {unit}: 4 lanes x 16 bits, blocks of 64 words.\n" in head
     assert f"// 8 bytes a cycle, latency {UNITS[unit].latency(CONFIG)} cycles.\n" in head
@@ -136,7 +136,7 @@ def test_text_is_plain_verilog(unit, config):
 
 @BOTH
 @SIZES
-def test_text_tells_nothing_of_when_and_where(unit, config):
+def test_text_has_no_time_and_no_place(unit, config):
     text = verilog(unit, config)
     assert "(* src" not in text
     assert not re.search(r"(?<![/\w*])/\w+/\w", text), "an absolute path"

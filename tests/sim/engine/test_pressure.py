@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("channel", pins.CHANNELS)
 @pytest.mark.parametrize("port", [0, 1, 2])
-def test_a_channel_that_stands_still(model_of, small, tensor, offload, prefetch, port, channel):
+def test_a_channel_that_stalls_for_long(model_of, small, tensor, offload, prefetch, port, channel):
     """Nothing moves for 10,000 cycles, in the middle of an offload and of a prefetch."""
     model, words = model_of(), tensor(small, 30_000)
     stalls = {channel: "paused:10000,300"}

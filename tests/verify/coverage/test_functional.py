@@ -84,7 +84,7 @@ def test_packets_are_back_to_back_when_the_source_does_not_pause():
     assert seen("compressor", Scenario(packets, {"source": "alternating"}))[name] == {}
 
 
-def test_errors_are_told_apart():
+def test_errors_are_distinguished():
     words = stimulus.random_words(70, 0.5, SMALL.format, np.random.default_rng(0))
     stream = bytes(compress(words, SMALL.format))
     first = 4 + 2 * np.count_nonzero(words[:32])
@@ -152,7 +152,7 @@ def test_what_is_missing_is_named():
     assert coverage.points["words of a beat's mask"].missing == [0, 1, 2, 3]
 
 
-def test_what_should_be_impossible_is_told():
+def test_what_should_be_impossible_is_reported():
     point = Point("x", [1, 2])
     coverage = Coverage("compressor", SMALL, {"x": point})
     coverage.hit("x", [1, 2, 3])

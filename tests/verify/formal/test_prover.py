@@ -220,7 +220,7 @@ def test_a_probe_sees_inside(prove):
         prove(Probed("dut.other"), mode=prover.BOUNDED)
 
 
-def test_what_stands_under_a_probe_counts_when_it_is_set(prove):
+def test_a_value_under_a_probe_counts_when_it_is_set(prove):
     class Flagged(Elaboratable):
         def elaborate(self, platform):
             m, dut = Module(), Module()
@@ -260,7 +260,7 @@ def test_an_unchanged_proof_is_not_made_again(prove, monkeypatch):
         prove(Counting(holds), mode=prover.BOUNDED)
 
 
-def test_progress_is_told(prove):
+def test_progress_is_reported(prove):
     messages = []
     prove(Counting(holds), 2, mode=prover.BOUNDED, reach=4, progress=messages.append)
     assert messages[:2] == ["cycle 1 of 2", "cycle 2 of 2"]

@@ -84,7 +84,7 @@ def test_more_batches_when_they_were_too_few(here, monkeypatch):
     assert same(fuzz(*RUN)) == same(here)
 
 
-def test_an_error_is_told(monkeypatch):
+def test_an_error_is_reported(monkeypatch):
     def broken(function, tasks, **where):
         yield from [Outcome(task, error=UserError(task.name)) for task in reversed(tasks)]
 

@@ -19,7 +19,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch
         analyze_into([], {}, csv=tmp_path / "none" / "out.csv")
 
 
-def test_failures_are_told_and_the_rest_is_written(tmp_path):
+def test_failures_are_reported_and_the_rest_is_written(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(9, dtype="f4"))
     np.save(tmp_path / "b.npy", np.array(["text"]))
     failures = {}

@@ -29,7 +29,7 @@ def test_the_network_learns(listing):
     assert accuracies[-1] > 0.9
 
 
-def test_the_listing_tells_what_the_files_hold(captured, listing):
+def test_the_listing_describes_the_files(captured, listing):
     names = {tensor["file"] for tensor in listing["tensors"]}
     assert len(names) == len(listing["tensors"]) == 25
     assert {path.name for path in captured.iterdir()} == names | {"capture.json"}

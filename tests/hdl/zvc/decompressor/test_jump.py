@@ -16,7 +16,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("config", "rows"), CASES, ids=[config.name for config, _ in CASES])
-def test_every_word_tells_where_the_next_mask_ends(simulate, rng, config, rows):
+def test_every_word_has_the_end_of_the_next_mask(simulate, rng, config, rows):
     assert fetcher_of(config) is LookupFetcher
     fmt, lanes = config.format, config.lanes
     table = JumpTable(config, rows)
