@@ -7,6 +7,7 @@ from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
 from cdma.offload import constants
 from cdma.offload.compute import BOARDS, times_of
+from cdma.offload.lossy.bound import bound_of
 from cdma.offload.moves import Codec, Link, measured_codec
 from cdma.offload.networks.zoo import network
 from cdma.offload.profiles import CODECS, Library, Uniform
@@ -33,8 +34,12 @@ class Wishes:
     densities : tuple of str
     everything : bool
         Whether the ratio holds for dense tensors too.
-    lossy_ratio, cpu_codec : float or None
-        See ``Setup.lossy`` and ``Setup.cpu``.
+    lossy : str or None
+        Bound of the lossy codec, measured on ``densities``; see ``bound_of``.
+    lossy_ratio : float or None
+        Its ratio in place of a bound.
+    cpu_codec : float or None
+        See ``Setup.cpu``.
     other_traffic : float
         What else uses the link, each way.
     """
@@ -54,6 +59,7 @@ class Wishes:
     ratio: float | None = None
     densities: tuple[str, ...] = ()
     everything: bool = False
+    lossy: str | None = None
     lossy_ratio: float | None = None
     cpu_codec: float | None = None
     other_traffic: float = 0.0
@@ -93,16 +99,25 @@ def build(wishes: Wishes) -> Setup:
         net, batch, profiles_of(wishes, config, codec.window), board,
         Link(link, wishes.share, wishes.host * 1e9), codec, constants.ZLIB.value,
         None if wishes.dram is None else wishes.dram * 1e9, times.scaled(1 / wishes.compute),
-        wishes.lossy_ratio, None if wishes.cpu_codec is None else wishes.cpu_codec * 1e9,
+        None if wishes.cpu_codec is None else wishes.cpu_codec * 1e9,
     )  # fmt: skip
 
 
 def profiles_of(wishes: Wishes, config: EngineConfig, window: int) -> dict:
     """Profiles by codec; a given ratio is one for zero-value compression only."""
-    if wishes.ratio is not None:
-        return {"zv": Uniform(wishes.ratio, config, wishes.everything)}
     files = wishes.densities
-    return {key: Library.read(files, config, window, key, wishes.network) for key in CODECS}
+    if wishes.ratio is not None:
+        found = {"zv": Uniform(wishes.ratio, config, wishes.everything)}
+    else:
+        found = {key: Library.read(files, config, window, key, wishes.network) for key in CODECS}
+    if wishes.lossy is not None and (wishes.ratio or wishes.lossy_ratio):
+        raise UserError("an error bound needs tensors: leave the given ratios out")
+    if wishes.lossy_ratio is not None:
+        found["lossy"] = Uniform(wishes.lossy_ratio, config, everything=True)
+    elif wishes.lossy is not None:
+        bound = bound_of(wishes.lossy)
+        found["lossy"] = Library.read(files, config, window, "lossy", wishes.network, bound=bound)
+    return found
 
 
 def at_link(setup: Setup, bandwidth: float) -> Setup:

@@ -87,5 +87,10 @@ CDMA_TALK = (
 )
 #: Its average ratio.
 CDMA_RATIO = Constant(2.6, "", "cDMA, HPCA 2018, abstract", "A")
+#: Ratios that COMET gives for its networks.
+COMET_RATIO = (
+    Constant(10, "", "COMET, VLDB 2022: lowest", "M"),
+    Constant(13, "", "COMET, VLDB 2022: highest", "M"),
+)
 V100_COMPUTE = Constant(15.7 / 6.69, "", "peak fp32 rates, data sheets", "M")
 V100_DRAM = _bandwidth(900, "data sheet of the Tesla V100", "M")

@@ -9,6 +9,8 @@ import numpy as np
 from cdma.engine_config import INDEX_BYTES, EngineConfig
 from cdma.errors import UserError
 from cdma.golden.engine import offload
+from cdma.golden.lossy.bound import Bound
+from cdma.golden.lossy.codec import quantise
 from cdma.offload.tensors import Tensor
 from cdma.study.algorithms.registry import ALGORITHMS
 from cdma.study.metadata import Metadata, find, read_folder
@@ -106,7 +108,7 @@ class Library:
     @staticmethod
     def read(
         arguments: Sequence[str], config: EngineConfig, window: int, codec: str = "zv",
-        network: str | None = None, step: float | None = None,
+        network: str | None = None, step: float | None = None, bound: Bound | None = None,
     ) -> "Library":  # fmt: skip
         """Measure the fp32 tensors of files and folders, of one stage of training.
 
@@ -117,11 +119,13 @@ class Library:
         config, window
             See :func:`measure`.
         codec : str
-            ``"zv"``, ``"rl"`` or ``"zl"``.
+            ``"zv"``, ``"rl"``, ``"zl"`` or ``"lossy"``.
         network : str or None
             Only tensors of networks of this family, where there are some.
         step : float or None
             Stage of training; ``None`` is the last of each network.
+        bound : Bound or None
+            Error bound of the lossy codec.
 
         Raises
         ------
@@ -137,7 +141,7 @@ class Library:
             if array.dtype.itemsize * 8 != config.word_bits or not array.nbytes:
                 continue
             kind = "pool" if data.is_pool else "relu"
-            profile = _profile(array, config, window, codec, name)
+            profile = _profile(array, config, window, codec, name, bound)
             samples.setdefault(data.network, []).append(
                 _Sample(data.layer, kind, data.position, profile)
             )
@@ -186,9 +190,13 @@ class Uniform:
         return self._profile if tensor.is_sparse else self._dense
 
 
-def _profile(array, config: EngineConfig, window: int, codec: str, name: str) -> Profile:
+def _profile(
+    array, config: EngineConfig, window: int, codec: str, name: str, bound: Bound | None
+) -> Profile:
     if codec == "zv":
         return measure(array, config, window, name)
+    if codec == "lossy":
+        return Profile.uniform(array.nbytes / quantise(array, bound).stored_bytes, name)
     flat = np.ascontiguousarray(array).reshape(-1).view(f"<u{array.dtype.itemsize}")
     sizer = ALGORITHMS[OTHERS[codec]].make(array.dtype.itemsize, array.nbytes)
     sizer.update(flat)
@@ -220,6 +228,11 @@ def _of_stage(items: list[tuple[str, Metadata]], step: float | None) -> list[tup
         for item in items
         if (item[1].step or 0.0) == (last[item[1].network] if step is None else step)
     ]
+
+
+def last_stage(arguments: Sequence[str]) -> list[tuple[str, Metadata]]:
+    """Names of the whole fp32 tensors in files and folders, of the last stage of each network."""
+    return _of_stage([item for argument in arguments for item in _listed(argument)], None)
 
 
 def stages_of(arguments: Sequence[str], network: str) -> list[float]:

@@ -22,7 +22,7 @@ class Setup:
         The whole network.
     batch : int
     profiles : dict of str to Library or Uniform
-        By codec: zv, and rl and zl where they were measured.
+        By codec: zv, and rl, zl and lossy where they were measured or given.
     board : Board
     link : Link
     codec : Codec
@@ -33,8 +33,6 @@ class Setup:
         Bandwidth of the device memory; ``None`` is the board's, ``inf`` leaves it out.
     times : Times or None
         Times of the feature layers; ``None`` is the calibrated model.
-    lossy : float or None
-        Ratio of an error-bounded codec on the inputs of convolutions; the row needs it.
     cpu : float or None
         Raw bytes per second of vDNN++'s codec on the CPU; the row needs it.
     pool : int or None
@@ -50,7 +48,6 @@ class Setup:
     zlib: float = float("inf")
     dram: float | None = None
     times: Times | None = None
-    lossy: float | None = None
     cpu: float | None = None
     pool: int | None = None
 
@@ -63,8 +60,7 @@ class Setup:
     @property
     def available(self) -> set[str | None]:
         """What schemes may need, as far as it is given."""
-        given = {"lossy": self.lossy, "cpu": self.cpu}
-        return {None, *self.profiles, *(key for key, value in given.items() if value)}
+        return {None, *self.profiles, *(["cpu"] if self.cpu else [])}
 
     @cached_property
     def features(self) -> Network:

@@ -12,6 +12,7 @@ import datapath
 import engine
 import performance
 import readme
+import saved
 import tables
 import timing
 import verification
@@ -31,6 +32,7 @@ PAGES = {
     choosing.PAGE: choosing.fill,
     verification.PAGE: verification.fill,
     engine.PAGE: engine.fill,
+    saved.PAGE: saved.fill,
     **dict.fromkeys(performance.PAGES, performance.fill),
 }
 

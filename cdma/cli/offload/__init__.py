@@ -6,6 +6,7 @@ from cdma.cli.offload import (
     document,
     explain,
     layers,
+    lossy,
     measure,
     run,
     sweep,
@@ -19,7 +20,7 @@ example:
   cdma offload run vgg-d --batch 64 --densities activations
   cdma offload run alexnet --ratio 2.6 --link 12.8
 """
-COMMANDS = (run, layers, explain, advise, sweep, trace, tune, measure, validate, document)
+COMMANDS = (run, layers, explain, advise, sweep, trace, tune, lossy, measure, validate, document)
 
 
 def add_parser(subparsers) -> None:

@@ -11,7 +11,8 @@ EPILOG = """\
 Times are those of the feature layers, as in the published systems. Peak memory is weights,
 gradients, momentum and activations, without workspaces. Ratios of real tensors come from the golden
 codec: a folder of cdma capture, or one with a manifest.json. With --ratio alone, only zero-value
-compression is shown.
+compression is shown. --lossy grad=D takes the relative error bound at which the gradient of a small
+network deviates by D (docs/torch.md).
 
 example:
   cdma capture -o activations
@@ -28,7 +29,16 @@ def add_parser(commands) -> None:
     shared.add_setup_options(parser)
     one = "system to show; may be repeated (default: all)"
     parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
+    text = "pJ of a byte in device memory, link and host memory: adds the energy of the copies"
+    parser.add_argument("--energy", metavar="D,L,H", type=_prices, help=text)
     add_output_options(parser, figures=True)
+
+
+def _prices(text: str) -> tuple[float, ...]:
+    found = tuple(map(options.above_zero, text.split(",")))
+    if len(found) != 3:
+        raise argparse.ArgumentTypeError(f"must be three numbers with commas, not {text!r}")
+    return found
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,6 +49,14 @@ def run(args: argparse.Namespace) -> int:
 
     every = list(results(setup, args.scheme))
     found = rows_of(setup, every)
+    columns = dict(output.SCHEME_COLUMNS)
+    if args.energy is not None:
+        from cdma.offload.answers import energy
+
+        prices = energy.Prices(*args.energy, energy.codec_price(args.lanes))
+        for row, each in zip(found, every, strict=True):
+            row["energy_mj"] = energy.millijoules(each, prices)
+        columns["energy_mj"] = "copies, mJ"
     if args.figures is not None:
         from cdma.offload.pictures import schemes
 
@@ -53,5 +71,5 @@ def run(args: argparse.Namespace) -> int:
         f"{setup.network.title}, batch {setup.batch}, {setup.board.name}, "
         f"link {about['link_gb_per_s']:g} GB/s, engine: {setup.codec.source}"
     )
-    print(output.as_table(found))
+    print(output.as_table(found, columns))
     return 0

@@ -32,7 +32,10 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--codec", type=options.above_zero, metavar="GB/S", help=codec)
     other = "on the link besides"
     add("--other-traffic", type=options.above_zero, default=0.0, metavar="GB/S", help=other)
-    add("--lossy-ratio", type=options.above_zero, metavar="R", help="adds the row COMET")
+    lossy = "abs=EB, rel=R or grad=D: adds COMET with the lossy codec on the tensors"
+    add("--lossy", metavar="KIND=X", help=lossy)
+    ratio = "adds COMET with this ratio"
+    add("--lossy-ratio", type=options.above_zero, metavar="R", help=ratio)
     cpu = "rate of a codec on the CPU in GB/s, which adds the row vDNN++"
     add("--cpu-codec", type=options.above_zero, metavar="GB/S", help=cpu)
     add("--ratio", type=options.above_zero, metavar="R", help="one ratio for all sparse tensors")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from cdma.files import make_folder, write_text
 from cdma.offload.document import figures, results
-from cdma.offload.document.texts import ATTEMPTS, LIMITS, METHOD, TITLE
+from cdma.offload.document.texts import ATTEMPTS, LIMITS, LOSSY, METHOD, TITLE
+from cdma.offload.lossy import bound, study
 from cdma.offload.schemes.registry import SCHEMES
 from cdma.offload.validate import report, tried
 from cdma.offload.validate.rows import COLUMNS, Row
@@ -24,6 +25,8 @@ _CAPTIONS = {
     "times the compute of a Titan X (GoogLeNet, PCIe 5)",
     "validation": "Modelled and published speed of vDNN",
 }
+#: Deviation of the gradient at which COMET's scheme is shown.
+_DEVIATION = "grad=0.01"
 _BOARDS = {"titan-x": "Titan X", "titan-xp": "Titan Xp"}
 
 
@@ -35,7 +38,7 @@ def write(folder: str | Path, densities: Sequence[str]) -> Path:
     validation = report.rows(files)
     parts = [
         TITLE, _answer(paper), _paper(paper), _advice(files), METHOD, _validation(validation),
-        _attempts(), _pictures(shown), LIMITS,
+        _attempts(), _lossy(files), _pictures(shown), LIMITS,
     ]  # fmt: skip
     path = folder / "offload.md"
     write_text(path, "\n".join(part.strip("\n") + "\n" for part in parts))
@@ -132,6 +135,24 @@ def _validation(found: list[Row]) -> str:
 def _attempts() -> str:
     rows = tried.rows()
     return ATTEMPTS + format_table(rows, tried.COLUMNS, "markdown") if rows else ""
+
+
+def _lossy(files: tuple[str, ...]) -> str:
+    if not (study.FILE.is_file() and bound.FILE.is_file()):
+        return ""
+    measured = study.read()
+    columns = {"network": "network"}
+    for key in ("cdma-zv", "comet"):
+        title = SCHEMES[key].title
+        columns |= {f"{key} ratio": f"{title}, ratio", f"{key} ms": f"{title}, ms"}
+    columns["gain"] = "COMET over cDMA"
+    chosen = bound.bound_of(_DEVIATION)
+    return "\n".join((
+        LOSSY, study.table(measured, "markdown"), "", study.guarantees(measured, "markdown"), "",
+        f"COMET's scheme at `--lossy {_DEVIATION}`, on the Titan X. The training step of",
+        f"[docs/torch.md](torch.md) has this deviation at rel={chosen.value:.3f}:\n",
+        format_table(results.comet(files, _DEVIATION), columns, "markdown"),
+    ))  # fmt: skip
 
 
 def _pictures(shown: dict[str, str]) -> str:

@@ -133,6 +133,21 @@ def advised(densities: tuple[str, ...], name: str = "googlenet") -> Setup:
     return advise.choose(build(Wishes(name, densities=densities, link=link, dram=DRAM)))[1]
 
 
+def comet(densities: tuple[str, ...], lossy: str) -> list[dict]:
+    """COMET beside cDMA on the paper's networks, on the first board, at a bound."""
+    found = []
+    for name in PAPER:
+        setup = build(Wishes(name, board=BOARDS[0], densities=densities, lossy=lossy))
+        each = {r.name: r for r in results(setup, ["cdma-zv", "comet"])}
+        raw = sum(move.tensor.bytes for move in each["comet"].moves)
+        row = {"network": setup.network.title}
+        for key, result in each.items():
+            row |= {f"{key} ratio": raw / result.link, f"{key} ms": 1e3 * result.step.seconds}
+        gain = each["cdma-zv"].step.seconds / each["comet"].step.seconds - 1
+        found.append(row | {"gain": f"{100 * gain:+.0f} %"})
+    return found
+
+
 def stages(densities: tuple[str, ...], name: str = "vgg-d") -> list[tuple[float, Setup]]:
     """A setup for each stage of training of a network's family."""
     found = []

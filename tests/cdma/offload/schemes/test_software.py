@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +39,14 @@ def test_cswap_is_no_slower_than_either(setup, base, per_byte):
     static = _seconds(setup, software.static_moves(setup, codec))
     plain = _seconds(setup, setup.raw())
     assert _seconds(setup, chosen) <= min(static, plain) * (1 + 1e-12)
+
+
+@_FEW
+@given(setups(), st.floats(1.0, 10.0))
+def test_at_fixed_decisions_a_faster_link_never_hurts(setup, factor):
+    chosen = software.cswap_moves(setup)
+    faster = [replace(move, down=move.down / factor, up=move.up / factor) for move in chosen]
+    assert _seconds(setup, faster) <= _seconds(setup, chosen) * (1 + 1e-12)
 
 
 @_FEW
@@ -89,3 +98,25 @@ def test_rows_that_lose_bits_say_so():
     assert found["bits4"]["peak_mib"] < found["oracle"]["peak_mib"]
     assert found["bits4"]["link_mib"] == 0
     assert {SCHEMES[name].kind for name in lossy} == {"published", "today"}
+
+
+def test_comet_takes_the_files_of_the_lossy_codec(tmp_path):
+    from cdma.errors import UserError
+    from cdma.golden.lossy.bound import Bound
+    from cdma.golden.lossy.codec import quantise
+    from cdma.offload.builder import Wishes, build
+
+    random = np.random.default_rng(0)
+    array = np.maximum(random.standard_normal((1, 8, 32, 32)), 0).astype(np.float32)
+    np.save(tmp_path / "relu1.npy", array)
+    setup = build(Wishes("alexnet", densities=(str(tmp_path),), lossy="rel=0.03"))
+    stored = quantise(array, Bound("rel", 0.03)).stored_bytes / array.nbytes
+    moves = {move.tensor.name: move for move in SCHEMES["comet"].run(setup)[1]}
+    fraction = {name: move.link / move.tensor.bytes for name, move in moves.items()}
+    assert fraction["conv3"] == pytest.approx(stored + 1 / 32)  # with the mask of its ReLU
+    assert fraction["pool1"] == pytest.approx(stored)
+    assert fraction["image"] == pytest.approx(1)
+    plain = {move.tensor.name: move for move in setup.coded()}
+    assert moves["conv1"].link == plain["conv1"].link  # only a pool reads it
+    with pytest.raises(UserError, match="leave the given ratios out"):
+        build(Wishes("alexnet", ratio=2.0, lossy="rel=0.03"))

@@ -1,0 +1,45 @@
+"""``cdma offload lossy``: bytes on disk of error-bounded codecs."""
+
+import argparse
+
+from cdma.cli import options
+from cdma.cli.offload import shared
+from cdma.cli.offload.rows import add_output_options, written
+from cdma.errors import UserError
+
+EPILOG = """\
+Bounds are abs=EB or rel=R, a multiple of the standard deviation of a tensor's non-zero values. zfp
+and SZ3 are measured where zfpy and pysz are installed: pip install 'cdma-engine[lossy]'.
+
+example:
+  cdma offload lossy --densities activations --bound rel=0.03
+"""
+HELP = "bytes on disk of error-bounded codecs, by network"
+
+
+def add_parser(commands) -> None:
+    """Add the command ``lossy``."""
+    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
+    parser = options.add_verb(commands, "lossy", run, HELP, **texts)
+    shared.add_densities_option(parser)
+    bound = "error bound; repeatable (default: rel=0.01, rel=0.03 and rel=0.1)"
+    parser.add_argument("--bound", action="append", metavar="KIND=X", help=bound)
+    parser.add_argument("--save", metavar="FILE", help="write the measurements as JSON")
+    add_output_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print."""
+    files = shared.files_from(args)
+    if not files:
+        raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
+    from cdma.offload.lossy import study
+
+    rows = study.measure(files, args.bound or study.BOUNDS)
+    if args.save:
+        study.save(rows, args.save)
+    if not written(args, rows):
+        print(study.table(rows))
+        print()
+        print(study.guarantees(rows))
+    return 0

@@ -1,0 +1,128 @@
+"""Bytes on disk of error-bounded codecs, by network and error bound."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from cdma.errors import UserError
+from cdma.files import write_text
+from cdma.golden.lossy.bound import Bound
+from cdma.golden.zvc.words import to_words
+from cdma.offload.lossy.codecs import CODECS, entropy_bytes
+from cdma.offload.profiles import last_stage
+from cdma.progress import Bar
+from cdma.tables import format_table
+from cdma.tensors.load import load_tensor
+
+FILE = Path(__file__).parents[3] / "docs" / "measurements" / "lossy.json"
+BOUNDS = ("rel=0.01", "rel=0.03", "rel=0.1")
+_KEYS = ("bytes", "largest_error", "zeros_kept")
+
+
+def measure(arguments: Sequence[str], bounds: Sequence[str] = BOUNDS) -> list[dict]:
+    """A row for each network and bound.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Files and folders of tensors; of every network the float32 tensors of its last stage.
+    bounds : sequence of str
+        As :meth:`Bound.parse` takes them.
+
+    Returns
+    -------
+    list of dict
+        ``network``, ``bound``, ``tensors``, ``raw_bytes``, ``entropy_bytes``, and for each codec
+        that is installed a mapping of ``bytes`` on disk, ``largest_error`` over the bound, and
+        ``zeros_kept``, the share of zeros that are read back as zeros.
+
+    Raises
+    ------
+    UserError
+        When there is no tensor, or a bound is refused.
+    """
+    parsed = []
+    for text in bounds:
+        try:
+            parsed.append(Bound.parse(text))
+        except ValueError as error:
+            raise UserError(str(error)) from None
+    chosen = last_stage(arguments)
+    if not chosen:
+        raise UserError(f"{', '.join(map(str, arguments))}: no float32 tensor in it")
+    found: dict[tuple[str, str], dict] = {}
+    with closing(Bar(f"{len(chosen)} tensors", len(chosen))) as bar:
+        for k, (name, data) in enumerate(chosen):
+            array = load_tensor(name)
+            for bound in parsed:
+                _add(found.setdefault((data.network, str(bound)), {}), array, bound)
+            bar(k + 1)
+    return [
+        {"network": network, "bound": bound} | totals
+        for (network, bound), totals in sorted(found.items())
+    ]
+
+
+def _add(totals: dict, array: np.ndarray, bound: Bound) -> None:
+    """Add a tensor to the row of its network."""
+    error = bound.of(to_words(array), "float32")
+    zeros = array == 0
+    totals["tensors"] = totals.get("tensors", 0) + 1
+    totals["raw_bytes"] = totals.get("raw_bytes", 0) + array.nbytes
+    totals["entropy_bytes"] = totals.get("entropy_bytes", 0) + round(entropy_bytes(array, error))
+    before = totals.get("zeros", 0)
+    totals["zeros"] = before + int(zeros.sum())
+    for key, codec in CODECS.items():
+        if not codec.is_there:
+            continue
+        size, back = codec.run(array, error)
+        worst = float(np.abs(array.astype(float) - back).max() / error)
+        kept = float((back[zeros] == 0).sum())
+        old = totals.setdefault(key, dict.fromkeys(_KEYS, 0.0))
+        share = (old["zeros_kept"] * before + kept) / max(totals["zeros"], 1)
+        worst = max(old["largest_error"], worst)
+        totals[key] = dict(zip(_KEYS, (int(old["bytes"]) + size, worst, share), strict=True))
+
+
+def table(rows: Sequence[Mapping], style: str = "text") -> str:
+    """Ratios of raw bytes to bytes on disk."""
+    columns = {"network": "network", "bound": "error bound"}
+    columns |= {key: codec.title for key, codec in CODECS.items() if key in rows[0]}
+    columns["entropy"] = "entropy of lossy ZVC"
+    shown = [
+        row
+        | {key: row["raw_bytes"] / row[key]["bytes"] for key in CODECS if key in row}
+        | {"entropy": row["raw_bytes"] / row["entropy_bytes"]}
+        for row in rows
+    ]
+    return format_table(shown, columns, style)
+
+
+def guarantees(rows: Sequence[Mapping], style: str = "text") -> str:
+    """Largest error over the bound and fewest zeros kept, of all rows, by codec."""
+    found = []
+    for key, codec in CODECS.items():
+        if key not in rows[0]:
+            continue
+        error = max(row[key]["largest_error"] for row in rows)
+        kept = min(row[key]["zeros_kept"] for row in rows)
+        found.append({"codec": codec.title, "error": error, "kept": f"{kept:.1%}"})
+    columns = {"codec": "codec", "error": "largest error / bound", "kept": "zeros kept, at least"}
+    return format_table(found, columns, style)
+
+
+def save(rows: Sequence[Mapping], path: str | Path) -> None:
+    """Write as JSON, a row on a line."""
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+    write_text(path, f'{{"rows": [\n{lines}\n]}}\n')
+
+
+def read(path: str | Path = FILE) -> list[dict]:
+    """Rows that :func:`save` wrote; raises UserError when the file is no such file."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))["rows"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: cannot read these measurements ({error})") from None
