@@ -61,13 +61,15 @@ def run(args: argparse.Namespace) -> int:
     from cdma.errors import refusals_as_user_errors
     from cdma.offload import output
     from cdma.offload.answers import points
+    from cdma.offload.pictures.sweeps import drawn_axes
+    from cdma.offload.pictures.sweeps import sweep as picture
 
+    if args.figures is not None:
+        drawn_axes(axes)  # before the work
     with refusals_as_user_errors():
         found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)
     if args.figures is not None:
-        from cdma.offload.pictures import sweeps
-
-        draw(args, {"sweep": partial(sweeps.sweep, rows=found, axes=axes)})
+        draw(args, {"sweep": partial(picture, rows=found, axes=axes)})
     if not written(args, found):
         columns = {axis: axis for axis in axes} | output.SCHEME_COLUMNS
         print(output.as_table(found, columns))

@@ -37,15 +37,15 @@ def write(folder: str | Path, densities: Sequence[str]) -> Path:
     paper = results.paper(files)
     validation = report.rows(files)
     parts = [
-        TITLE, _answer(paper), _paper(paper), _advice(files), METHOD, _validation(validation),
-        _attempts(), _lossy(files), _pictures(shown), LIMITS,
+        TITLE, _answer(paper, validation), _paper(paper), _advice(files), METHOD,
+        _validation(validation), _attempts(), _lossy(files), _pictures(shown), LIMITS,
     ]  # fmt: skip
     path = folder / "offload.md"
     write_text(path, "\n".join(part.strip("\n") + "\n" for part in parts))
     return path
 
 
-def _answer(paper: list[results.Paper]) -> str:
+def _answer(paper: list[results.Paper], validation: Sequence[Row] = ()) -> str:
     lines = ["## The answer\n"]
     for board, title in _BOARDS.items():
         mine = [row for row in paper if row.board == board]
@@ -66,6 +66,12 @@ def _answer(paper: list[results.Paper]) -> str:
             f"- The engine under asynchronous offload gains {_spread(fair)}",
             "  over the best lossless baseline of no more peak memory than its own.\n",
         ]
+    claims = [row for row in validation if row.claim.startswith("cDMA over vDNN")]
+    if claims:
+        lines.append("The paper's headline, average and largest gain over synchronised vDNN:\n")
+    for row in claims:
+        where = row.claim.removeprefix("cDMA over vDNN, ").partition(":")[0]
+        lines.append(f"- {where}: published {row.published}, model {row.model}: {row.verdict}.")
     return "\n".join(lines)
 
 

@@ -13,6 +13,20 @@ _LABELS = {
 }  # fmt: skip
 
 
+def drawn_axes(axes: Mapping[str, Sequence]) -> list[str]:
+    """Axes of the figure of a sweep: those with several values.
+
+    Raises
+    ------
+    UserError
+        Unless there are one or two.
+    """
+    wide = [axis for axis, values in axes.items() if len(values) > 1]
+    if len(wide) not in (1, 2):
+        raise UserError(f"a figure needs one or two axes with several values, not {len(wide)}")
+    return wide
+
+
 def sweep(figure, rows: Sequence[Mapping], axes: Mapping[str, Sequence]) -> None:
     """Speed over vDNN if it was run, else the share of the oracle's speed.
 
@@ -21,11 +35,9 @@ def sweep(figure, rows: Sequence[Mapping], axes: Mapping[str, Sequence]) -> None
     Raises
     ------
     UserError
-        Unless one or two axes have several values.
+        See :func:`drawn_axes`.
     """
-    wide = [axis for axis, values in axes.items() if len(values) > 1]
-    if len(wide) not in (1, 2):
-        raise UserError(f"a figure needs one or two axes with several values, not {len(wide)}")
+    wide = drawn_axes(axes)
     schemes = list(dict.fromkeys(row["scheme"] for row in rows))
     name, values = _values(rows, tuple(axes))
     if _REFERENCE in schemes and len(schemes) > 1:

@@ -10,6 +10,7 @@ from cdma.offload.builder import Wishes, build
 from cdma.offload.document import document
 from cdma.offload.document.results import Paper
 from cdma.offload.schemes.registry import rows
+from cdma.offload.validate.rows import Row
 from cdma.tables import format_table
 
 ROOT = Path(__file__).parents[4]
@@ -31,6 +32,12 @@ def test_the_answer_follows_from_the_results():
     assert "at most 5 % more peak memory" in first
     assert "less than 1 % on no network" in first
     assert "less than 1 % on AlexNet" in second
+    assert "headline" not in text
+    claim = Row(
+        "cDMA over vDNN, Titan X, 2.6x: average, largest", "+32 %", "+9 %", "", "", "missed"
+    )
+    text = document._answer([_paper("titan-x", 1.0), _paper("titan-xp", 1.0)], [claim])
+    assert text.endswith("\n- Titan X, 2.6x: published +32 %, model +9 %: missed.")
 
 
 @_DATA

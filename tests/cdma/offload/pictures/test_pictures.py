@@ -4,7 +4,7 @@ import pytest
 
 from cdma.cli.main import main
 from cdma.errors import UserError
-from cdma.offload.answers import advise, tornado
+from cdma.offload.answers import advise, points, tornado
 from cdma.offload.pictures import canvas, sweeps
 from cdma.offload.pictures.schemes import front
 
@@ -57,7 +57,8 @@ def test_figure_of_the_tuner(tmp_path, capsys):
     assert "words of a chunk" in text
 
 
-def test_a_sweep_over_three_axes_has_no_figure(refuse, tmp_path):
+def test_a_sweep_over_three_axes_has_no_figure(refuse, tmp_path, monkeypatch):
+    monkeypatch.setattr(points, "over", None)  # refused before the work
     axes = ("--links", "4,8", "--ratios", "2,3", "--computes", "1,2", "--scheme", "cdma-zv")
     line = refuse("offload", "sweep", "nin", *axes, "--figures", tmp_path)
     assert "a figure needs one or two axes with several values, not 3" in line

@@ -34,3 +34,12 @@ def test_the_kept_measurements():
     assert len(found.space) == len(found.seconds) >= 1000
     assert len(found.tuned) == len(found.random) == measured.SEEDS
     assert min(found.seconds) <= min(found.tuned)
+
+
+@pytest.mark.slow
+def test_the_kept_runs_of_the_tuner_are_those_of_the_kept_surface():
+    found = measured.read()
+    space = [tuple(point) for point in found.space]
+    tuned, random = measured.replay(space, found.seconds, seeds=2)
+    assert random == found.random[:2]
+    assert tuned == pytest.approx(found.tuned[:2], rel=0.05)
