@@ -178,6 +178,16 @@ class EngineConfig:
         return -(-self.beat_bytes * self.latency // self.burst_bytes) + 1
 
     @property
+    def channel_writes(self) -> int:
+        """Bursts that each channel may have outstanding, a power of two: they cover the latency."""
+        return max(16, 1 << self.reads.bit_length())
+
+    @property
+    def link_writes(self) -> int:
+        """Bursts of data that the link may have outstanding: as many as its reader has room for."""
+        return max(16, self.link_fifo_bytes // self.burst_bytes)
+
+    @property
     def name(self) -> str:
         """Short name such as ``4x8x32s4096l16``: channels, lanes, word bits, stripe, link."""
         block = "" if self.format == Format(self.word_bits) else f"b{self.block_words}"

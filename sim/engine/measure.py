@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from cdma.engine_config import COMPLETION_BYTES, EngineConfig
+from cdma.engine_config import EngineConfig
 from cdma.golden import engine as golden
 from cdma.golden.zvc.words import to_words
 from cdma.sim.engine.cosim import travel
@@ -35,10 +35,9 @@ def measure(
 ) -> Iterator[dict]:
     """Offload and prefetch each tensor with an engine of each size, one job at a time.
 
-    The cycles of a job are counted from the doorbell to the completion in host memory, minus the
-    latencies that no engine can avoid: the read of the descriptor, the first read of data, the last
-    B of the data, and the first write of a completion with two writes. The bound is
-    :func:`cdma.golden.engine.cycles`.
+    The cycles are those of the job's completion, from its start to its last B, minus the latencies
+    that no engine can avoid: the first read of data (for a prefetch also that of the index) and the
+    last B. The bound is :func:`cdma.golden.engine.cycles`.
 
     Parameters
     ----------
@@ -93,9 +92,7 @@ def _cycles(direction: str, job: Job | None, words: np.ndarray, config: EngineCo
     if not is_offload:
         first, last = 2 * HOST_LATENCY, DEVICE_LATENCY  # the index is read before the stream
     least = golden.cycles(words, config, "auto", job.tensor.address, latency=0, direction=direction)
-    # A completion that is wider than the link is two writes. The second follows the B of the first.
-    completion = HOST_LATENCY if config.link_bytes < COMPLETION_BYTES else 0
-    cycles = job.cycles - HOST_LATENCY - first - last - completion
+    cycles = job.completion.cycles - first - last
     return {
         f"{direction}_cycles": cycles,
         f"least_{direction}_cycles": least,

@@ -61,7 +61,7 @@ struct Engine {
 
     void dump(int half) {
 #if HAS_WAVES
-        if (waves) waves->dump(10000 * cycle + 5000 * half);
+        if (waves) waves->dump(uint64_t(10000 * cycle + 5000 * half));
 #endif
         (void)half;
     }

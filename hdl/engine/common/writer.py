@@ -11,7 +11,6 @@ from cdma.hdl.engine.common.bursts import beats_to_boundary
 from cdma.hdl.engine.common.errors import ErrorSlot, is_error, status_of
 from cdma.hdl.engine.common.records import ErrorReport, Halt, Tag, is_halted
 from cdma.hdl.engine.job import WriteClient
-from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.fifo import Fifo
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import assert_ready
@@ -71,7 +70,8 @@ class BurstWriter(wiring.Component):
     slverr : Status
         Status of an error response SLVERR; that of DECERR follows.
     outstanding : int
-        Most bursts that are issued and not answered.
+        Most bursts that are issued and not answered, a power of two. Full throughput needs as many
+        as cover the latency of the memory.
 
     Members
     -------
@@ -195,7 +195,8 @@ class BurstWriter(wiring.Component):
                 aw.payload.beats.eq(head.beats),
                 aw.payload.attr.eq(self.attr),
             ]
-        m.submodules.waiting = waiting = RowBuffer(_Waiting(self.address_bits), self.most)
+        # Its latency of two cycles is over before a response can come.
+        m.submodules.waiting = waiting = Fifo(_Waiting(self.address_bits), self.most)
         m.d.comb += [
             waiting.i.valid.eq(issues),
             waiting.i.payload.tag.eq(head.tag),

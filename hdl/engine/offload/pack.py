@@ -72,13 +72,17 @@ class Packer(wiring.Component):
         wiring.connect(m, wiring.flipped(self.i_start), starts.i)
         wiring.connect(m, rows.o, shifter.i)
 
-        # The stripe of the beat's first byte: the last that begins at or before it.
-        offset, tag, advances = Signal(config.address_bits + 1), Signal(Tag()), Signal()
+        # The stripe of the beat's first byte: the last that begins at or before it. A start is
+        # taken with the beat before its own; where a second one is due, the beat waits for it.
+        offset, following = Signal(config.address_bits + 1), Signal(config.address_bits + 1)
+        tag, is_due, moves = Signal(Tag()), Signal(), Signal()
+        begins = starts.o.payload.offset
         m.d.comb += [
-            advances.eq(starts.o.valid & (starts.o.payload.offset <= offset)),
-            starts.o.ready.eq(advances),
+            is_due.eq(starts.o.valid & (begins <= offset)),
+            starts.o.ready.eq(is_due | (moves & (begins <= following))),
+            moves.eq(self.o.valid & self.o.ready),
         ]
-        with m.If(advances):
+        with m.If(starts.o.valid & starts.o.ready):
             m.d.sync += tag.eq(starts.o.payload)
 
         # A partial beat is due when nothing else will come.
@@ -87,8 +91,8 @@ class Packer(wiring.Component):
         m.d.comb += [
             is_partial.eq(ends),
             shifter.need.eq(Mux(is_partial, shifter.level, beat_words)),
-            self.o.valid.eq(shifter.o.valid & ~advances),
-            shifter.o.ready.eq(self.o.ready & ~advances),
+            self.o.valid.eq(shifter.o.valid & ~is_due),
+            shifter.o.ready.eq(self.o.ready & ~is_due),
             self.o.payload.data.eq(shifter.o.payload.words.as_value()),
             self.o.payload.strobe.eq(
                 Cat(
@@ -101,10 +105,15 @@ class Packer(wiring.Component):
             self.idle.eq(~rows.o.valid & ~starts.o.valid & (shifter.level == 0)),
         ]
         with m.If(self.start):
-            m.d.sync += [self.o.payload.address.eq(self.address), offset.eq(0)]
-        with m.Elif(self.o.valid & self.o.ready):
+            m.d.sync += [
+                self.o.payload.address.eq(self.address),
+                offset.eq(0),
+                following.eq(link),
+            ]
+        with m.Elif(moves):
             m.d.sync += [
                 self.o.payload.address.eq(self.o.payload.address + link),
-                offset.eq(offset + link),
+                offset.eq(following),
+                following.eq(following + link),
             ]
         return m

@@ -175,10 +175,12 @@ class OffloadUnit(wiring.Component):
         ]
         return rows, ledger
 
-    def _writer(self, m, name, control, client):
+    def _writer(self, m, name, control, client, outstanding):
         config = self.config
         depth = 2 * BURST_BYTES // config.link_bytes
-        writer = BurstWriter(config.address_bits, config.link_bytes, depth, Status.HOST_SLVERR)
+        writer = BurstWriter(
+            config.address_bits, config.link_bytes, depth, Status.HOST_SLVERR, outstanding
+        )
         m.submodules[name] = writer
         wiring.connect(m, writer.client, wiring.flipped(client))
         m.d.comb += [
@@ -190,8 +192,9 @@ class OffloadUnit(wiring.Component):
 
     def _write_data(self, m, control, ledger, is_gathered):
         """Pack the stream and write it."""
-        m.submodules.packer = packer = Packer(self.config)
-        writer = self._writer(m, "data_writer", control, self.data)
+        config = self.config
+        m.submodules.packer = packer = Packer(config)
+        writer = self._writer(m, "data_writer", control, self.data, config.link_writes)
         wiring.connect(m, ledger.o, packer.i)
         wiring.connect(m, ledger.o_start, packer.i_start)
         wiring.connect(m, packer.o, writer.i)
@@ -210,7 +213,7 @@ class OffloadUnit(wiring.Component):
         m.submodules.crc_rows = crc_rows = Queue(Row(config), 2)
         m.submodules.crc = crc = StripeCrc(config)
         m.submodules.index_packer = packer = IndexPacker(config)
-        writer = self._writer(m, "index_writer", control, self.index)
+        writer = self._writer(m, "index_writer", control, self.index, 16)
         wiring.connect(m, ledger.o_crc, crc_rows.i)
         wiring.connect(m, crc_rows.o, crc.i)
         wiring.connect(m, ledger.o_entry, entries.i)

@@ -57,7 +57,8 @@ class PrefetchChannel(wiring.Component):
         self.config = config
         bits, size = config.address_bits, config.beat_bytes
         depth = max(2 * BURST_BYTES // size, 4)
-        self.writer = BurstWriter(bits, size, depth, Status.DEVICE_SLVERR)
+        most = config.channel_writes
+        self.writer = BurstWriter(bits, size, depth, Status.DEVICE_SLVERR, most)
         super().__init__(
             {
                 "i_task": In(stream.Signature(Task(config))),

@@ -58,7 +58,8 @@ def test_more_bytes_than_32_bits_count(exchange, begin, job, small):
     size = (1 << 32) + 4
     dut, stripes = StripeSequencer(config), (1 << 16) + 1
     fields = job(device=device, row_bytes=size)
-    passed = exchange(dut, {}, {"o": stripes}, each=begin(dut, job=fields))
+    each = begin(dut, job=fields)
+    passed = exchange(dut, {}, {"o": stripes}, each=each, cycles=2 * stripes)
     found = passed["o"].payloads
     assert [item["number"] for item in found] == list(range(stripes))
     assert [item["address"] - device for item in found] == list(range(0, size, 65536))
