@@ -49,8 +49,9 @@ def environment() -> dict[str, str]:
         When one of them is not installed.
     """
     env = plain_environment()
-    # In one piece, because precompiling the headers takes longer than the design does.
-    env["MAKEFLAGS"] = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"
+    # In one piece, because precompiling the headers takes longer than the design does. Not
+    # optimised, because the Python of a bench takes most of the time of a run.
+    env["MAKEFLAGS"] = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0"
     for program, what in _NEEDS.items():
         if shutil.which(program, path=env["PATH"]) is None:
             raise UserError(f"verilator needs {program}, which is not installed: install {what}")
