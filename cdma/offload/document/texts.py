@@ -64,9 +64,9 @@ Fig. 14 up to batch 128; the link is 12.5 GB/s for these bars and 12.8 GB/s for 
   times of Fig. 6 it holds. So the validation takes Fig. 6 for VGG-E.
 - **cDMA.** vDNN's AlexNet is faster than the AlexNet of the logs by the factor in the last row. With
   that factor for all six networks, cDMA's published average and largest gain on the Titan X come out
-  within two points. A link of 10 GB/s comes near, too. Both contradict Fig. 14, so the model uses
-  neither: the miss fits a platform where compute is faster relative to the link than in vDNN's paper,
-  and no source says so.
+  within two points. A link of 10 GB/s comes near, too. The factor contradicts GoogLeNet's bars of
+  Fig. 14, the link those of several networks, so the model uses neither: the miss fits a platform where
+  compute is faster relative to the link than in vDNN's paper, and no source says so.
 
 """
 

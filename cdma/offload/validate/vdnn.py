@@ -21,7 +21,7 @@ from cdma.offload.validate.rows import MISSED, Row, judged, not_given, read
 
 FILE, FIG6 = "vdnn_fig14_fig12.csv", "vdnn_fig6_vggE_b64.csv"
 #: Network and batch of Fig. 6.
-_FIG6_NETWORK, _FIG6_BATCH = "vgg-e", 64
+FIG6_NETWORK, _FIG6_BATCH = "vgg-e", 64
 #: Bars of a network: policy and algorithm.
 KEYS = ("all_p", "all_m", "conv_p", "conv_m")
 _COLUMNS = ("net", "batch", "all_m", "all_p", "conv_m", "conv_p", "base_m", "base_p")
@@ -69,7 +69,7 @@ def setup_of(line: dict) -> Setup:
     """Setup of a published line."""
     name = next(ours for head, ours in _NETWORKS.items() if line["net"].startswith(head))
     setup = build(Wishes(name, batch=int(line["batch"]), ratio=1.0, codec=1.0))
-    return with_fig6(setup) if name == _FIG6_NETWORK else setup
+    return with_fig6(setup) if name == FIG6_NETWORK else setup
 
 
 def with_fig6(setup: Setup) -> Setup:
@@ -91,7 +91,7 @@ def with_fig6(setup: Setup) -> Setup:
 
 def _fig6() -> dict[tuple, tuple[float, float]]:
     """Seconds forward and backward by shape of the convolution; the first of a shape counts."""
-    layers = [layer for layer in network(_FIG6_NETWORK).features.layers if layer.kind == "conv"]
+    layers = [layer for layer in network(FIG6_NETWORK).features.layers if layer.kind == "conv"]
     found: dict[tuple, tuple[float, float]] = {}
     for layer, line in zip(layers, read(FIG6, ("fwd_ms", "bwd_ms")) or (), strict=True):
         times = float(line["fwd_ms"]) / 1e3, float(line["bwd_ms"]) / 1e3
