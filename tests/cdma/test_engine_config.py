@@ -110,3 +110,13 @@ def test_refusals(arguments, error, message):
 def test_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         EngineConfig().channels = 2
+
+
+@pytest.mark.parametrize(
+    ("options", "channel", "link"),
+    [({}, 32, 32), ({"latency": 70, "link_fifo_bytes": 4096}, 16, 16), ({"lanes": 32}, 128, 32)],
+)
+def test_writes_outstanding(options, channel, link):
+    config = EngineConfig(**options)
+    assert (config.channel_writes, config.link_writes) == (channel, link)
+    assert config.channel_writes > config.reads

@@ -24,17 +24,20 @@ def _beats(first, count, number=0, last=True):
 
 @pytest.fixture
 def write(exchange, begin):
-    """Function that writes beats; each burst is answered with its response of ``responses``."""
+    """Function that writes beats; each burst is answered with its response of
+    ``responses``, ``delay`` cycles after its last beat."""
 
     def run(beats, bursts, sent, responses=(), errors=0, stalls="never", then=None, **values):
-        dut = BurstWriter(32, SIZE, DEPTH, Status.DEVICE_SLVERR)
+        most, delay = values.pop("outstanding", 16), values.pop("delay", 0)
+        dut = BurstWriter(32, SIZE, DEPTH, Status.DEVICE_SLVERR, most)
         dut.aw, dut.w = dut.client.aw, dut.client.w
         answers = iter(responses)
         answered = 0
 
         def each(ctx, cycle, passed):
             nonlocal answered
-            complete = sum(beat["last"] for beat in passed["w"].payloads)
+            beats_out = zip(passed["w"].payloads, passed["w"].cycles, strict=True)
+            complete = sum(beat["last"] for beat, at in beats_out if at + delay <= cycle)
             due = answered < min(complete, len(passed["aw"].cycles))
             ctx.set(dut.client.b.valid, due)
             if due:
@@ -46,7 +49,8 @@ def write(exchange, begin):
         receives = {"aw": bursts, "w": sent, "o_error": errors}
         values = {"halt": NO_HALT, "channel": 5, **values}
         each = begin(dut, each, **values)
-        passed = exchange(dut, {"i": beats}, receives, stalls=stalls, each=each)
+        sends, idle = {"i": beats}, 30 + delay
+        passed = exchange(dut, sends, receives, stalls=stalls, each=each, idle=idle)
         assert answered == bursts
         return passed
 
@@ -79,6 +83,14 @@ def test_an_address_waits_for_all_of_its_beats(write):
 def test_throughput(write):
     passed = write(_beats(0, 64), 8, 64)
     assert passed["w"].cycles[-1] - passed["w"].cycles[0] == 63
+
+
+@pytest.mark.parametrize(("outstanding", "is_full"), [(16, True), (4, False)])
+def test_bursts_outstanding_cover_the_latency(write, outstanding, is_full):
+    """Of 8 beats each: 16 are 128 cycles of work, 4 are 32."""
+    passed = write(_beats(0, 256), 32, 256, delay=90, outstanding=outstanding)
+    cycles = passed["w"].cycles[-1] - passed["w"].cycles[0] + 1
+    assert (cycles == 256) == is_full
 
 
 def test_flush_ends_a_burst(write):
