@@ -23,12 +23,7 @@ def config(request):
     return request.param
 
 
-@pytest.fixture(
-    params=sized(
-        [NAMED["8x32"], Config.of(4, 16)],
-        [_SMALL[0], *_LARGE],
-    )
-)
+@pytest.fixture(params=sized([NAMED["8x32"]], [*_SMALL, *_LARGE]))
 def some_config(request):
     """Fewer configurations, for what depends less on the size."""
     return request.param

@@ -3,7 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload import shared
+from cdma.cli.offload.densities import add_densities_option, files_from
 from cdma.errors import UserError
 
 EPILOG = """\
@@ -20,13 +20,13 @@ def add_parser(commands) -> None:
     """Add the command ``document``."""
     texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
     parser = options.add_verb(commands, "document", run, HELP, **texts)
-    shared.add_densities_option(parser)
+    add_densities_option(parser)
     options.add_folder_option(parser, "document", "build/offload")
 
 
 def run(args: argparse.Namespace) -> int:
     """Compute, draw and write."""
-    files = shared.files_from(args)
+    files = files_from(args)
     if not files:
         raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
     from cdma.offload.document.document import write

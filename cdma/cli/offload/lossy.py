@@ -3,7 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload import shared
+from cdma.cli.offload.densities import add_densities_option, files_from
 from cdma.cli.offload.rows import add_output_options, written
 from cdma.errors import UserError
 
@@ -21,7 +21,7 @@ def add_parser(commands) -> None:
     """Add the command ``lossy``."""
     texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
     parser = options.add_verb(commands, "lossy", run, HELP, **texts)
-    shared.add_densities_option(parser)
+    add_densities_option(parser)
     bound = "error bound; repeatable (default: rel=0.01, rel=0.03 and rel=0.1)"
     parser.add_argument("--bound", action="append", metavar="KIND=X", help=bound)
     parser.add_argument("--save", metavar="FILE", help="write the measurements as JSON")
@@ -30,7 +30,7 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    files = shared.files_from(args)
+    files = files_from(args)
     if not files:
         raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
     from cdma.offload.lossy import study

@@ -2,10 +2,10 @@
 
 import argparse
 import math
-import os
 from dataclasses import fields
 
 from cdma.cli import options
+from cdma.cli.offload.densities import add_densities_option, files_from
 from cdma.errors import UserError, refusals_as_user_errors
 
 
@@ -40,19 +40,6 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--cpu-codec", type=options.above_zero, metavar="GB/S", help=cpu)
     add("--ratio", type=options.above_zero, metavar="R", help="one ratio for all sparse tensors")
     add_densities_option(parser, "file or folder of tensors that gives the ratios")
-
-
-def add_densities_option(
-    parser: argparse.ArgumentParser, what: str = "file or folder of tensors"
-) -> None:
-    """Add ``--densities``."""
-    text = f"{what}; repeatable (default: $CDMA_DATA)"
-    parser.add_argument("--densities", action="append", metavar="FILE", help=text)
-
-
-def files_from(args: argparse.Namespace) -> list[str]:
-    """Files and folders of ``--densities``, or of ``CDMA_DATA``; none without both."""
-    return args.densities or [name for name in [os.environ.get("CDMA_DATA")] if name]
 
 
 def wishes_from(args: argparse.Namespace):

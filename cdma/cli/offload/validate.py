@@ -3,7 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload import shared
+from cdma.cli.offload.densities import add_densities_option, files_from
 from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
@@ -29,7 +29,7 @@ def add_parser(commands) -> None:
     """Add the command ``validate``."""
     texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
     parser = options.add_verb(commands, "validate", run, HELP, **texts)
-    shared.add_densities_option(parser)
+    add_densities_option(parser)
     text = "CSV of further figures; repeatable"
     parser.add_argument("--add", action="append", default=[], metavar="FILE", help=text)
     add_output_options(parser)
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.offload.validate import report
     from cdma.offload.validate.rows import COLUMNS
 
-    found = report.rows(tuple(shared.files_from(args)), args.add)
+    found = report.rows(tuple(files_from(args)), args.add)
     rows = [row.as_dict() for row in found]
     if written(args, rows, summary=report.summary(found)):
         return 0
