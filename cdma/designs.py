@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def unit(name: str, config, cache: str | os.PathLike | None = None) -> str:
     ValueError
         When there is no such unit.
     """
-    return _kept("emit", cache, None, name, config)
+    return _kept("emit", (name, config), cache)
 
 
 def engine(
@@ -53,15 +53,21 @@ def engine(
     progress : callable or None
         Called with a message when generating begins.
     """
-    return _kept("emit.engine", cache, progress, config)
+    begins = progress and partial(progress, f"generating the engine {config.name}")
+    return _kept("emit.engine", (config,), cache, begins)
 
 
-def _kept(emitter, cache, progress, *arguments):
+def of(name: str, config, cache: str | os.PathLike | None = None) -> str:
+    """Verilog of the engine or of a unit, by its name; arguments as of :func:`unit`."""
+    return engine(config, cache) if name == engine_config.ENGINE else unit(name, config, cache)
+
+
+def _kept(emitter, arguments, cache, begins=None):
     name = digest(emitter, repr(arguments), *_versions(), _sources())
 
     def make(work):
-        if progress:
-            progress(f"generating the engine {arguments[-1].name}")
+        if begins:
+            begins()
         # Imported here: a design of the cache needs no Amaranth.
         text = importlib.import_module(f"cdma.hdl.{emitter}").verilog(*arguments)
         (work / "out").mkdir()

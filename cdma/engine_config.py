@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from cdma.format import Format
 
+#: Name of the engine among the units.
+ENGINE = "engine"
 CHANNELS = (1, 2, 4, 8)
 LANES = (2, 4, 8, 16, 32, 64)
 LINK_BYTES = (8, 16, 32, 64)

@@ -9,12 +9,12 @@ once for each way to store the saved activations, from the same weights and in t
 import argparse
 import json
 import time
-from pathlib import Path
 
 import torch
 from sklearn.datasets import load_digits
 from torch import nn
 
+from cdma.files import write_text
 from cdma.tables import format_table
 from cdma.torch import SavedTensors, compare
 
@@ -53,7 +53,7 @@ def main() -> None:
     print(format_table(table, list(table[0]), "markdown"))
     if args.save:
         found = {"batch": BATCH, "epochs": epochs, "steps": rows, "accuracy": accuracies}
-        Path(args.save).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        write_text(args.save, json.dumps(found, indent=1) + "\n")
 
 
 def _train(model, images, labels, epochs: int, bound) -> float:

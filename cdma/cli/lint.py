@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 from cdma.cli import options
-from cdma.cli.engine.options import ENGINE, add_engine_options
+from cdma.cli.engine.options import add_engine_options
 from cdma.cli.engine.sizes import engine_configs_from
+from cdma.engine_config import ENGINE
 from cdma.errors import UserError
 from cdma.files import read_verilog
 

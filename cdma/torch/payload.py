@@ -1,6 +1,6 @@
 """The elements of a tensor in memory of the host: lossless, lossy, or the mask of a ReLU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -76,7 +76,7 @@ class Lossy:
         """
         quantised = quantise_words(_words(run), name_of(run.dtype), tuple(run.shape), bound)
         packed = Packed.of(quantised.q.view(f"<u{quantised.q.itemsize}"))
-        return cls(packed, _with_numbers(quantised, quantised.q[:0].copy()), run.dtype)
+        return cls(packed, replace(quantised, q=quantised.q[:0].copy()), run.dtype)
 
     @property
     def nbytes(self) -> int:
@@ -87,7 +87,7 @@ class Lossy:
     def run(self) -> torch.Tensor:
         """The elements, in host memory."""
         q = self.packed.words().view(self.quantised.q.dtype)
-        return _tensor(dequantise_words(_with_numbers(self.quantised, q)), self.dtype)
+        return _tensor(dequantise_words(replace(self.quantised, q=q)), self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,17 +122,6 @@ def name_of(dtype: torch.dtype) -> str:
 def has_bound(dtype: torch.dtype) -> bool:
     """Whether the lossy codec takes elements of this type."""
     return name_of(dtype) in ELEMENTS
-
-
-def _with_numbers(quantised: Quantised, q: np.ndarray) -> Quantised:
-    return Quantised(
-        quantised.dtype,
-        quantised.shape,
-        quantised.step,
-        q,
-        quantised.outliers,
-        quantised.outlier_words,
-    )
 
 
 def _words(run: torch.Tensor) -> np.ndarray:

@@ -78,7 +78,7 @@ def build(
     level = "-O1" if has_coverage or has_waves else "-O3"
     flags = [*COMPILE, level, *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
-    runtime = runtime_of(cache, env, has_waves=has_waves)
+    runtime = runtime_of(cache, env, versions, has_waves=has_waves)
 
     def make(work):
         if progress:
@@ -104,7 +104,7 @@ def _macros(unit, config, has_mutants):
     }
 
 
-def runtime_of(cache: Path, env: dict, *, has_waves: bool) -> list[Path]:
+def runtime_of(cache: Path, env: dict, versions: str, *, has_waves: bool) -> list[Path]:
     """Objects of Verilator's library, which are the same for all designs.
 
     Parameters
@@ -113,6 +113,8 @@ def runtime_of(cache: Path, env: dict, *, has_waves: bool) -> list[Path]:
         Folder of builds.
     env : dict
         From :func:`cdma.toolchain.verilator.environment`.
+    versions : str
+        From :func:`cdma.toolchain.verilator.versions`.
     has_waves : bool
         Include the part that writes VCD.
     """
@@ -126,7 +128,7 @@ def runtime_of(cache: Path, env: dict, *, has_waves: bool) -> list[Path]:
             command = [*flags, "-c", str(include / source)]
             verilator.compile_cpp(command, out, env, "Verilator's library")
 
-        folder = kept(cache, digest(verilator.versions(env), COMPILE, source), make)
+        folder = kept(cache, digest(versions, COMPILE, source), make)
         return (folder / source).with_suffix(".o")
 
     return [

@@ -68,7 +68,8 @@ def library(cache: str | os.PathLike | None = None) -> Path:
     """
     env = verilator.environment()
     folder = Path(__file__).parent
-    flags = [*build.COMPILE, "-O3", f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
+    options = [*build.COMPILE, "-O3"]
+    flags = [*options, f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
     source = folder / "memory.cpp"
 
     def make(work):
@@ -78,7 +79,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
         verilator.compile_cpp([*flags, str(source), *target], work, env, "the memory model")
 
     texts = [path.read_text() for path in (*build.SOURCES, source)]
-    name = digest("memory", texts, verilator.versions(env), build.COMPILE)
+    name = digest("memory", texts, verilator.versions(env), options)
     return kept(cache_folder(cache, "builds"), name, make) / "memory.so"
 
 

@@ -53,7 +53,7 @@ def build(
     headers = (_FOLDER, _FOLDER.parent / "compiled", include, include / "vltstd")
     flags = [*COMPILE, f"-DHAS_WAVES={int(has_waves)}", *(f"-I{folder}" for folder in headers)]
     versions = verilator.versions(env)
-    runtime = units.runtime_of(cache, env, has_waves=has_waves)
+    runtime = units.runtime_of(cache, env, versions, has_waves=has_waves)
     bound = pins.bind(pins.declared(verilog, TOP))
 
     def make(work):

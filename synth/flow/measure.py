@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from cdma import designs
-from cdma.engine_config import EngineConfig
+from cdma.engine_config import ENGINE, EngineConfig
 from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
 from cdma.sweep import Packed, Task, sweep
@@ -16,8 +16,6 @@ from cdma.synth.flow import asic, ecp5, rams
 from cdma.synth.flow.figures import asic_figures, ecp5_figures, record
 from cdma.synth.liberty.library import Liberty
 from cdma.toolchain.steps import Steps
-
-ENGINE = "engine"
 
 
 @dataclass(frozen=True)
@@ -54,11 +52,11 @@ def generated(unit: str, config: Config | EngineConfig) -> Design:
     """Compressor, decompressor or engine as ``cdma generate`` writes it."""
     from cdma.hdl import emit
 
+    text = designs.of(unit, config)
     if unit == ENGINE:
         from cdma.hdl.emit.engine import TOP
 
-        return Design(unit, config, TOP, designs.engine(config))
-    text = designs.unit(unit, config)
+        return Design(unit, config, TOP, text)
     return Design(unit, config, f"cdma_{unit}", text, emit.latency(unit, config))
 
 

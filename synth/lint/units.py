@@ -7,11 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cdma import designs
-from cdma.engine_config import EngineConfig
+from cdma.engine_config import ENGINE, EngineConfig
 from cdma.hdl.zvc.config import Config
 from cdma.synth.lint import check, waivers
-
-ENGINE = "engine"
 
 
 def lint(
@@ -47,7 +45,7 @@ def lint(
             for unit in units:
                 if config is not None and isinstance(config, EngineConfig) != (unit == ENGINE):
                     continue
-                text = verilog if config is None else _loud(_generated(unit, config))
+                text = verilog if config is None else _loud(designs.of(unit, config))
                 for tool in tools:
                     found = check.check(tool, f"cdma_{unit}", text, Path(scratch))
                     findings, waived = waivers.sort(found, waived_of(unit))
@@ -75,10 +73,6 @@ def text(record: Mapping) -> str:
     ]
     lines += [f"  line {each['line']}: {each['kind']}: {each['message']}" for each in findings]
     return "\n".join(lines)
-
-
-def _generated(unit: str, config: Config | EngineConfig) -> str:
-    return designs.engine(config) if unit == ENGINE else designs.unit(unit, config)
 
 
 def _loud(verilog: str) -> str:

@@ -1,6 +1,6 @@
 """Options and runs of the engine."""
 
-from cdma.cli.engine.options import ENGINE, add_engine_options, engine_config_from
+from cdma.cli.engine.options import add_engine_options, engine_config_from
 from cdma.cli.engine.runs import (
     ABOUT,
     add_run_options,
@@ -8,6 +8,7 @@ from cdma.cli.engine.runs import (
     refuse_engine_options,
     round_trip,
 )
+from cdma.engine_config import ENGINE
 
 __all__ = [
     "ABOUT",

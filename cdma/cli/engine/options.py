@@ -6,8 +6,6 @@ from cdma.cli.options import config_from, flag
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
 
-#: Name of the engine among the units.
-ENGINE = "engine"
 #: Options of an ``EngineConfig`` and their help; lanes and words are those of the units.
 SIZES = {
     "channels": "memory channels: 1, 2, 4 or 8 (default: 4)",

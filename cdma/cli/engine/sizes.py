@@ -3,9 +3,9 @@
 import argparse
 from collections.abc import Iterable
 
-from cdma.cli.engine.options import ENGINE, engine_config_of, engine_of, refuse
+from cdma.cli.engine.options import engine_config_of, engine_of, refuse
 from cdma.cli.options import config_named
-from cdma.engine_config import EngineConfig
+from cdma.engine_config import ENGINE, EngineConfig
 
 
 def engine_configs_from(args: argparse.Namespace, names: Iterable[str]) -> list[EngineConfig]:

@@ -3,6 +3,8 @@
 import argparse
 import os
 
+from cdma.errors import UserError
+
 
 def add_densities_option(
     parser: argparse.ArgumentParser, what: str = "file or folder of tensors"
@@ -15,3 +17,11 @@ def add_densities_option(
 def files_from(args: argparse.Namespace) -> list[str]:
     """Files and folders of ``--densities``, or of ``CDMA_DATA``; none without both."""
     return args.densities or [name for name in [os.environ.get("CDMA_DATA")] if name]
+
+
+def needed_files(args: argparse.Namespace) -> list[str]:
+    """The same; UserError when there are none."""
+    files = files_from(args)
+    if not files:
+        raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
+    return files

@@ -3,8 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload.densities import add_densities_option, files_from
-from cdma.errors import UserError
+from cdma.cli.offload.densities import add_densities_option, needed_files
 
 EPILOG = """\
 Published figures are read from the folder CDMA_PUBLISHED, if it is set.
@@ -26,9 +25,7 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute, draw and write."""
-    files = files_from(args)
-    if not files:
-        raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
+    files = needed_files(args)
     from cdma.offload.document.document import write
 
     print(f"wrote {write(args.output, files)} and its figures")

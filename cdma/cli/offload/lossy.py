@@ -3,9 +3,8 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload.densities import add_densities_option, files_from
+from cdma.cli.offload.densities import add_densities_option, needed_files
 from cdma.cli.offload.rows import add_output_options, written
-from cdma.errors import UserError
 
 EPILOG = """\
 Bounds are abs=EB or rel=R, a multiple of the standard deviation of a tensor's non-zero values. zfp
@@ -30,9 +29,7 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    files = files_from(args)
-    if not files:
-        raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
+    files = needed_files(args)
     from cdma.offload.lossy import study
 
     rows = study.measure(files, args.bound or study.BOUNDS)

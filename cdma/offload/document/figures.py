@@ -57,7 +57,7 @@ def _links(figure, densities) -> None:
     for axes, over in zip(panels, ("vDNN all", "async"), strict=True):
         axes.set_xscale("log", base=2)
         axes.set_xticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
-        sweeps.zero(axes)
+        axes.axhline(0, color=canvas.GREY, lw=0.8)
         axes.set_xlabel("link, GB/s")
         axes.set_title(f"cDMA ZV over {over}, %", loc="left", fontsize=9)
     panels[0].legend(fontsize=7)

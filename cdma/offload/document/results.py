@@ -6,7 +6,7 @@ from cdma.offload.answers import advise
 from cdma.offload.builder import Wishes, at_link, build, config_of
 from cdma.offload.networks.zoo import PAPER
 from cdma.offload.profiles import Library, stages_of
-from cdma.offload.schemes.registry import SCHEMES, Result, results
+from cdma.offload.schemes.registry import Result, results, seconds
 from cdma.offload.schemes.software import decisions
 from cdma.offload.setup import Setup
 from cdma.offload.tuning import measured
@@ -80,7 +80,7 @@ def over_links(densities: tuple[str, ...]) -> dict[str, tuple[float, list[tuple]
         points = []
         for link in _LINK_STEPS:
             one = at_link(setup, link * 1e9)
-            ms = {n: SCHEMES[n].run(one)[0].seconds for n in ("vdnn-all", "cdma-zv", "async")}
+            ms = {n: seconds(one, n) for n in ("vdnn-all", "cdma-zv", "async")}
             gains = (100 * (ms[n] / ms["cdma-zv"] - 1) for n in ("vdnn-all", "async"))
             points.append((link, *gains))
         sent = sum(move.link for move in setup.coded())
@@ -110,7 +110,7 @@ def over_stages(densities: tuple[str, ...]) -> dict[str, list[tuple[float, float
         for stage, setup in stages(densities, name):
             moves = setup.coded()
             ratio = sum(m.tensor.bytes for m in moves) / sum(m.link for m in moves)
-            slow, fast = (SCHEMES[n].run(setup)[0].seconds for n in ("vdnn-all", "cdma-zv"))
+            slow, fast = (seconds(setup, n) for n in ("vdnn-all", "cdma-zv"))
             points.append((stage, ratio, 100 * (slow / fast - 1)))
         if len(points) > 1:
             found[setup.network.title] = points

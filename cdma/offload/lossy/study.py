@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cdma.errors import UserError
+from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import write_text
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.zvc.words import to_words
@@ -44,12 +44,8 @@ def measure(arguments: Sequence[str], bounds: Sequence[str] = BOUNDS) -> list[di
     UserError
         When there is no tensor, or a bound is refused.
     """
-    parsed = []
-    for text in bounds:
-        try:
-            parsed.append(Bound.parse(text))
-        except ValueError as error:
-            raise UserError(str(error)) from None
+    with refusals_as_user_errors():
+        parsed = [Bound.parse(text) for text in bounds]
     chosen = last_stage(arguments)
     if not chosen:
         raise UserError(f"{', '.join(map(str, arguments))}: no float32 tensor in it")

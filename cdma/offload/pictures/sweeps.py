@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 from cdma.errors import UserError
-from cdma.offload.pictures.canvas import GREY
 
 _REFERENCE = "vdnn-all"
 _LABELS = {
@@ -123,8 +122,3 @@ def heat(axes, table, columns, lines, limits) -> object:
             color = "white" if value > middle else "black"
             axes.text(k, i, f"{value:.2f}", ha="center", va="center", fontsize=6, color=color)
     return image
-
-
-def zero(axes) -> None:
-    """A thin line at 0."""
-    axes.axhline(0, color=GREY, lw=0.8)

@@ -220,7 +220,12 @@ def rows(setup: Setup, names: list[str] | None = None) -> list[dict]:
     return rows_of(setup, results(setup, names))
 
 
+def seconds(setup: Setup, name: str) -> float:
+    """Step time of one system."""
+    return SCHEMES[name].run(setup)[0].seconds
+
+
 def rows_of(setup: Setup, found: Iterable[Result]) -> list[dict]:
     """Rows of systems that have run on the setup."""
-    oracle = SCHEMES["oracle"].run(setup)[0].seconds
+    oracle = seconds(setup, "oracle")
     return [result.row(oracle) for result in found]

@@ -12,6 +12,7 @@ from cdma.offload.moves import Link
 from cdma.offload.networks.zoo import PAPER
 from cdma.offload.schemes import synchronised
 from cdma.offload.schemes.registry import SCHEMES
+from cdma.offload.schemes.registry import seconds as seconds_of
 from cdma.offload.setup import Setup
 from cdma.offload.validate import vdnn
 
@@ -26,10 +27,6 @@ _SLOW_LINK = 10e9
 #: Batch from which on the paper's own figures are not linear in the batch.
 _LARGE = 256
 _MIDDLE = sum(vdnn.BAND) / 2
-
-
-def _seconds(setup: Setup, name: str) -> float:
-    return SCHEMES[name].run(setup)[0].seconds
 
 
 def _on_demand(setup: Setup, name: str) -> float:
@@ -52,7 +49,7 @@ class Attempt:
 
     title: str
     change: Callable[[Setup], Setup] = lambda setup: setup
-    seconds: Callable[[Setup, str], float] = _seconds
+    seconds: Callable[[Setup, str], float] = seconds_of
 
 
 def scaled(setup: Setup, wanted: Callable, forward: float, backward: float) -> Setup:

@@ -15,7 +15,7 @@ from cdma.offload.compute import WORD, Times, times_of
 from cdma.offload.moves import Link
 from cdma.offload.networks.graph import Layer, Network
 from cdma.offload.networks.zoo import network
-from cdma.offload.schemes.registry import SCHEMES
+from cdma.offload.schemes.registry import seconds
 from cdma.offload.setup import Setup
 from cdma.offload.validate.rows import MISSED, Row, judged, not_given, read
 
@@ -159,7 +159,7 @@ def _speed(line: dict, key: str) -> tuple[float, float, float]:
     found = []
     for bandwidth in BAND:
         one = replace(setup, link=Link(bandwidth), times=times, dram=float("inf"))
-        found.append(times.total / SCHEMES[f"vdnn-{policy}"].run(one)[0].seconds)
+        found.append(times.total / seconds(one, f"vdnn-{policy}"))
     return float(line[key]) / base, *found
 
 

@@ -128,7 +128,7 @@ class FrontEnd(wiring.Component):
     def _channels(self, m, registers, counters, writer, rings, clear):
         """Registers of the channels; the first error freezes what each of them does."""
         is_frozen = Signal()
-        ports = [getattr(self, f"channel{channel}") for channel in range(self.config.channels)]
+        ports = self._channel_ports()
         is_error = any_of(
             [
                 *(ring.port.failing for ring in rings),
@@ -167,6 +167,9 @@ class FrontEnd(wiring.Component):
                 getattr(counters, f"events{channel}").eq(port.events),
             ]
 
+    def _channel_ports(self):
+        return [getattr(self, f"channel{channel}") for channel in range(self.config.channels)]
+
     def _counters(self, m, registers, counters, writer, clear):
         m.d.comb += [
             counters.error.eq(writer.written & (writer.status != Status.OK)),
@@ -181,7 +184,7 @@ class FrontEnd(wiring.Component):
 
     def _interrupts(self, m, registers, writer, rings, interrupts, clear):
         engine = registers.engine0
-        ports = [getattr(self, f"channel{c}") for c in range(self.config.channels)]
+        ports = self._channel_ports()
         quarantined, had_failed = Signal(len(ports)), Signal()
         found = Cat(port.quarantined for port in ports)
         m.d.sync += [quarantined.eq(found), had_failed.eq(self.link_failed)]
@@ -210,7 +213,7 @@ class FrontEnd(wiring.Component):
 
     def _control(self, m, registers, rings):
         engine = registers.engine0
-        ports = [getattr(self, f"channel{c}") for c in range(self.config.channels)]
+        ports = self._channel_ports()
         is_off = engine.timeout_cycles == 0
         aborts = any_of(ring.port.abort for ring in rings)
         m.d.comb += [

@@ -27,9 +27,11 @@ def write(exchange, begin):
     """Function that writes beats; each burst is answered with its response of
     ``responses``, ``delay`` cycles after its last beat."""
 
-    def run(beats, bursts, sent, responses=(), errors=0, stalls="never", then=None, **values):
-        most, delay = values.pop("outstanding", 16), values.pop("delay", 0)
-        dut = BurstWriter(32, SIZE, DEPTH, Status.DEVICE_SLVERR, most)
+    def run(
+        beats, bursts, sent, responses=(), errors=0, stalls="never", then=None, outstanding=16,
+        delay=0, **values,
+    ):  # fmt: skip
+        dut = BurstWriter(32, SIZE, DEPTH, Status.DEVICE_SLVERR, outstanding)
         dut.aw, dut.w = dut.client.aw, dut.client.w
         answers = iter(responses)
         answered = 0
