@@ -6,6 +6,8 @@ from enum import IntEnum
 WORD_BITS = (8, 16, 32, 64)
 #: Bytes of words under one mask by default: the paper's line of 128 bytes.
 BLOCK_BYTES = 128
+#: Bits of a partial last block's mask past the end of the data.
+TAILS = ("zeros", "ones")
 
 
 class ErrorCode(IntEnum):
@@ -31,6 +33,10 @@ class Format:
         Words under one mask, a positive multiple of ``word_bits`` so that a mask is a whole number
         of words. ``None`` gives 128 bytes of words: 128, 64 and 32 words of 8, 16 and 32 bits; and
         64 words of 64 bits, the fewest whose mask is a whole word.
+    tail : str
+        Bits past the end in the mask of a partial last block. ``"zeros"``: a decoder needs the
+        number of words. ``"ones"``, as in Intel's IAA: the stream ends at the first bit that is one
+        and has no word, so that the stream itself has the number of words.
 
     Raises
     ------
@@ -40,6 +46,7 @@ class Format:
 
     word_bits: int = 32
     block_words: int | None = None
+    tail: str = "zeros"
 
     def __post_init__(self):
         if not _is_int(self.word_bits):
@@ -56,6 +63,13 @@ class Format:
                 f"Block length must be a positive multiple of the word width "
                 f"{self.word_bits}, not {self.block_words!r}"
             )
+        if self.tail not in TAILS:
+            raise ValueError(f"Tail must be {' or '.join(TAILS)}, not {self.tail!r}")
+
+    @property
+    def ends_itself(self) -> bool:
+        """The stream has its number of words."""
+        return self.tail == "ones"
 
     @property
     def word_bytes(self) -> int:

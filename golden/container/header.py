@@ -23,6 +23,8 @@ CHUNK_BLOCKS = 256
 CODEC = 0
 #: Id of the lossy codec, which has version 2 only.
 LOSSY_CODEC = 1
+#: Flag of the zero-value codec: bits past the end in the last mask are one.
+TAIL_ONES = 1
 #: NumPy 1.26 has arrays of at most 32 dimensions.
 MAX_DIMENSIONS = 32
 
@@ -172,7 +174,7 @@ def pack_header(header: Header) -> bytes:
     fields = {
         "magic": MAGIC,
         "version": header.version,
-        "flags": 0,
+        "flags": TAIL_ONES if header.format.tail == "ones" else 0,
         "word_bits": header.format.word_bits,
         "ndim": len(header.shape),
         "codec": header.codec,
@@ -300,7 +302,8 @@ def _read_fields(source: BinaryIO, file_bytes: int) -> tuple[dict, bytes]:
     # Version and flags come before the CRC: they decide what all the rest means.
     versions = " or ".join(map(str, VERSIONS))
     _require(fields, fields["version"] in VERSIONS, "version", f"version must be {versions}")
-    _require(fields, fields["flags"] == 0, "flags", "flags must be 0, none is known")
+    known = fields["flags"] | TAIL_ONES == TAIL_ONES
+    _require(fields, known, "flags", f"flags must be 0 or {TAIL_ONES}, a tail of ones")
     size, least = fields["header_bytes"], header_size(0, 0)
     _require(fields, size >= least, "header_bytes", f"header must have {least} bytes or more")
     if size > file_bytes:
@@ -317,12 +320,15 @@ def _check_parameters(fields: dict) -> Format:
     names = f"{CODEC}, zero-value" + (f", or {LOSSY_CODEC}, lossy" if len(codecs) > 1 else "")
     _require(fields, fields["codec"] in codecs, "codec", f"codec must be {names}")
     is_lossy = fields["codec"] == LOSSY_CODEC
+    plain = fields["codec"] == CODEC or not fields["flags"]
+    _require(fields, plain, "flags", f"flags of codec {fields['codec']} must be 0")
     least = header_size(0, 0, fields["codec"])
     is_whole = fields["header_bytes"] >= least
     _require(fields, is_whole, "header_bytes", f"header must have {least} bytes or more")
+    tail = "ones" if fields["flags"] & TAIL_ONES else "zeros"
     for field, parameters in (
         ("word_bits", (fields["word_bits"],)),
-        ("block_words", (fields["word_bits"], fields["block_words"])),
+        ("block_words", (fields["word_bits"], fields["block_words"], tail)),
     ):
         try:
             fmt = Format(*parameters)

@@ -143,6 +143,8 @@ def read_zvc(
     header = read_header(file)
     if header.lossy:
         raise ValueError("Container is of the lossy codec, which the engine does not have")
+    if header.format.tail != config.format.tail:
+        raise ValueError("Container has a tail of ones, which the engine does not have")
     if header.format != config.format:
         raise ValueError(
             f"Container has words of {header.format.word_bits} bits in blocks of "

@@ -7,7 +7,7 @@ import numpy as np
 
 from cdma.format import ErrorCode, Format
 from cdma.golden.errors import StreamError
-from cdma.golden.zvc import stages
+from cdma.golden.zvc import stages, tail
 from cdma.golden.zvc.walk import block_starts, gather_masks
 from cdma.golden.zvc.words import (
     check_count,
@@ -59,19 +59,19 @@ def compress(array, fmt: Format | None = None) -> np.ndarray:
     if whole < len(words):  # the last block is masked as if filled up with zero words
         last = np.zeros((1, fmt.block_words), fmt.dtype)
         last[0, : len(words) - whole] = words[whole:]
-        _compress_blocks(last, fmt, stream[written:])
+        _compress_blocks(last, fmt, stream[written:], len(words) - whole)
     return stream.view(np.uint8)
 
 
-def decompress(stream, count: int, fmt: Format) -> np.ndarray:
+def decompress(stream, count: int | None, fmt: Format) -> np.ndarray:
     """Decompress a stream, accepting only what ``compress`` can have written.
 
     Parameters
     ----------
     stream : bytes-like or ndarray of uint8, shape (bytes,)
         The whole stream.
-    count : int
-        Words that it holds.
+    count : int or None
+        Words that it holds; ``None`` finds their number in a stream whose tail is ``"ones"``.
     fmt : Format
         Its format.
 
@@ -93,8 +93,10 @@ def decompress(stream, count: int, fmt: Format) -> np.ndarray:
     return words
 
 
-def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode]:
+def salvage(stream, count: int | None, fmt: Format) -> tuple[np.ndarray, int, ErrorCode]:
     """Decompress a possibly malformed stream exactly as the hardware does.
+
+    The hardware for a tail of ``"ones"`` has no command: pass ``None`` as the count.
 
     Parameters
     ----------
@@ -105,6 +107,7 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
     -------
     words : ndarray of ``fmt.dtype``, shape (count,)
         Words that arrived whole; all others, and those of a mask that is not whole, are zero.
+        Without a count: the words in front of the first mask bit that has no word.
     consumed : int
         Bytes decoded without error: the length of a valid stream, else the offset of the error.
     code : ErrorCode
@@ -115,9 +118,8 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
     TypeError, ValueError
         When an argument is not what it must be.
     """
-    count = check_count(count)
     words, error = decode(stream, count, fmt, canonical=False)
-    if len(words) < count:
+    if count is not None and len(words) < count:
         words = np.concatenate([words, np.zeros(count - len(words), fmt.dtype)])
     if error:
         return words, error.offset, error.code
@@ -125,7 +127,7 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
 
 
 def decode(
-    stream, count: int, fmt: Format, *, canonical: bool = True, base: int = 0
+    stream, count: int | None, fmt: Format, *, canonical: bool = True, base: int = 0
 ) -> tuple[np.ndarray, StreamError | None]:
     """What ``decompress`` and ``salvage`` share.
 
@@ -145,8 +147,20 @@ def decode(
         The first error; everything before its offset is decoded.
     """
     check_format(fmt)
-    count = check_count(count)
     data = to_bytes(stream)
+    if count is None and fmt.ends_itself:
+        extent = tail.extent(data, fmt)
+        good = data[: extent.end]
+        out, error = _decode(good, extent.words, fmt, canonical, base, extent.reason is not None)
+        if error is None and extent.reason:
+            error = StreamError(extent.reason, base + extent.offset, ErrorCode.TRUNCATED)
+        return out, error
+    return _decode(data, check_count(count), fmt, canonical, base, is_cut=False)
+
+
+def _decode(data, count, fmt, canonical, base, is_cut):
+    """Decode ``count`` words; of a stream that ``is_cut`` the tail of the last mask is not checked,
+    nor is a zero word sent as non-zero found in its block, whose mask comes before."""
     words = whole_words(data, fmt)
     # A forged count must not size the memory: each block has at least its mask in the stream.
     room = len(words) // fmt.mask_words * fmt.block_words
@@ -177,14 +191,20 @@ def decode(
         inside = marked[marked < count - done]
         payload = words[first : first + len(inside)]
         out[done + inside[: len(payload)]] = payload
-        if len(inside) < len(marked):
+        past = bits[count - done :]
+        if fmt.ends_itself:
+            if not is_cut and not past.all():
+                missing = count + int(np.argmin(past))
+                reason = f"mask does not mark word {missing}, past the end of {count} words"
+                return out, error(ErrorCode.MASK_PAST_END, at, reason)
+        elif past.any():
             reason = f"mask marks word {done + marked[-1]} of {count}, counted from 0"
             return out, error(ErrorCode.MASK_PAST_END, at, reason)
         if len(payload) < len(inside):
             needed = base + (first + len(inside)) * fmt.word_bytes
             reason = f"mask marks words that reach to byte {needed}, {ends}"
             return out, error(ErrorCode.TRUNCATED, at, reason)
-        if canonical and not payload.all():
+        if canonical and not is_cut and not payload.all():
             return out, error(ErrorCode.ZERO_WORD, first + int(np.argmin(payload)), _ZERO_WORD)
         at = first + len(payload)
 
@@ -238,6 +258,12 @@ def batch_blocks(fmt: Format) -> int:
     return max(1, _BATCH_BYTES // (fmt.block_words * fmt.word_bytes))
 
 
-def _compress_blocks(blocks: np.ndarray, fmt: Format, out: np.ndarray) -> int:
+def _compress_blocks(
+    blocks: np.ndarray, fmt: Format, out: np.ndarray, count: int | None = None
+) -> int:
+    """Append blocks to the stream; of a partial block, ``count`` words are data."""
     bits = stages.nonzero_bits(blocks)
-    return stages.compact(blocks, bits, stages.pack_masks(bits, fmt), out)
+    marked = bits
+    if count is not None and fmt.ends_itself:
+        marked = bits | (np.arange(fmt.block_words) >= count)
+    return stages.compact(blocks, bits, stages.pack_masks(marked, fmt), out)

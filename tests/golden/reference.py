@@ -73,6 +73,8 @@ def encode(words, fmt) -> bytes:
     for first in range(0, len(words), fmt.block_words):
         block = words[first : first + fmt.block_words]
         mask = sum(1 << i for i, word in enumerate(block) if word)
+        if fmt.tail == "ones":
+            mask |= -1 << len(block) & (1 << fmt.block_words) - 1
         stream += mask.to_bytes(fmt.mask_bytes, "little")
         stream += b"".join(word.to_bytes(fmt.word_bytes, "little") for word in block if word)
     return stream
@@ -99,7 +101,8 @@ def decode(stream, count, fmt, canonical):
                 at += fmt.word_bytes
             words.append(word)
         rest = [0] * (count - len(words))
-        if mask >> length:
+        padding = (1 << fmt.block_words - length) - 1 if fmt.tail == "ones" else 0
+        if mask >> length != padding:
             return words + rest, start, ErrorCode.MASK_PAST_END
         if at > len(stream):
             return words + rest, start, ErrorCode.TRUNCATED
@@ -123,7 +126,7 @@ def check_header(data: bytes) -> Container:
         name: struct.unpack_from("<" + code, data, at)[0] for name, (at, code) in FIELDS.items()
     }
     _require(field["version"] in (1, 2), 8)
-    _require(field["flags"] == 0, 10)
+    _require(field["flags"] in (0, 1), 10)
     _require(field["header_bytes"] >= 72, 24)
     _require(field["header_bytes"] <= len(data), len(data))
     header = data[: field["header_bytes"]]
@@ -131,6 +134,7 @@ def check_header(data: bytes) -> Container:
 
     is_lossy = field["version"] == 2 and field["codec"] == 1
     _require(field["codec"] == 0 or is_lossy, 14)
+    _require(not (is_lossy and field["flags"]), 10)
     shape_at = SHAPE_AT + (LOSSY.size if is_lossy else 0)
     _require(field["header_bytes"] >= shape_at + 8, 24)
     word_bits, block_words = field["word_bits"], field["block_words"]
@@ -146,7 +150,7 @@ def check_header(data: bytes) -> Container:
     _require(ndim <= 32, 13)
     _require(chunk_blocks > 0, 20)
 
-    fmt = Format(word_bits, block_words)
+    fmt = Format(word_bits, block_words, "ones" if field["flags"] else "zeros")
     words, stream_bytes = field["words"], field["stream_bytes"]
     start = len(header)
     end = start + stream_bytes

@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
         is_raw=args.raw,
         word_bits=args.word_bits,
         block_words=args.block_words,
+        tail=args.tail,
         dtype=args.dtype,
         lossy=args.lossy,
     )
@@ -70,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
         shape = ",".join(map(str, facts["shape"]))
         lines.append(
             f"undo with: cdma decompress {args.output} --raw --count {facts['words']} "
-            f"--word-bits {facts['word_bits']} --block-words {facts['block_words']} --dtype "
+            f"--word-bits {facts['word_bits']} --block-words {facts['block_words']}"
+            f"{f' --tail {args.tail}' if args.tail else ''} --dtype "
             f"{facts['dtype']}{f' --shape {shape}' if len(facts['shape']) > 1 else ''} -o OUT.npy"
         )
     print("\n".join(lines), file=sys.stderr if args.output == STDIO else sys.stdout)

@@ -18,7 +18,7 @@ example:
   cdma decompress relu1.bin --raw --count 4096 --dtype float32 --shape 64,64 -o relu1.npy
 """
 #: What a container says itself.
-STREAM = ("count", "word_bits", "block_words", "dtype", "shape")
+STREAM = ("count", "word_bits", "block_words", "tail", "dtype", "shape")
 
 
 def add_parser(subparsers) -> None:
@@ -28,7 +28,8 @@ def add_parser(subparsers) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="OUT.npy", help="file to write")
     raw = parser.add_argument_group("raw streams")
     raw.add_argument("--raw", action="store_true", help="the input is a bare stream")
-    raw.add_argument("--count", type=int, metavar="N", help="words in it; needed unless --shape is")
+    count = "words in it; needed unless --shape is, or --tail is ones"
+    raw.add_argument("--count", type=int, metavar="N", help=count)
     add_format_options(raw, default="the size of --dtype, or else 32")
     help_ = "NumPy type of the elements (default: unsigned words)"
     raw.add_argument("--dtype", metavar="TYPE", help=help_)

@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     lines = {
         "file": f"{args.input} (container version {header.version})",
         "array": f"{header.dtype} {by(header.shape)}, {header.words:,} words",
-        "format": f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words",
+        "format": f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words"
+        + (f", tail of {fmt.tail}" if fmt.ends_itself else ""),
         "size": f"{header.raw_bytes:,} bytes as an array, {header.stream_bytes:,} as a stream, "
         f"{header.file_bytes:,} in the file",
         "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words"

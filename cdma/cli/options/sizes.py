@@ -4,6 +4,7 @@ import argparse
 
 from cdma.cli.options.types import flag
 from cdma.errors import UserError, refusals_as_user_errors
+from cdma.format import TAILS
 
 
 def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
@@ -20,6 +21,12 @@ def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> 
         metavar="N",
         help="words under one mask, a multiple of the word width (default: 128, 64, 32 or 64 words "
         "of 8, 16, 32 or 64 bits)",
+    )
+    parser.add_argument(
+        "--tail",
+        choices=TAILS,
+        help="mask bits past the end of the data; with ones, the stream has its number of words "
+        "(default: zeros)",
     )
 
 
@@ -46,7 +53,7 @@ def format_from(args: argparse.Namespace, word_bits: int = 32):
 
     given = word_bits if args.word_bits is None else args.word_bits
     with refusals_as_user_errors():
-        return Format(given, args.block_words)
+        return Format(given, args.block_words, args.tail or TAILS[0])
 
 
 def config_from(args: argparse.Namespace, word_bits: int = 32):

@@ -4,6 +4,7 @@ import numpy as np
 
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import STDIO, reading, refuse_same, writing
+from cdma.format import TAILS
 from cdma.golden import Format, compress, read_header, write_container
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.lossy.codec import quantise
@@ -22,6 +23,7 @@ def compress_tensor(
     is_raw: bool = False,
     word_bits: int | None = None,
     block_words: int | None = None,
+    tail: str | None = None,
     dtype: str | None = None,
     lossy: str | None = None,
 ) -> dict:
@@ -37,6 +39,8 @@ def compress_tensor(
         Write the bare stream without a container.
     word_bits, block_words : int, optional
         Format of the stream. A word must have the width of an element.
+    tail : str, optional
+        See :class:`~cdma.format.Format`.
     dtype : str, optional
         Element type, if the type is not in the file.
     lossy : str, optional
@@ -58,6 +62,7 @@ def compress_tensor(
         refuse_same(output, split(name)[0])
     if lossy is not None:
         given = {"--raw": is_raw, "--word-bits": word_bits, "--block-words": block_words}
+        given["--tail"] = tail
         for option, value in given.items():
             if value:
                 raise UserError(f"{option} does not go with --lossy: leave one of them out")
@@ -65,7 +70,8 @@ def compress_tensor(
     with reading(name, ".npy") as source:
         array, notes = typed(load_tensor(source), dtype)
         with refusals_as_user_errors():
-            fmt = Format(array.itemsize * 8 if word_bits is None else word_bits, block_words)
+            bits = array.itemsize * 8 if word_bits is None else word_bits
+            fmt = Format(bits, block_words, tail or TAILS[0])
         if fmt.word_bytes != array.itemsize:
             raise UserError(
                 f"{name}: elements are {array.dtype}, so words have {array.itemsize * 8} "

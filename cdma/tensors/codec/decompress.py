@@ -7,6 +7,7 @@ import numpy as np
 
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import reading, refuse_same, writing
+from cdma.format import TAILS
 from cdma.golden import Format, decompress, read_container, read_header
 from cdma.tensors.codec.elements import dtype_of
 from cdma.tensors.codec.errors import naming
@@ -68,6 +69,7 @@ def read_raw(
     dtype: str | None = None,
     word_bits: int | None = None,
     block_words: int | None = None,
+    tail: str | None = None,
 ) -> tuple[np.ndarray, str]:
     """Array of a bare stream, and the name of its element type.
 
@@ -76,13 +78,15 @@ def read_raw(
     file, name : str
         Path of the stream, and its name in messages.
     count : int, optional
-        Words in the stream. Not needed with ``shape``.
+        Words in the stream. Not needed with ``shape``, or with a tail of ones.
     shape : tuple of int, optional
         Shape of the array. One dimension by default.
     dtype : str, optional
         Element type, by default unsigned words.
     word_bits, block_words : int, optional
         Format. By default, words have the width of ``dtype``, or else 32 bits.
+    tail : str, optional
+        See :class:`~cdma.format.Format`.
 
     Raises
     ------
@@ -91,21 +95,22 @@ def read_raw(
     StreamError
         When the stream is damaged, or has another number of words.
     """
-    if count is None and shape is None:
+    if count is None and shape is not None:
+        count = math.prod(shape)
+    if count is None and tail != "ones":
         raise UserError(f"{name}: a raw stream needs --count or --shape")
-    count = math.prod(shape) if count is None else count
-    shape = (count,) if shape is None else shape
-    if count < 0:
+    if count is not None and count < 0:
         raise UserError(f"--count must be zero or more, not {count}")
-    if math.prod(shape) != count:
+    if shape is not None and math.prod(shape) != count:
         raise UserError(f"--shape {by(shape)} has {math.prod(shape)} words, --count is {count}")
     element = None if dtype is None else dtype_of(dtype)
     if word_bits is None:
         word_bits = 32 if element is None else element.itemsize * 8
     with refusals_as_user_errors():
-        fmt = Format(word_bits, block_words)
+        fmt = Format(word_bits, block_words, tail or TAILS[0])
     if element is not None and element.itemsize != fmt.word_bytes:
         raise UserError(f"--dtype {dtype} does not have the {fmt.word_bits} bits of a word")
     words = decompress(Path(file).read_bytes(), count, fmt)
-    words = words.view(element or words.dtype).reshape(shape)
+    words = words.view(element or words.dtype)
+    words = words if shape is None else words.reshape(shape)
     return words, dtype if dtype == "bfloat16" else words.dtype.name

@@ -17,6 +17,7 @@ def figures(fmt: Format, words: int, nonzeros: int, stream_bytes: int, file_byte
     return {
         "word_bits": fmt.word_bits,
         "block_words": fmt.block_words,
+        **({"tail": fmt.tail} if fmt.ends_itself else {}),
         "words": words,
         "nonzeros": nonzeros,
         "raw_bytes": raw_bytes,

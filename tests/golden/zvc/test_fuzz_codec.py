@@ -11,7 +11,7 @@ from cdma.golden import ErrorCode, Format, StreamError, decompress
 fuzz = settings(deadline=None, max_examples=300)
 
 FORMATS = [Format(8, 8), Format(8), Format(16), Format(16, 64), Format(32), Format(32, 96)]
-FORMATS += [Format(64), Format(64, 128)]
+FORMATS += [Format(64), Format(64, 128), Format(8, 8, "ones"), Format(32, 64, "ones")]
 
 
 @st.composite

@@ -350,3 +350,15 @@ def test_a_type_given_by_hand_survives(report, refuse, capsys):
     np.testing.assert_array_equal(np.load("c.npy").view(ml_dtypes.bfloat16), array)
     message = refuse("compress", "b.npy", "-o", "c.zvc", "--dtype", "float32")
     assert message.endswith("--dtype float32 does not have the 2 bytes of one")
+
+
+def test_a_tail_of_ones_needs_no_count(capsys, tensor):
+    for raw in ([], ["--raw"]):
+        assert main(["compress", "a.npy", "-o", "a.bin", "--tail", "ones", *raw]) == 0
+        undo = [*raw, "--tail", "ones", "--dtype", "float32"] if raw else []
+        assert main(["decompress", "a.bin", "-o", "b.npy", *undo]) == 0
+        np.testing.assert_array_equal(np.load("b.npy").reshape(tensor.shape), tensor)
+    assert main(["compress", "a.npy", "-o", "a.zvc", "--tail", "ones"]) == 0
+    capsys.readouterr()
+    assert main(["info", "a.zvc"]) == 0
+    assert "32-bit words, blocks of 32 words, tail of ones" in capsys.readouterr().out
