@@ -68,8 +68,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
     """
     env = verilator.environment()
     folder = Path(__file__).parent
-    options = [*build.COMPILE, "-O3"]
-    flags = [*options, f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
+    flags = [*build.COMPILE, f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
     source = folder / "memory.cpp"
 
     def make(work):
@@ -79,7 +78,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
         verilator.compile_cpp([*flags, str(source), *target], work, env, "the memory model")
 
     texts = [path.read_text() for path in (*build.SOURCES, source)]
-    name = digest("memory", texts, verilator.versions(env), options)
+    name = digest("memory", texts, verilator.versions(env), build.COMPILE)
     return kept(cache_folder(cache, "builds"), name, make) / "memory.so"
 
 

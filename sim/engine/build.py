@@ -13,8 +13,6 @@ from cdma.toolchain.cache import cache_folder, digest, kept
 _FOLDER = Path(__file__).parent
 SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
 SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
-#: The engine has many modules: compiling it with the optimisation of the units takes minutes.
-COMPILE = [*units.COMPILE, "-O1"]
 
 
 def build(
@@ -51,7 +49,11 @@ def build(
     cache = cache_folder(cache, "builds")
     include = verilator.include_folder()
     headers = (_FOLDER, _FOLDER.parent / "compiled", include, include / "vltstd")
-    flags = [*COMPILE, f"-DHAS_WAVES={int(has_waves)}", *(f"-I{folder}" for folder in headers)]
+    flags = [
+        *units.COMPILE,
+        f"-DHAS_WAVES={int(has_waves)}",
+        *(f"-I{folder}" for folder in headers),
+    ]
     versions = verilator.versions(env)
     runtime = units.runtime_of(cache, env, versions, has_waves=has_waves)
     bound = pins.bind(pins.declared(verilog, TOP))
@@ -65,5 +67,5 @@ def build(
         units.compile_design(work, verilog, TOP, extra, flags, loop, runtime, env)
 
     texts = [source.read_text() for source in SOURCES]
-    options = [units.VERILATE, units.SPLIT, COMPILE, has_waves]
+    options = [units.VERILATE, units.SPLIT, units.COMPILE, has_waves]
     return kept(cache, digest(verilog, bound, texts, versions, options), make) / "model.so"

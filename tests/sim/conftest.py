@@ -9,21 +9,22 @@ from cdma.hdl.zvc.config import NAMED, Config
 from cdma.sim import cosim_all
 
 #: 4x8b8 and 16x16b32 look masks up, where all others of several beats a block count them.
-_SMALL = [Config.of(2, 8, 32), Config.of(4, 16), Config.of(4, 8, 8)]
-_LARGE = [
+_QUICK = [NAMED["8x32"], Config.of(4, 8, 8)]
+_SLOW = [
+    *(Config.of(2, 8, 32), Config.of(4, 16)),
     *(config for config in NAMED.values() if config.name != "8x32"),
     *(Config.of(16, 16, 32), Config.of(8, 32, 96)),
     *(Config.of(2, 32), Config.of(64, 8), Config.of(4, 64), Config.of(16, 32)),
 ]
 
 
-@pytest.fixture(params=sized([NAMED["8x32"], *_SMALL], _LARGE))
+@pytest.fixture(params=sized(_QUICK, _SLOW))
 def config(request):
     """Every configuration that a unit is built in."""
     return request.param
 
 
-@pytest.fixture(params=sized([NAMED["8x32"]], [*_SMALL, *_LARGE]))
+@pytest.fixture(params=sized(_QUICK[:1], [*_QUICK[1:], *_SLOW]))
 def some_config(request):
     """Fewer configurations, for what depends less on the size."""
     return request.param

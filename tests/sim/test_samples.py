@@ -14,7 +14,7 @@ from cdma.sim import Scenario
 DATA = os.environ.get("CDMA_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="CDMA_DATA names no folder of sample tensors")
 
-QUICK_WORDS = 25_000
+QUICK_WORDS = 10_000
 #: Words in a block of the streams that the manifest describes.
 MANIFEST_BLOCK = 32
 

@@ -75,6 +75,7 @@ def test_flipped_bit_is_named():
     )
 
 
+@pytest.mark.slow
 def test_wrong_status_is_named():
     result = cosim("compressor", WORDS, CONFIG, verilog=wrapped(status="status + 1"))
     size = compress(WORDS[0], CONFIG.format).size
@@ -87,6 +88,7 @@ def test_lost_packet_is_a_hang_not_a_pass():
     assert "0 of 3 packets out at m_axis" in result.problem
 
 
+@pytest.mark.slow
 def test_surplus_packet_is_reported():
     beats = sum(-(-compress(w, CONFIG.format).size // CONFIG.beat_bytes) or 1 for w in WORDS)
     over = f"beats == {beats}"
@@ -135,6 +137,7 @@ def test_waveforms_have_the_ports_and_their_values(simulator, tmp_path):
     pylibfst.lib.fstReaderClose(reader)
 
 
+@pytest.mark.slow
 def test_waveforms_of_a_failing_run_are_kept(tmp_path):
     spoiled = wrapped(tdata="data ^ 1")
     result = cosim("compressor", WORDS, CONFIG, "fast", verilog=spoiled, waves=tmp_path / "w.vcd")
@@ -142,7 +145,7 @@ def test_waveforms_of_a_failing_run_are_kept(tmp_path):
     assert "$enddefinitions" in (tmp_path / "w.vcd").read_text()
 
 
-@pytest.mark.parametrize("simulator", ["verilator", "fast"])
+@pytest.mark.parametrize("simulator", [pytest.param("verilator", marks=pytest.mark.slow), "fast"])
 def test_a_file_in_place_of_what_is_generated(simulator, tmp_path):
     (tmp_path / "edited.v").write_text(wrapped(tdata="data ^ 1"))
     result = cosim("compressor", WORDS[:1], CONFIG, simulator, verilog=tmp_path / "edited.v")

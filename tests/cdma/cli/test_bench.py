@@ -44,6 +44,7 @@ def test_json(capsys):
     assert compiled["times_cocotb"] == pytest.approx(compiled["mb_per_s"] / cocotb["mb_per_s"])
 
 
+@pytest.mark.slow
 def test_table(capsys):
     assert run("--mib", "1") == 0
     out = capsys.readouterr().out

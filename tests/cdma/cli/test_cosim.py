@@ -71,7 +71,9 @@ def test_report_and_output(report, tensor, tmp_path):
     assert result["bytes_per_cycle"] == 600 / result["cycles"]
 
 
-@pytest.mark.parametrize("unit", ["decompressor", "roundtrip"])
+@pytest.mark.parametrize(
+    "unit", ["decompressor", pytest.param("roundtrip", marks=pytest.mark.slow)]
+)
 def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
     result = report("cosim", tensor, "--lanes", 4, "--unit", unit, "-o", tmp_path / "out.bin")
     assert (tmp_path / "out.bin").read_bytes() == np.load(tensor).tobytes()
@@ -79,7 +81,13 @@ def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
     assert result["stream_bytes"] == compress(np.load(tensor)).size
 
 
-@pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "compressor",
+        *(pytest.param(u, marks=pytest.mark.slow) for u in ("decompressor", "roundtrip")),
+    ],
+)
 def test_fast_reports_the_same(report, tensor, tmp_path, unit):
     command = ["cosim", tensor, "--lanes", 4, "--unit", unit, "--stall", "sink=bernoulli:0.3"]
     result = report(*command)

@@ -84,6 +84,7 @@ def test_json_is_the_manifest(quick, report, tmp_path):
     assert printed["config"] == "8x32"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_the_same_bytes_in_every_process(tmp_path, unit):
     written = []

@@ -94,12 +94,13 @@ def test_streams_are_ragged_too():
 @pytest.mark.parametrize(
     ("unit", "port", "fault", "message"),
     [
-        (
+        pytest.param(
             "decompressor",
             "m_axis_sts_tdata",
             "x & ~(40'd2 << 32)",  # the error code loses a bit
             r"batch \d+ \(seed \d+\): packet \d+: status is \d+, [01], expected \d+, [23] "
             r"\(packet \d+: \w+, \d+ bytes, \d+ words\)",
+            marks=pytest.mark.slow,
         ),
         (
             "compressor",
@@ -108,12 +109,13 @@ def test_streams_are_ragged_too():
             r"batch 0 \(seed \d+\): packet \d+: byte \d+ \(cycle \d+, beat \d+, block \d+, .*\) is "
             r"0x\w\w, expected 0x\w\w; .* \(packet \d+: \d+ words\)",
         ),
-        (
+        pytest.param(
             "decompressor",
             "m_axis_sts_tvalid",
             "x & 1'b0",
             r"batch 0 \(seed \d+\): hangs: no handshake since cycle \d+; .* "
             r"0 of \d+ packets out at m_axis_sts \(packet 0: \w+, \d+ bytes, \d+ words\)",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["error code", "data", "hang"],

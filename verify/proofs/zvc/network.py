@@ -113,7 +113,7 @@ PROOFS = (
         components=(Compactor,),
         design=lambda lanes: Collapsed(Compactor(lanes, WORD_BITS)),
         sizes=SIZES,
-        slow=("16x32",),
+        slow=("8x32", "16x32"),
         depth=4,
         broken=faults(
             8,
@@ -129,7 +129,7 @@ PROOFS = (
         components=(Expander,),
         design=lambda lanes: Spread(Expander(lanes, WORD_BITS)),
         sizes=SIZES,
-        slow=("16x32",),
+        slow=("8x32", "16x32"),
         depth=4,
         broken=faults(8, 4, stuck_at(1, "dut.crossing1_0", 0), stuck_at(1, "dut.words", 40)),
     ),

@@ -326,7 +326,7 @@ PROOFS = (
             Config.of(8, 32),
             Config.of(2, 8, 32),
         ),
-        slow=("8x32", "2x8b32"),
+        slow=("4x8b16", "8x32", "2x8b32"),
         broken=faults(
             Config.of(2, 8, 8),
             8,
