@@ -32,13 +32,8 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         When ``path`` is a folder or a device, its folder does not exist or cannot be written, or
         the disk is full.
     """
+    check_replaceable(path)
     given, path = Path(path), Path(os.path.realpath(path))
-    if path.is_dir():
-        raise UserError(f"{given}: is a folder, expected the name of a file to write")
-    if path.exists() and not path.is_file():
-        raise UserError(f"{given}: is not a regular file, and only a regular file can be replaced")
-    if not path.parent.is_dir():
-        raise UserError(f"{given}: the folder {given.parent} does not exist, create it first")
     temporary = path.with_name(f".cdma-{secrets.token_hex(8)}.tmp")
     try:  # around it all: a signal may raise at any line
         try:
@@ -104,6 +99,23 @@ def reading(name: str, suffix: str = "") -> Iterator[str]:
             raise UserError(str(error).replace(str(copy), STDIO)) from error
 
 
+def check_replaceable(path: str | os.PathLike) -> None:
+    """Refuse a name of a file to write as :func:`replacing` does, before long work.
+
+    Raises
+    ------
+    UserError
+        When ``path`` is a folder or a device, or its folder does not exist.
+    """
+    given, path = Path(path), Path(os.path.realpath(path))
+    if path.is_dir():
+        raise UserError(f"{given}: is a folder, expected the name of a file to write")
+    if path.exists() and not path.is_file():
+        raise UserError(f"{given}: is not a regular file, and only a regular file can be replaced")
+    if not path.parent.is_dir():
+        raise UserError(f"{given}: the folder {given.parent} does not exist, create it first")
+
+
 def write_text(path: str | os.PathLike, text: str) -> None:
     """Write ``text`` as UTF-8 with plain line feeds, whole or not at all."""
     with replacing(path) as temporary:
@@ -121,7 +133,8 @@ def read_verilog(path: str | os.PathLike, modules: Sequence[str] = ()) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot read this Verilog ({error})") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{path}: cannot read this Verilog ({reason})") from None
     for module in modules:
         if not re.search(rf"^\s*module\s+{module}\b", text, re.MULTILINE):
             raise UserError(f"{path}: has no module {module}")

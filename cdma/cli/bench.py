@@ -41,7 +41,7 @@ def add_parser(subparsers) -> None:
     add("--engine", nargs="+", metavar="TENSOR", help=names)
     sizes = "channels of the engines (default: 1 2 4 8)"
     add("--channels", nargs="+", type=int, metavar="N", help=sizes)
-    add("--save", metavar="FILE", help="file for the cycles of --engine, as JSON")
+    options.add_save_option(parser, "file for the cycles of --engine, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

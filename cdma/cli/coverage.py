@@ -39,7 +39,7 @@ def add_parser(subparsers) -> None:
     add("--batches", type=int, default=8, metavar="N", help=batches)
     add("--seed", type=int, default=0, metavar="N", help="of all that is random")
     add("--json", action="store_true", help="print the report as JSON")
-    add("--save", metavar="FILE", help="write the report there too, as JSON")
+    options.add_save_option(parser, "write the report there too, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,6 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
+from cdma.cli import options
+
 EPILOG = """\
 A proof is made at each of its sizes. Components are named by their classes, such as Queue; proofs
 by their names, such as zvc/placer or the whole folder lib. --export writes a design (RTLIL) and a
@@ -21,13 +23,9 @@ example:
 
 def add_parser(subparsers) -> None:
     """Add the verb ``formal``."""
-    parser = subparsers.add_parser(
-        "formal",
-        help="prove what the hardware's components promise",
-        description="Prove what the hardware's components promise.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    texts = {"description": "Prove what the hardware's components promise.", "epilog": EPILOG}
+    help_ = "prove what the hardware's components promise"
+    parser = options.add_verb(subparsers, "formal", run, help_, **texts)
     parser.add_argument(
         "name", nargs="*", help="component, proof or folder of proofs (default: all)"
     )
@@ -41,9 +39,8 @@ def add_parser(subparsers) -> None:
         help="most for a proof, with --engine sby (default: 600)",
     )
     parser.add_argument("--export", type=Path, metavar="DIR", help="write the proofs and stop")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write the results as JSON")
+    options.add_save_option(parser, "write the results as JSON")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -40,7 +40,7 @@ def add_parser(subparsers) -> None:
     add("--count", type=int, default=1000, metavar="N", help=count)
     add("--seed", type=int, default=0, metavar="N", help="seed of the mutants and of the stimulus")
     options.add_sweep_options(parser, jobs=2, what="threads")
-    add("--save", metavar="FILE", help="write the report as JSON")
+    options.add_save_option(parser, "write the report as JSON")
     add("--json", action="store_true", help="print the report as JSON")
 
 

@@ -35,7 +35,7 @@ def add_parser(subparsers) -> None:
     add("--words", type=int, default=8192, metavar="N", help=words)
     options.add_liberty_option(parser)
     options.add_cache_option(parser)
-    add("--save", metavar="FILE", help="write the report as JSON")
+    options.add_save_option(parser, "write the report as JSON")
     add("--json", action="store_true", help="print the report as JSON")
 
 

@@ -45,7 +45,7 @@ def add_parser(subparsers) -> None:
     options.add_folder_option(parser, "report", "build/synth")
     options.add_cache_option(parser)
     add("--baseline", metavar="FILE", help="baseline or earlier synth.json: status 1 if worse")
-    add("--save-baseline", metavar="FILE", help="write what was measured as a new baseline")
+    options.add_save_option(parser, "write what was measured as a new baseline", "--save-baseline")
     add("--compare", nargs=2, metavar=("A", "B"), help="measure two sizes, set side by side")
     clock = "also say bytes per second and latency at this clock, and what reaches it"
     add("--clock", type=float, metavar="MHZ", help=clock)

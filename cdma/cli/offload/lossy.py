@@ -23,7 +23,7 @@ def add_parser(commands) -> None:
     add_densities_option(parser)
     bound = "error bound; repeatable (default: rel=0.01, rel=0.03 and rel=0.1)"
     parser.add_argument("--bound", action="append", metavar="KIND=X", help=bound)
-    parser.add_argument("--save", metavar="FILE", help="write the measurements as JSON")
+    options.add_save_option(parser, "write the measurements as JSON")
     add_output_options(parser)
 
 

@@ -20,7 +20,7 @@ def add_parser(commands) -> None:
     texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
     parser = options.add_verb(commands, "measure", run, HELP, **texts)
     add = parser.add_argument
-    add("--save", required=True, metavar="FILE", help="file to write, JSON")
+    options.add_save_option(parser, "file to write, JSON", required=True)
     samples = "tensors to fit, and as many to test (default: 300)"
     add("--samples", type=options.positive, default=300, metavar="N", help=samples)
     chunks = "chunk sizes of the tuner's space (default: 500)"

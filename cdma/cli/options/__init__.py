@@ -9,6 +9,7 @@ from cdma.cli.options.runs import (
     announce,
     liberty_path,
 )
+from cdma.cli.options.saves import add_save_option, file_to_write
 from cdma.cli.options.sizes import (
     add_config_options,
     add_format_options,
@@ -46,6 +47,7 @@ __all__ = [
     "add_folder_option",
     "add_format_options",
     "add_liberty_option",
+    "add_save_option",
     "add_stall_option",
     "add_sweep_options",
     "add_units_option",
@@ -53,6 +55,7 @@ __all__ = [
     "announce",
     "config_from",
     "config_named",
+    "file_to_write",
     "flag",
     "format_from",
     "liberty_path",

@@ -50,10 +50,9 @@ def rows(path: str | Path, densities: Sequence[str] = ()) -> list[Row]:
     try:
         with Path(path).open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            lines = list(reader)
+            lines, columns = list(reader), list(reader.fieldnames or ())
     except (OSError, ValueError, csv.Error) as error:
         raise UserError(f"{path}: cannot read these figures ({error})") from None
-    columns = list(reader.fieldnames or ())
     missing = [column for column in REQUIRED if column not in columns]
     if missing:
         raise UserError(f"{path}: lacks the column {missing[0]}")

@@ -67,6 +67,9 @@ def test_refused_lines(tmp_path, line, message):
 def test_refused_files(tmp_path):
     with pytest.raises(UserError, match="cannot read these figures"):
         added.rows(tmp_path / "none.csv")
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(UserError, match="lacks the column claim"):
+        added.rows(tmp_path / "empty.csv")
     with pytest.raises(UserError, match="lacks the column metric"):
         _rows(tmp_path, header="claim,network,scheme")
     with pytest.raises(UserError, match="column 'speed' is unknown, expected one of source, batch"):
