@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from cdma.sim.cocotb.ports import Violation
+from cdma.sim.compiled.build import COMPILE
 from cdma.sim.engine import build, pins
 from cdma.sim.engine.memory import Memory
 from cdma.toolchain import verilator
@@ -68,7 +69,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
     """
     env = verilator.environment()
     folder = Path(__file__).parent
-    flags = [*build.COMPILE, f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
+    flags = [*COMPILE, f"-I{folder}", f"-I{folder.parent / 'compiled'}"]
     source = folder / "memory.cpp"
 
     def make(work):
@@ -78,7 +79,7 @@ def library(cache: str | os.PathLike | None = None) -> Path:
         verilator.compile_cpp([*flags, str(source), *target], work, env, "the memory model")
 
     texts = [path.read_text() for path in (*build.SOURCES, source)]
-    name = digest("memory", texts, verilator.versions(env), build.COMPILE)
+    name = digest("memory", texts, verilator.versions(env), COMPILE)
     return kept(cache_folder(cache, "builds"), name, make) / "memory.so"
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sized import sized
 
 from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, stimulus
@@ -41,7 +42,7 @@ def test_matches_golden_model(verify, unit, config):
 
 
 @UNIT
-@pytest.mark.parametrize("config", [Config.of(4, 8, 16), Config.of(8, 32)], ids=lambda c: c.name)
+@pytest.mark.parametrize("config", sized([Config.of(8, 32)], [Config.of(4, 8, 16)]))
 def test_packets_of_every_power_of_two(verify, unit, config):
     """One bit of the count is set, which no comparison of it may leave out."""
     words = stimulus.random_words(1 << 16, 0.5, config.format, np.random.default_rng(7))
