@@ -21,9 +21,13 @@ def verilog(units: str, config: Config) -> str:
         "s_axis_cmd": {"tdata": 32, "tvalid": 1, "tready": 1},
         "link": stream,
         "m_axis": stream,
-        "m_axis_sts": {"tdata": 40, "tvalid": 1, "tready": 1},
+        "m_axis_sts": {"tdata": 72 if config.format.ends_itself else 40, "tvalid": 1, "tready": 1},
         "m_axis_csts": {"tdata": 64, "tvalid": 1, "tready": 1},
     }
+    command = {"s_axis_cmd": "s_axis_cmd"}
+    if config.format.ends_itself:
+        del widths["s_axis_cmd"]
+        command = {}
     ports = ["input aclk", "input aresetn"]
     for prefix, signals in widths.items():
         for name, width in signals.items():
@@ -37,7 +41,7 @@ def verilog(units: str, config: Config) -> str:
         _instance(
             "decompressor",
             {
-                "s_axis_cmd": "s_axis_cmd",
+                **command,
                 "s_axis": "link",
                 "m_axis": "m_axis",
                 "m_axis_sts": "m_axis_sts",

@@ -32,7 +32,7 @@ class Expected:
 
     words: np.ndarray
     output: bytes
-    status: tuple[int, int]
+    status: tuple[int, ...]
     unit_bytes: int
     is_well_formed: bool = True
     link: bytes | None = None
@@ -143,7 +143,10 @@ def _beats_difference(got, size, config):
 
 
 def _status_difference(got, want, what):
-    return "" if got == want else f"{what} is {got[0]}, {got[1]}, expected {want[0]}, {want[1]}"
+    if got == want:
+        return ""
+    is_, expected = (", ".join(map(str, status)) for status in (got, want))
+    return f"{what} is {is_}, expected {expected}"
 
 
 def _items(data, unit_bytes):

@@ -50,7 +50,8 @@ class PacketResult:
     output : bytes
         Output packet.
     status : tuple of int
-        The status record: (words in, bytes out) or (bytes consumed, error code).
+        The status record: (words in, bytes out) or (bytes consumed, error code), with a tail of
+        ones (bytes consumed, error code, words out).
     link : bytes or None
         For a roundtrip: the stream between the units.
     link_status : tuple of int or None
@@ -60,7 +61,7 @@ class PacketResult:
     """
 
     output: bytes
-    status: tuple[int, int]
+    status: tuple[int, ...]
     beats_in: int
     beats_out: int
     first_cycle: int

@@ -120,10 +120,16 @@ def packets(config: Config, seed: int = 0) -> list[np.ndarray]:
     return [found[index] for index in rng.permutation(len(found))]
 
 
-def streams(words: list[np.ndarray], config: Config) -> list[tuple[bytes, int]]:
-    """Input of a decompressor for each of ``words``: the golden stream and the word count."""
+def streams(words: list[np.ndarray], config: Config) -> list[tuple[bytes, int | None]]:
+    """Input of a decompressor for each of ``words``: the golden stream and the word count, which is
+    ``None`` with a tail of ones."""
     fmt = config.format
-    return [(golden.compress(packet, fmt).tobytes(), packet.size) for packet in words]
+    return offered([(golden.compress(p, fmt).tobytes(), p.size) for p in words], config)
+
+
+def offered(pairs, config):
+    """Pairs of a stream and its word count; with a tail of ones, the count is ``None``."""
+    return [(stream, None) for stream, _ in pairs] if config.format.ends_itself else pairs
 
 
 def fed(unit: str, words: list[np.ndarray], config: Config) -> list:
@@ -131,7 +137,7 @@ def fed(unit: str, words: list[np.ndarray], config: Config) -> list:
     return words if unit == "compressor" else streams(words, config)
 
 
-def malformed(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int]]:
+def malformed(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int | None]]:
     """Malformed streams, each followed by a correct packet.
 
     A stream of two and a half blocks cut at every byte; extended by a byte, a word, a beat, three
@@ -160,4 +166,5 @@ def malformed(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int
         bad.append((rng.bytes(int(size)), int(wanted)))
     bad.append((rng.bytes(20 * config.beat_bytes), 0))
     good = streams([random_words(n, 0.5, fmt, rng) for n in (1, fmt.block_words, 3)], config)
+    bad = offered(bad, config)
     return [packet for index, wrong in enumerate(bad) for packet in (wrong, good[index % 3])]

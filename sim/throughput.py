@@ -50,6 +50,23 @@ def packet_beats(words: np.ndarray, config: Config) -> int:
     return max(1, -(-int(np.maximum(data_words, stream_words).sum()) // lanes))
 
 
+def dropped_beats(words: np.ndarray, config: Config) -> int:
+    """Cycles that a decompressor takes behind a packet that ends itself: one for each beat that a
+    partial last block does not have, and one for the end of the packet.
+
+    They delay only the packet behind.
+
+    Parameters
+    ----------
+    words, config
+        As for :func:`packet_beats`.
+    """
+    if not config.format.ends_itself:
+        return 0
+    absent = -words.size % config.format.block_words // config.lanes
+    return 1 + absent
+
+
 def most_cycles(packets: Iterable[np.ndarray], config: Config, latency: int) -> int:
     """Most cycles for one packet or several back-to-back packets.
 

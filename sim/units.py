@@ -135,7 +135,12 @@ class Bench:
         if not is_willing or not all(packet.is_well_formed for packet in expected):
             return None
         latency = _emit().latency(self.unit, self.config)
-        return throughput.most_cycles([p.words for p in expected], self.config, latency)
+        packets = [packet.words for packet in expected]
+        return throughput.most_cycles(packets, self.config, latency) + self.pauses(packets)
+
+    def pauses(self, packets):
+        """Cycles between packets that are not their own."""
+        return 0
 
 
 class _Compressor(Bench):
@@ -165,21 +170,30 @@ class _Decompressor(Bench):
                     f"Packet {number} of the decompressor must be a pair of a stream and its "
                     f"number of words, not {type(packet).__name__}"
                 )
+            if self.format.ends_itself and packet[1] is not None:
+                raise UserError(
+                    f"Packet {number} of the decompressor must have None as its number of words, "
+                    f"not {packet[1]!r}: its stream ends itself"
+                )
         return packets
 
+    def pauses(self, packets):
+        return sum(throughput.dropped_beats(words, self.config) for words in packets)
+
     def feeds(self, packets):
-        return [
-            ("s_axis", "source", [bytes(stream) for stream, _ in packets]),
-            ("s_axis_cmd", "command", [_command(count) for _, count in packets]),
-        ]
+        streams = [("s_axis", "source", [bytes(stream) for stream, _ in packets])]
+        if self.format.ends_itself:
+            return streams
+        return [*streams, ("s_axis_cmd", "command", [_command(count) for _, count in packets])]
 
     def expected(self, packet):
         stream, count = packet
         data = np.frombuffer(bytes(stream), np.uint8)
         words, consumed, code = golden.salvage(data, count, self.format)
-        return Expected(
-            words, words.tobytes(), (consumed, int(code)), self.format.word_bytes, code == 0
-        )
+        status = (consumed, int(code))
+        if self.format.ends_itself:
+            status = (*status, words.size)
+        return Expected(words, words.tobytes(), status, self.format.word_bytes, code == 0)
 
 
 class _Roundtrip(_Compressor):
@@ -197,6 +211,8 @@ class _Roundtrip(_Compressor):
         return chain.verilog(verilog, self.config)
 
     def feeds(self, packets):
+        if self.format.ends_itself:
+            return super().feeds(packets)
         commands = [_command(_words(packet, self.format).size) for packet in packets]
         return [*super().feeds(packets), ("s_axis_cmd", "command", commands)]
 
@@ -219,7 +235,7 @@ class _Roundtrip(_Compressor):
         return Expected(
             sent.words,
             sent.words.tobytes(),
-            (size, 0),
+            (size, 0, sent.words.size) if self.format.ends_itself else (size, 0),
             self.format.word_bytes,
             link=sent.output,
             link_status=sent.status,
@@ -231,6 +247,10 @@ class _Roundtrip(_Compressor):
 
 #: By the name of the unit. A roundtrip is a compressor connected to a decompressor.
 BENCHES = {bench.unit: bench for bench in (_Compressor, _Decompressor, _Roundtrip)}
+
+
+#: Bytes consumed, error code and words in a status of a decompressor for a tail of ones.
+_COUNTED = (slice(0, 4), slice(8, 9), slice(4, 8))
 
 
 def _emit():
@@ -251,4 +271,7 @@ def _command(count):
 
 
 def _record(data):
+    """The fields of a status; of three, the number of words comes last."""
+    if len(data) > 8:
+        return tuple(int.from_bytes(data[at], "little") for at in _COUNTED)
     return int.from_bytes(data[:4], "little"), int.from_bytes(data[4:], "little")

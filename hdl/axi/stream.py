@@ -23,6 +23,13 @@ MEANINGS = {
         "o_status": "status, one after each packet: bytes decoded, error code",
     },
 }
+#: Where it differs with a tail of ones.
+ENDS_ITSELF = {
+    "Decompressor": {
+        "o": "packets of words, as many as their streams have",
+        "o_status": "status, one after each packet: bytes decoded, words out, error code",
+    }
+}
 
 
 class AxiTop(wiring.Component):
@@ -41,7 +48,7 @@ class AxiTop(wiring.Component):
     aclk, aresetn : In, clock and reset
     s_axis_*, m_axis_* : packets in and out
     m_axis_sts_* : Out, status
-    s_axis_cmd_* : In, command (decompressor)
+    s_axis_cmd_* : In, command (decompressor, with a tail of zeros)
     """
 
     def __init__(self, unit: Compressor | Decompressor):
@@ -70,7 +77,10 @@ class AxiTop(wiring.Component):
     def streams(self) -> list[tuple[str, str]]:
         """Prefix and meaning of each stream, in the order of the ports."""
         meanings = MEANINGS[type(self.unit).__name__]
-        return [(prefix, meanings[name]) for name, prefix in PREFIXES.items() if name in meanings]
+        if self.unit.config.format.ends_itself:
+            meanings = meanings | ENDS_ITSELF.get(type(self.unit).__name__, {})
+        members = self.unit.signature.members
+        return [(prefix, meanings[name]) for name, prefix in PREFIXES.items() if name in members]
 
     def record_fields(self, prefix: str) -> list[dict]:
         """Name, lowest bit and bits of each field of a command or status; none of a packet's."""

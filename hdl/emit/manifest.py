@@ -44,6 +44,7 @@ def manifest(unit: str, config: Config, name: str | None = None, *, with_sources
             "lanes": config.lanes,
             "word_bits": config.format.word_bits,
             "block_words": config.format.block_words,
+            "tail": config.format.tail,
         },
         "clock": {"name": "aclk", "edge": "rising"},
         "reset": {"name": "aresetn", "active": "low", "synchronous": True, "least_cycles": 1},

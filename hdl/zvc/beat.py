@@ -86,6 +86,22 @@ class DecompressorStatus(data.StructLayout):
         super().__init__({"bytes": unsigned(COUNT_BITS), "error": unsigned(8)})
 
 
+class CountedStatus(data.StructLayout):
+    """Status of a decompressor that counts the words of a packet: a tail of ones.
+
+    Members
+    -------
+    bytes : length of what was decoded without error
+    words : words of the output packet
+    error : ``cdma.format.ErrorCode``, 0 or 1
+    """
+
+    def __init__(self):
+        super().__init__(
+            {"bytes": unsigned(COUNT_BITS), "words": unsigned(COUNT_BITS), "error": unsigned(8)}
+        )
+
+
 def thermometer(count: Value, width: int) -> Value:
     """``width`` bits of which the lowest ``count`` are set."""
     top = (1 << len(count)) - 1  # no count is above it

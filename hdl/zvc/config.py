@@ -69,33 +69,44 @@ class Config:
         )
 
     @classmethod
-    def of(cls, lanes: int = 8, word_bits: int = 32, block_words: int | None = None) -> "Config":
+    def of(
+        cls,
+        lanes: int = 8,
+        word_bits: int = 32,
+        block_words: int | None = None,
+        tail: str = "zeros",
+    ) -> "Config":
         """Configuration from plain numbers."""
-        return cls(lanes, Format(word_bits, block_words))
+        return cls(lanes, Format(word_bits, block_words, tail))
 
     @classmethod
     def parse(cls, text: str) -> "Config":
-        """Configuration of a name: ``8x32``, or ``8x32b64`` with blocks of 64 words.
+        """Configuration of a name: ``8x32``, or ``8x32b64`` with blocks of 64 words, or
+        ``8x32-ones`` with a tail of ones.
 
         Raises
         ------
         ValueError
             When the text is no such name, or the size is refused.
         """
-        numbers = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?", text, re.ASCII)
-        if numbers is None:
+        parts = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?(-ones)?", text, re.ASCII)
+        if parts is None:
             raise ValueError(
                 f"Configuration must be lanes x word bits such as 8x32 or 8x32b64, not {text!r}"
             )
-        return cls.of(*(int(number) if number else None for number in numbers.groups()))
+        *numbers, tail = parts.groups()
+        sizes = (int(number) if number else None for number in numbers)
+        return cls.of(*sizes, "ones" if tail else "zeros")
 
     @property
     def name(self) -> str:
-        """Short name, ``lanes x word_bits`` and the block length where it is not the default."""
+        """Short name, ``lanes x word_bits``; block length and tail where they are not the
+        default."""
         fmt = self.format
         plain = f"{self.lanes}x{fmt.word_bits}"
         is_default = fmt.block_words == Format(fmt.word_bits).block_words
-        return plain if is_default else f"{plain}b{fmt.block_words}"
+        sized = plain if is_default else f"{plain}b{fmt.block_words}"
+        return f"{sized}-ones" if fmt.ends_itself else sized
 
     @property
     def beat_bits(self) -> int:

@@ -131,6 +131,8 @@ class Expander(wiring.Component):
         Words in a beat, a power of two of at least 2.
     word_bits : int
         Bits in a word.
+    reports_missing : bool
+        With a port ``missing``.
 
     Members
     -------
@@ -140,6 +142,7 @@ class Expander(wiring.Component):
     mask : In, the lanes that get a word
     routes : In, :class:`Routes`
     words : Out, array of ``lanes`` words
+    missing : Out, the marked lanes whose bank has no word
     """
 
     enable: Signal
@@ -149,13 +152,15 @@ class Expander(wiring.Component):
     routes: data.View
     words: data.View
 
-    def __init__(self, lanes: int, word_bits: int):
+    def __init__(self, lanes: int, word_bits: int, *, reports_missing: bool = False):
         self.lanes = lanes
         self.word_bits = word_bits
+        self.reports_missing = reports_missing
         super().__init__(
             {
                 "enable": In(1),
                 "bank_words": In(data.ArrayLayout(word_bits, lanes)),
+                **({"missing": Out(lanes)} if reports_missing else {}),
                 "has_word": In(lanes),
                 "mask": In(lanes),
                 "routes": In(Routes(lanes)),
@@ -187,6 +192,8 @@ class Expander(wiring.Component):
                 has_word = _switch(has_word, crossings[-1], level - 1)
         for lane, word in enumerate(words):
             m.d.comb += self.words[lane].eq(Mux(mask[lane] & has_word[lane], word, 0))
+        if self.reports_missing:
+            m.d.comb += self.missing.eq(mask & ~Cat(has_word))
         return m
 
 

@@ -12,7 +12,7 @@ from cdma.toolchain.cache import cache_folder, digest, kept
 SOURCES = [Path(__file__).with_name(name) for name in ("model.cpp", "streams.h", "stalls.h")]
 
 #: Bytes of a status record.
-STATUS_BYTES = {"compressor": 8, "decompressor": 5, "roundtrip": 5}
+_STATUS_BYTES = {"compressor": 8, "decompressor": 5, "roundtrip": 5}
 
 #: Vectors with bits that depend on each other would be evaluated repeatedly until they settle.
 #: Split vectors are evaluated once. Registers start at random values as in the other simulations.
@@ -97,11 +97,17 @@ def _macros(unit, config, has_mutants):
     return {
         "BEAT_BYTES": config.beat_bytes,
         "KEEP_BYTES": 1 if unit == "decompressor" else config.format.word_bytes,
-        "STATUS_BYTES": STATUS_BYTES[unit],
-        "HAS_COMMAND": int(unit != "compressor"),
+        "STATUS_BYTES": status_bytes(unit, config),
+        "HAS_COMMAND": int(unit != "compressor" and not config.format.ends_itself),
         "HAS_LINK": int(unit == "roundtrip"),
         "HAS_MUTANTS": int(has_mutants),
     }
+
+
+def status_bytes(unit: str, config: Config) -> int:
+    """Bytes of a status record; a decompressor for a tail of ones reports the words too."""
+    counts = unit != "compressor" and config.format.ends_itself
+    return _STATUS_BYTES[unit] + 4 * counts
 
 
 def runtime_of(cache: Path, env: dict, versions: str, *, has_waves: bool) -> list[Path]:

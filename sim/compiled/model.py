@@ -12,7 +12,7 @@ from cdma.golden.zvc.words import format_for, to_bytes, to_words
 from cdma.hdl.zvc.config import Config
 from cdma.sim.backpressure import per_port
 from cdma.sim.cocotb.ports import Violation
-from cdma.sim.compiled.build import STATUS_BYTES
+from cdma.sim.compiled.build import status_bytes
 from cdma.sim.compiled.run import Fed, Played
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.simulate import design_text
@@ -30,7 +30,8 @@ class ModelResult:
     offsets : np.ndarray of int64, shape (packets + 1,)
         Position of each packet in ``output``, and the end of the last packet.
     status : np.ndarray of uint32, shape (packets, 2)
-        Status records: words in and bytes out, or bytes consumed and error code.
+        Status records: words in and bytes out, or bytes consumed and error code. With a tail of
+        ones, shape (packets, 3): bytes consumed, words out and error code.
     ports : dict of str to np.ndarray
         By port prefix, the transfer of each packet (record): fields ``beats``, ``first_cycle``,
         ``last_cycle`` and ``end``, bytes up to the end of the packet.
@@ -132,7 +133,7 @@ class RtlModel:
         seed : int
             Seeds back-pressure, junk, and registers without reset.
         count : int or None
-            Number of words in the stream, only for the decompressor.
+            Number of words in the stream, only for the decompressor, and not with a tail of ones.
         **options
             See :meth:`run_packets`.
 
@@ -203,10 +204,12 @@ class RtlModel:
 
     def _counts(self, offsets, counts):
         """Number of words in each packet, for a unit with commands."""
-        if self.unit != "decompressor":
+        ends_itself = self.config.format.ends_itself
+        if self.unit != "decompressor" or ends_itself:
             if counts is not None:
-                raise UserError(f"Word counts are for the decompressor, not for the {self.unit}")
-            return None if self.unit == "compressor" else np.diff(offsets)
+                user = "a tail of zeros" if ends_itself else "the decompressor"
+                raise UserError(f"Word counts are for {user}, not for the {self.unit}")
+            return None if self.unit == "compressor" or ends_itself else np.diff(offsets)
         if counts is None:
             raise UserError("the decompressor needs the word count of each packet")
         counts = np.asarray(counts)
@@ -226,8 +229,8 @@ class RtlModel:
             if (offsets % size).any():
                 raise Violation("m_axis: a packet of words does not end with a whole word")
             output, offsets = output.view(self.config.format.dtype), offsets // size
-        size = STATUS_BYTES[self.unit]
-        status = np.zeros((len(offsets) - 1, 8), np.uint8)
+        size = status_bytes(self.unit, self.config)
+        status = np.zeros((len(offsets) - 1, -(-size // 4) * 4), np.uint8)
         status[:, :size] = ports["m_axis_sts"].data.reshape(-1, size)
         return ModelResult(
             output,

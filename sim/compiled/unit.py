@@ -123,7 +123,7 @@ class ModelUnit:
 
     def _run(self, fed, reset_cycles, is_traced=False, cycles=None):
         arrays = self._arrays(fed.data, fed.offsets, fed.counts, cycles)
-        status = build.STATUS_BYTES[self.unit]
+        status = build.status_bytes(self.unit, self.config)
         records = {"command": 4, "status": status, "link_status": 8}
         sizes = {field: records.get(field, self.config.beat_bytes) for field in arrays}
         return begin(arrays, fed, reset_cycles, trace_type(sizes) if is_traced else None)
@@ -132,14 +132,17 @@ class ModelUnit:
         """Buffers of each port, by field of ``Job``."""
         fmt = self.config.format
         number, size = len(offsets) - 1, int(offsets[-1] - offsets[0])
-        words = 0 if counts is None else int(counts.sum(dtype=np.int64))
         # A stream is the data and its masks; each packet has one block that may be partial.
         blocks = size // (fmt.block_words * fmt.word_bytes) + number
         stream = size + blocks * fmt.mask_bytes
-        sizes = {
-            "sink": stream if self.unit == "compressor" else words * fmt.word_bytes,
-            "status": number * build.STATUS_BYTES[self.unit],
-        }
+        if self.unit == "compressor":
+            sink = stream
+        elif counts is not None:
+            sink = int(counts.sum(dtype=np.int64)) * fmt.word_bytes
+        else:  # of a stream without a count, each bit may be of a mask, for a word
+            sink = size if self.unit == "roundtrip" else size * fmt.word_bits
+        status = number * build.status_bytes(self.unit, self.config)
+        sizes = {"sink": sink, "status": status}
         if self.unit == "roundtrip":
             sizes |= {"link": stream, "link_status": number * 8}
         if cycles is not None:  # a port has at most one beat a cycle
@@ -157,7 +160,7 @@ class ModelUnit:
             "offsets": np.ascontiguousarray(offsets, np.int64),
             "packets": np.empty(number, PACKET),
         }
-        if self.unit != "compressor":
+        if counts is not None:
             commands = np.ascontiguousarray(counts, "<u4")
             arrays["command"] = {"data": commands, "packets": np.empty(number, PACKET)}
         return arrays

@@ -171,7 +171,9 @@ def _bits(sigspec, widths):
             )
             part = [(name, place) for place in range(int(low or high), int(high) + 1)]
         else:
-            _, _, digits = name.rpartition("'")
+            _, sized, digits = name.rpartition("'")
+            if not sized:  # a constant of 32 bits is written as a number
+                digits = f"{int(name) & 0xFFFFFFFF:032b}"
             part = [(digit, None) for digit in reversed(digits)]
         bits = part + bits  # RTLIL writes the highest bit first
     return bits

@@ -240,6 +240,8 @@ def _about(result, made):
     if index >= len(made.kinds):
         return ""
     packet = made.scenario.packets[index]
+    if isinstance(packet, tuple) and packet[1] is None:
+        return f" (packet {index}: {made.kinds[index]}, {len(packet[0])} bytes)"
     if isinstance(packet, tuple):
         return f" (packet {index}: {made.kinds[index]}, {len(packet[0])} bytes, {packet[1]} words)"
     return f" (packet {index}: {packet.size} words)"

@@ -13,7 +13,7 @@ from cdma.golden import Format
 from cdma.hdl.zvc.config import Config
 from cdma.sim.backpressure import PORTS, UNIT_PORTS
 from cdma.sim.result import Scenario
-from cdma.sim.stimulus import lengths, random_words
+from cdma.sim.stimulus import lengths, offered, random_words
 
 #: Packets per batch. For the decompressor, only the damaged packets count.
 BATCH_PACKETS = 500
@@ -92,7 +92,7 @@ def _streams(words, config, rng):
         if rng.random() < 0.5:
             packets.append((stream, packet.size))
             kinds.append("good")
-    return packets, kinds
+    return offered(packets, config), kinds
 
 
 def _stall(rng):

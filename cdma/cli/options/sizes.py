@@ -35,8 +35,8 @@ def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> 
     parser.add_argument(
         "--config",
         metavar="NAME",
-        help="lanes x word bits, such as 8x32, or 8x32b64 with blocks of 64 words; instead of the "
-        "three options below",
+        help="lanes x word bits, such as 8x32, or 8x32b64 with blocks of 64 words, or 8x32-ones "
+        "with a tail of ones; instead of the four options below",
     )
     parser.add_argument(
         "--lanes",
@@ -67,7 +67,7 @@ def config_from(args: argparse.Namespace, word_bits: int = 32):
     from cdma.hdl.zvc.config import Config
 
     if args.config is not None:
-        for option in ("lanes", "word_bits", "block_words"):
+        for option in ("lanes", "word_bits", "block_words", "tail"):
             if getattr(args, option) is not None:
                 raise UserError(f"--config names the whole size: leave out {flag(option)}")
         return config_named(args.config)

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvc.compressor.intake import Intake, MaskPart
 from cdma.hdl.zvc.compressor.zeros import mask_of
 from cdma.hdl.zvc.config import Config
@@ -23,7 +24,8 @@ class BlockMask(wiring.Component):
     Members
     -------
     parts : In, array of :class:`~cdma.hdl.zvc.compressor.intake.MaskPart`, the head first
-    mask : Out, a bit per word of the block, from the beat at the head on
+    mask : Out, a bit per word of the block, from the beat at the head on; with a tail of ones, the
+        bits past the end of the data are set
     is_zero_behind : Out, no beat of the block behind the one at the head has a non-zero word
     words : Out, words of the block, from the beat at the head on
     last : Out, the packet ends with the block
@@ -51,9 +53,11 @@ class BlockMask(wiring.Component):
         m = Module()
         config = self.config
         lane_bits = config.lanes.bit_length() - 1
-        masks, is_inside = [], Const(1)
+        masks, padding, is_inside = [], [], Const(1)
         for index, part in enumerate(list(self.parts)[: config.block_beats]):
             masks.append(mask_of(part.pieces, config) & is_inside.replicate(config.lanes))
+            inside = thermometer(part.kept, config.lanes) | (~part.last).replicate(config.lanes)
+            padding.append(~inside | (~is_inside).replicate(config.lanes))
             with m.If(is_inside & part.end):
                 m.d.comb += [
                     # Before the packet's last beat all words are kept, and `tkeep` is ignored.
@@ -67,7 +71,7 @@ class BlockMask(wiring.Component):
                 ]
             is_inside = is_inside & ~part.end
         m.d.comb += [
-            self.mask.eq(Cat(masks)),
+            self.mask.eq(Cat(masks) | Cat(padding) if config.format.ends_itself else Cat(masks)),
             self.is_zero_behind.eq(~Cat(masks[1:]).any()),
         ]
         return m

@@ -5,7 +5,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
-from cdma.hdl.zvc.beat import Beat, DecompressorCommand, DecompressorStatus, thermometer
+from cdma.hdl.zvc.beat import (
+    Beat,
+    CountedStatus,
+    DecompressorCommand,
+    DecompressorStatus,
+    thermometer,
+)
 from cdma.hdl.zvc.config import Config, checked
 from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
 from cdma.hdl.zvc.decompressor.fetch import fetcher_of
@@ -13,6 +19,8 @@ from cdma.hdl.zvc.decompressor.reader.place import rows_of_beat
 from cdma.hdl.zvc.decompressor.reader.reader import PayloadReader, ReadBeat
 from cdma.hdl.zvc.decompressor.report import DecompressorReport
 from cdma.hdl.zvc.decompressor.ring import StreamRing
+from cdma.hdl.zvc.decompressor.tail.report import TailReport
+from cdma.hdl.zvc.decompressor.tail.stage import TailStage
 from cdma.hdl.zvc.network import Expander
 from cdma.hdl.zvc.output import PacketOutput
 
@@ -32,6 +40,10 @@ class Decompressor(wiring.Component):
     arrive is zero), the input is drained to ``last``, the status names the first error, and the
     next packet is decoded as usual.
 
+    With a tail of ones there are no commands: a packet ends where its stream ends, and the status
+    has its number of words. A beat leaves when the next is read. The rest of a partial last block,
+    and the end of the packet, cost a cycle for each beat, after the packet's last beat.
+
     Parameters
     ----------
     config : Config
@@ -39,12 +51,13 @@ class Decompressor(wiring.Component):
 
     Members
     -------
-    i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`, one for each packet
+    i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`, one for each packet;
+        none with a tail of ones
     i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of the stream's bytes; ``keep`` by
         bytes
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words
-    o_status : Out stream of :class:`~cdma.hdl.zvc.beat.DecompressorStatus`, one after each packet's
-        last beat
+    o_status : Out stream of :class:`~cdma.hdl.zvc.beat.DecompressorStatus`, with a tail of ones of
+        :class:`~cdma.hdl.zvc.beat.CountedStatus`, one after each packet's last beat
     """
 
     i_command: stream.Interface
@@ -54,12 +67,15 @@ class Decompressor(wiring.Component):
 
     def __init__(self, config: Config):
         self.config = checked(config)
+        ends_itself = config.format.ends_itself
+        command = {"i_command": In(stream.Signature(DecompressorCommand()))}
+        self.status = CountedStatus() if ends_itself else DecompressorStatus()
         super().__init__(
             {
-                "i_command": In(stream.Signature(DecompressorCommand())),
+                **({} if ends_itself else command),
                 "i": In(stream.Signature(Beat(config))),
                 "o": Out(stream.Signature(Beat(config))),
-                "o_status": Out(stream.Signature(DecompressorStatus())),
+                "o_status": Out(stream.Signature(self.status)),
             }
         )
 
@@ -67,7 +83,8 @@ class Decompressor(wiring.Component):
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         words are in that beat; and the most by which a packet takes longer than its beats."""
-        return Decompressor._wait(config) + Expander.latency(config.lanes) + 1
+        held = 1 if config.format.ends_itself else 0
+        return Decompressor._wait(config) + Expander.latency(config.lanes) + 1 + held
 
     @staticmethod
     def _wait(config: Config) -> int:
@@ -88,12 +105,18 @@ class Decompressor(wiring.Component):
         m.submodules.fetcher = fetcher = fetcher_of(config)(config, rows)
         m.submodules.beats = beats = BlockBeats(config)
         m.submodules.reader = reader = PayloadReader(config, rows)
-        m.submodules.expander = expander = Expander(lanes, config.format.word_bits)
+        ends_itself = config.format.ends_itself
+        m.submodules.expander = expander = Expander(
+            lanes, config.format.word_bits, reports_missing=ends_itself
+        )
         m.submodules.beside = beside = DelayLine(ReadBeat(config), expander.latency(lanes) - 1)
-        m.submodules.output = output = PacketOutput(config, DecompressorStatus())
-        m.submodules.report = report = DecompressorReport(config)
+        m.submodules.output = output = PacketOutput(config, self.status)
+        if ends_itself:
+            m.submodules.tail = tail = TailStage(config)
+        m.submodules.report = report = (TailReport if ends_itself else DecompressorReport)(config)
         wiring.connect(m, wiring.flipped(self.i), ring.i)
-        wiring.connect(m, wiring.flipped(self.i_command), fetcher.i_command)
+        if not ends_itself:
+            wiring.connect(m, wiring.flipped(self.i_command), fetcher.i_command)
         wiring.connect(m, fetcher.o, beats.i)
         wiring.connect(m, beats.o, reader.i)
         wiring.connect(m, wiring.flipped(self.o), output.o)
@@ -116,9 +139,10 @@ class Decompressor(wiring.Component):
         ]
 
         # Bring the words to their lanes, and out.
-        enable, read = Signal(), beside.o
+        enable = Signal()
+        taken = tail.ready if ends_itself else output.i.ready
         m.d.comb += [
-            enable.eq((~beside.o_valid | output.i.ready) & ~reader.drains),
+            enable.eq((~beside.o_valid | taken) & ~reader.drains),
             reader.enable.eq(enable),
             expander.enable.eq(enable),
             expander.bank_words.eq(ring.words_b),
@@ -128,7 +152,19 @@ class Decompressor(wiring.Component):
             beside.enable.eq(enable),
             beside.i_valid.eq(reader.o_valid),
             beside.i.eq(reader.o),
-            output.i.valid.eq(beside.o_valid & ~reader.drains),
+        ]
+        beat = beside.o, beside.o_valid & ~reader.drains, expander
+        if ends_itself:
+            self._find_end(m, *beat, tail, output, report)
+        else:
+            self._leave(m, *beat, output, report)
+        return m
+
+    def _leave(self, m, read, valid, expander, output, report):
+        """The beats go to the output; the command decides which is a packet's last."""
+        lanes = self.config.lanes
+        m.d.comb += [
+            output.i.valid.eq(valid),
             output.i.payload.words.eq(expander.words),
             output.i.payload.keep.eq(
                 thermometer(read.tags.words, lanes) | (~read.tags.last).replicate(lanes)
@@ -138,4 +174,17 @@ class Decompressor(wiring.Component):
             report.read.eq(read),
             output.i_status.eq(report.status),
         ]
-        return m
+
+    def _find_end(self, m, read, valid, expander, tail, output, report):
+        """The beats go to the output up to the last for which the stream has a word."""
+        wiring.connect(m, tail.o, output.i)
+        m.d.comb += [
+            tail.valid.eq(valid),
+            tail.read.eq(read),
+            tail.words.eq(expander.words),
+            tail.missing.eq(expander.missing),
+            report.enable.eq(output.i.valid & output.i.ready),
+            report.row.eq(output.i.payload),
+            report.tags.eq(tail.tags),
+            output.i_status.eq(report.status),
+        ]

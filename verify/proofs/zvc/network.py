@@ -98,6 +98,11 @@ class Spread(Routed):
     def check(self, m, lane, is_marked, to, word, has_word):
         m.d.comb += [
             Assert(self.network.words[lane] == Mux(is_marked & has_word, word, 0)),
+            *(
+                [Assert(self.network.missing.bit_select(lane, 1) == (is_marked & ~has_word))]
+                if self.network.reports_missing
+                else []
+            ),
             Cover(is_marked & has_word & (to < lane) & (word != 0)),
             Cover(is_marked & ~has_word & (word != 0)),
             Cover(~is_marked & (word != 0)),
@@ -132,5 +137,14 @@ PROOFS = (
         slow=("8x32", "16x32"),
         depth=4,
         broken=faults(8, 4, stuck_at(1, "dut.crossing1_0", 0), stuck_at(1, "dut.words", 40)),
+    ),
+    Proof(
+        name="expander_missing",
+        promise="Each marked lane without a word is reported",
+        components=(Expander,),
+        design=lambda lanes: Spread(Expander(lanes, WORD_BITS, reports_missing=True)),
+        sizes={"2x32": 2, "8x32": 8},
+        depth=4,
+        broken=faults(8, 4, stuck_at(0, "dut.missing", 2)),
     ),
 )

@@ -39,19 +39,18 @@ class ComesBack(Elaboratable):
         m.d.comb += [length.eq(AnyConst(len(length))) for length in lengths]
         lengths_now = Array(lengths)
 
-        # Packets and their commands.
-        enters, commands = offer(m, into.i, "i"), offer(m, back.i_command, "i_command")
+        # Packets and their commands; with a tail of ones there are none.
+        has_commands = not into.config.format.ends_itself
+        enters = offer(m, into.i, "i")
         leaves, reports = take(m, back.o, "o"), take(m, back.o_status, "o_status")
         take(m, into.o_status, "size")
         if not self.stalls:
-            offered, taken = (into.i, back.i_command), (into.o_status, back.o, back.o_status)
-            m.d.comb += [Assume(port.valid) for port in offered]
+            taken = (into.o_status, back.o, back.o_status)
+            m.d.comb += Assume(into.i.valid)
             m.d.comb += [Assume(port.ready) for port in taken]
-        entered, left, commanded, packet = (
-            Signal(COUNT, name=name) for name in ("entered", "left", "commanded", "packet")
-        )
+        entered, left, packet = (Signal(COUNT, name=name) for name in ("entered", "left", "packet"))
         sent = Signal.like(lengths[0])  # words of the packet
-        beat, command = into.i.payload, back.i_command.payload
+        beat = into.i.payload
         rest = Signal.like(sent)
         m.d.comb += rest.eq(lengths_now[packet[:2]] - sent)
         with m.If(into.i.valid):
@@ -61,16 +60,9 @@ class ComesBack(Elaboratable):
                 Assume(beat.last == (rest <= lanes)),
                 *(Assume(keep == kept[k // size]) for k, keep in enumerate(beat.keep)),
             ]
-        with m.If(back.i_command.valid):
-            m.d.comb += [
-                Assume(commanded < PACKETS),
-                Assume(command.words == lengths_now[commanded[:2]]),
-            ]
-        m.d.sync += [
-            entered.eq(entered + enters),
-            left.eq(left + leaves),
-            commanded.eq(commanded + commands),
-        ]
+        if has_commands:
+            self._command(m, back.i_command, lengths_now)
+        m.d.sync += [entered.eq(entered + enters), left.eq(left + leaves)]
         with m.If(enters):
             m.d.sync += [
                 sent.eq(Mux(beat.last, 0, sent + lanes)),
@@ -104,8 +96,21 @@ class ComesBack(Elaboratable):
             m.d.comb += Assert(back.o_status.payload.error == ErrorCode.NONE)
         return m
 
+    def _command(self, m, port, lengths):
+        """The lengths of the packets, as commands."""
+        commands, commanded = offer(m, port, "i_command"), Signal(COUNT, name="commanded")
+        m.d.sync += commanded.eq(commanded + commands)
+        if not self.stalls:
+            m.d.comb += Assume(port.valid)
+        with m.If(port.valid):
+            m.d.comb += [
+                Assume(commanded < PACKETS),
+                Assume(port.payload.words == lengths[commanded[:2]]),
+            ]
+
 
 SMALL = Config.of(2, 8, 8)
+ENDS_ITSELF = Config.of(2, 8, 8, "ones")
 
 
 def comes_back(size):
@@ -135,5 +140,16 @@ PROOFS = (
         mode=BOUNDED,
         depth=18,
         broken=faults((SMALL, False), 20, stuck_at(1, "decompressor.expander.mask", 0)),
+    ),
+    Proof(
+        name="round_trip_without_counts",
+        promise="With a tail of ones, each word comes back without a command, with any stalls",
+        components=(Compressor, Decompressor),
+        design=comes_back,
+        sizes={ENDS_ITSELF.name: (ENDS_ITSELF, True)},
+        slow=(ENDS_ITSELF.name,),
+        mode=BOUNDED,
+        depth=15,
+        broken=faults((ENDS_ITSELF, False), 20, stuck_at(0, "decompressor.tail.missing", 1)),
     ),
 )

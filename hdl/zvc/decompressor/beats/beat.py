@@ -13,12 +13,17 @@ class BeatTags(data.StructLayout):
     words : words that leave with it, meaningful when ``last``
     first : a mask precedes its words
     final : its block ends with it
-    last : the packet ends with it
+    last : the packet ends with it; with a tail of ones, it is the empty beat behind the packet
     truncated : the stream ended before the mask's end
     past_end : the mask has bits past the end of the data
+    rest : with a tail of ones, in place of words, truncated and past_end: all bits of the mask
+        behind the beat's are one
     """
 
     def __init__(self, config: Config):
+        if config.format.ends_itself:
+            super().__init__({"first": 1, "final": 1, "last": 1, "rest": 1})
+            return
         super().__init__(
             {
                 "words": config.lanes.bit_length(),

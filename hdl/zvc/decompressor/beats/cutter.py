@@ -1,6 +1,6 @@
 """A block, cut into its beats."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -80,6 +80,8 @@ class BlockCutter(wiring.Component):
         ]
 
         def within(block, is_final):
+            if self.config.format.ends_itself:
+                return ~0
             return Mux(block.last & is_final, thermometer(block.words, lanes), ~0)
 
         with m.If(ready):
@@ -94,13 +96,35 @@ class BlockCutter(wiring.Component):
             if may_pause:
                 m.d.comb += next_valid.eq(~is_final)
             m.d.sync += [
-                block.mask.eq(block.mask >> lanes),
+                block.mask.eq(self._shifted(block.mask)),
                 block.beats.eq(block.beats - 1),
                 has_mask.eq(0),
                 keep.eq(within(block, block.beats == 1)),
             ]
 
-        part, tags = block.mask[:lanes], self.o.tags
+        self._mark(m, block, keep, has_mask, is_final)
+        return m
+
+    def _shifted(self, mask):
+        """What is left of the mask behind a beat; with a tail of ones, ones follow."""
+        lanes = self.config.lanes
+        if self.config.format.ends_itself:
+            return Cat(mask[lanes:], Const(-1, lanes))
+        return mask >> lanes
+
+    def _mark(self, m, block, keep, has_mask, is_final):
+        """The beat's part of the mask, and the tags that follow from the mask."""
+        lanes, tags = self.config.lanes, self.o.tags
+        part = block.mask[:lanes]
+        if self.config.format.ends_itself:
+            m.d.comb += [
+                self.o.mask.eq(part & (~block.void).replicate(lanes)),
+                tags.first.eq(has_mask),
+                tags.final.eq(is_final),
+                tags.last.eq(block.last & is_final),
+                tags.rest.eq(block.mask[lanes:].all()),
+            ]
+            return
         is_past = (part & ~keep).any() | block.mask[lanes:].any()
         m.d.comb += [
             self.o.mask.eq(part & keep & (~block.truncated).replicate(lanes)),
@@ -111,4 +135,3 @@ class BlockCutter(wiring.Component):
             tags.truncated.eq(block.truncated),
             tags.past_end.eq(tags.last & is_past & ~block.truncated & ~block.void),
         ]
-        return m

@@ -25,7 +25,8 @@ class MaskFetcher(wiring.Component):
 
     Members
     -------
-    i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`
+    i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`; none with a tail of
+        ones
     accept, tail, info, beat_words : In, the beat that the ring accepts
     bank_rows : Out, which row of the ring each bank is to give
     bank_words : In, a word per bank
@@ -49,9 +50,10 @@ class MaskFetcher(wiring.Component):
         self.config = config
         self.rows = rows
         words = data.ArrayLayout(config.format.word_bits, config.lanes)
+        command = {"i_command": In(stream.Signature(DecompressorCommand()))}
         super().__init__(
             {
-                "i_command": In(stream.Signature(DecompressorCommand())),
+                **({} if config.format.ends_itself else command),
                 "accept": In(1),
                 "tail": In(range(rows)),
                 "info": In(RowInfo(config)),

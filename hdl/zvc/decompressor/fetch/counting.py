@@ -7,7 +7,7 @@ from cdma.hdl.lib.prefix import tree
 from cdma.hdl.lib.signals import duplicates, registered
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.fetch.base import MaskFetcher, reads_of
-from cdma.hdl.zvc.decompressor.fetch.control import FetchControl
+from cdma.hdl.zvc.decompressor.fetch.end_control import control_of
 from cdma.hdl.zvc.decompressor.fetch.ends import PacketEnds
 from cdma.hdl.zvc.decompressor.fetch.window import MaskWindow
 from cdma.hdl.zvc.decompressor.ring import add_row
@@ -34,13 +34,14 @@ class CountingFetcher(MaskFetcher):
         m = Module()
         config, lanes, block = self.config, self.config.lanes, self.o.payload
         m.submodules.ends = ends = PacketEnds(config, self.rows, self.number_bits)
-        m.submodules.control = control = FetchControl(config)
+        m.submodules.control = control = control_of(config)
         m.submodules.window = window = MaskWindow(config)
         lane = Signal(range(lanes), init=self.first_words - 1)  # of the last word to read
         ahead = Signal(signed(self.number_bits))  # rows of the packet in the ring, from there on
         is_there = Signal()  # `ahead` is positive
         moves, next_lane, rows_on = self._count(m, control.moves_on, lane)
-        wiring.connect(m, wiring.flipped(self.i_command), control.i_command)
+        if not config.format.ends_itself:
+            wiring.connect(m, wiring.flipped(self.i_command), control.i_command)
         m.d.comb += [
             ends.accept.eq(self.accept),
             ends.tail.eq(self.tail),

@@ -7,7 +7,7 @@ from cdma.hdl.lib.prefix import add
 from cdma.hdl.lib.signals import duplicates, registered, select
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.fetch.base import MaskFetcher
-from cdma.hdl.zvc.decompressor.fetch.control import FetchControl
+from cdma.hdl.zvc.decompressor.fetch.end_control import control_of
 from cdma.hdl.zvc.decompressor.fetch.ends import PacketEnds
 from cdma.hdl.zvc.decompressor.fetch.jump import JumpTable
 from cdma.hdl.zvc.decompressor.fetch.window import MaskWindow
@@ -36,7 +36,7 @@ class LookupFetcher(MaskFetcher):
         m = Module()
         config, lanes = self.config, self.config.lanes
         m.submodules.ends = ends = PacketEnds(config, self.rows, self.number_bits)
-        m.submodules.control = control = FetchControl(config)
+        m.submodules.control = control = control_of(config)
         m.submodules.jumps = jumps = JumpTable(config, self.rows)
         lane = Signal(range(lanes), init=self.first_words - 1)  # of the last word to read
         index = Signal(range(self.rows))
@@ -45,7 +45,8 @@ class LookupFetcher(MaskFetcher):
         is_there, free = Signal(), Signal()
         # A row counts as arrived when its words have been counted.
         accept = registered(m, self.accept, "accept", is_reset=True)
-        wiring.connect(m, wiring.flipped(self.i_command), control.i_command)
+        if not config.format.ends_itself:
+            wiring.connect(m, wiring.flipped(self.i_command), control.i_command)
         m.d.comb += [
             ends.accept.eq(accept),
             ends.tail.eq(registered(m, self.tail, "tail")),

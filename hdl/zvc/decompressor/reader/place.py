@@ -47,7 +47,8 @@ class BeatPlace(wiring.Component):
     start : Out, :class:`Start` of the beat
     first_row : Out, row in which the beat's words begin, 0 for a packet without words
     carry : Out, the words end one row further on
-    behind : Out, place behind the words, counted from the start of the row before
+    behind : Out, place behind the words, counted from the start of the row in which those before
+        end
     """
 
     launch: Signal
@@ -77,6 +78,8 @@ class BeatPlace(wiring.Component):
         begins = Signal(init=1)  # with a block
         is_void = begins & ~beat.tags.first  # a packet without words, and without a mask
         place, carries = Signal(range(lanes)), Signal()
+        # Where the words before end: an empty block behind a packet has no mask to skip.
+        ended = Signal(range(lanes)) if self.config.format.ends_itself else 0
         following = Signal(range(lanes + mask_words))
         skipped = Mux(beat.tags.final, Const(mask_words), 0)  # the mask of the next block
         m.d.comb += [
@@ -84,7 +87,7 @@ class BeatPlace(wiring.Component):
             Cat(place, carries).eq(add(m, start.lane, beat.total[:-1])),
             # A full beat does not change the lane.
             self.carry.eq(carries | beat.total[-1]),
-            self.behind.eq(Mux(is_void, 0, Cat(place, self.first_row + self.carry))),
+            self.behind.eq(Mux(is_void, ended, Cat(place, self.first_row + self.carry))),
             following.eq(add(m, Mux(beat.tags.last, 0, place), skipped)),
         ]
         next_start = Signal.like(start)
@@ -92,6 +95,8 @@ class BeatPlace(wiring.Component):
             m.d.comb += next_start[name].eq(value)
         with m.If(self.launch):
             m.d.sync += [start.eq(next_start), begins.eq(beat.tags.final)]
+            if self.config.format.ends_itself:
+                m.d.sync += ended.eq(Mux(beat.tags.last, 0, place))
         return m
 
 

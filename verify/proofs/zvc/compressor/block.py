@@ -36,7 +36,7 @@ class Gathers(Elaboratable):
         word = Signal(range(config.format.block_words))
         m.d.comb += word.eq(AnyConst(len(word)))
         beat, lane = word // lanes, word % lanes
-        is_non_zero, behind = Signal(), Signal(beats)
+        is_non_zero, behind, is_past = Signal(), Signal(beats), Signal()
         own = Signal(lanes * pieces)
         m.d.comb += own.eq(Array(part.pieces for part in parts)[beat])
         m.d.comb += is_non_zero.eq(own.word_select(lane, pieces).any() & (beat <= end))
@@ -46,7 +46,13 @@ class Gathers(Elaboratable):
         m.d.comb += [
             is_last.eq(Array(part.last for part in parts)[end]),
             kept.eq(Array(part.kept for part in parts)[end]),
-            Assert(dut.mask.bit_select(word, 1) == is_non_zero),
+            # Where the end of the block has come up, the packet may go on behind it.
+            is_past.eq(Mux(is_last, word >= end * lanes + kept, word >= (end + 1) * lanes)),
+            # With a tail of ones, the bits past the end are set.
+            Assert(
+                dut.mask.bit_select(word, 1)
+                == (is_non_zero | (is_past if config.format.ends_itself else 0))
+            ),
             Assert(dut.is_zero_behind == ~behind.any()),
             Assert(dut.last == is_last),
             Assert(dut.words == end * lanes + Mux(is_last, kept, lanes)),
@@ -62,7 +68,10 @@ PROOFS = (
         promise="The mask of a block comes from its own beats and from no later beat",
         components=(BlockMask,),
         design=lambda config: Gathers(BlockMask(config)),
-        sizes=named(Config.of(8, 32), Config.of(16, 16), Config.of(2, 8, 8), Config.of(8, 8, 8)),
+        sizes=named(
+            *(Config.of(8, 32), Config.of(16, 16), Config.of(2, 8, 8), Config.of(8, 8, 8)),
+            *(Config.of(8, 32, None, "ones"), Config.of(8, 8, 8, "ones")),
+        ),
         broken=faults(
             Config.of(8, 32),
             1,

@@ -90,7 +90,7 @@ class Cuts(Elaboratable):
             m.d.comb += [
                 Assert(dut.o.payload.as_value() == waiting.o.payload.as_value()),
                 Cover(dut.o.ready & ~tags.first & (dut.o.payload.total != 0) & valid),
-                Cover(dut.o.ready & tags.past_end),
+                Cover(dut.o.ready & (tags.rest if config.format.ends_itself else tags.past_end)),
             ]
         return m
 
@@ -103,6 +103,16 @@ class Cuts(Elaboratable):
         past = [block.mask[k + lanes :].any() for k in range(0, len(block.mask) - lanes, lanes)]
         self.within = Mux(ends, thermometer(block.words, lanes), ~0)[:lanes]
         part = Array(masks)[number]
+        if self.config.format.ends_itself:
+            rest = [block.mask[k + lanes :].all() for k in range(0, len(block.mask), lanes)]
+            m.d.comb += [
+                beat.mask.eq(part & (~block.void).replicate(lanes)),
+                beat.tags.first.eq((number == 0) & ~block.void),
+                beat.tags.final.eq(number == block.beats),
+                beat.tags.last.eq(ends),
+                beat.tags.rest.eq(Array(rest)[number]),
+            ]
+            return beat
         is_past = (part & ~self.within).any() | Array([*past, 0])[number]
         m.d.comb += [
             beat.mask.eq(part & self.within & (~block.truncated).replicate(lanes)),
@@ -134,8 +144,11 @@ PROOFS = (
         components=(BlockBeats,),
         parts=(BlockCutter, BeatCounter),
         design=lambda config: Cuts(BlockBeats(config)),
-        sizes=named(Config.of(8, 32), Config.of(16, 16), Config.of(4, 8, 8), Config.of(8, 8, 8)),
-        slow=("8x32", "16x16"),
+        sizes=named(
+            *(Config.of(8, 32), Config.of(16, 16), Config.of(4, 8, 8), Config.of(8, 8, 8)),
+            Config.of(4, 8, 8, "ones"),
+        ),
+        slow=("8x32", "16x16", "4x8b8-ones"),
         mode=PDR,
         depth=3,
         broken=(

@@ -1,0 +1,1 @@
+"""The end of a packet whose stream ends itself."""

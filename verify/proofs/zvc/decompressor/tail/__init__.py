@@ -1,0 +1,1 @@
+"""Proofs of the end of a packet whose stream ends itself."""
