@@ -12,13 +12,13 @@ ROOT = Path(__file__).parents[1]
 
 #: Layers from the bottom to the top: what each may import of this package, beside itself.
 BASE = {"engine_codes", "engine_config", "errors", "files", "format", "progress", "signals"}
-BASE |= {"tables"}
+BASE |= {"tables", "zvcplus"}
 LAYERS = {
     **dict.fromkeys(sorted(BASE), BASE),
     "toolchain": BASE,
     "sweep": BASE,
     "golden": BASE,
-    "hdl": {"engine_codes", "engine_config", "format"},
+    "hdl": {"engine_codes", "engine_config", "format", "zvcplus"},
     "tensors": BASE | {"golden"},
     "torch": BASE | {"golden"},
     "designs": BASE | {"toolchain", "hdl"},

@@ -1,0 +1,7 @@
+"""ZVC+: zero-value compression with coded exponents, widths and repeats (``docs/zvcplus.md``)."""
+
+from cdma.golden.zvcplus.codec import compress, decompress
+from cdma.golden.zvcplus.errors import StreamError
+from cdma.zvcplus import ErrorCode, Format
+
+__all__ = ["ErrorCode", "Format", "StreamError", "compress", "decompress"]
