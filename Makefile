@@ -17,7 +17,7 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 	tests/synth/liberty tests/sim/test_backpressure.py tests/sim/test_compare.py
 
 .DEFAULT_GOAL := demo
-.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs clean help
+.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs soc clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations --engine 4
@@ -93,6 +93,9 @@ lint: $(READY)  ## style of the sources; the generated Verilog in Verilator, sla
 docs: $(READY)  ## the web site of the documents and of the Python API, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir $(OUT)/site
 	@echo "wrote $(OUT)/site/index.html"
+
+soc: $(READY)  ## a LiteX system in simulation: RISC-V runs the C driver, LiteDRAM is device memory
+	$(BIN)/python integration/litex $(OUT)/soc
 
 release: $(READY)  ## wheel, sources, Verilog, changelog and checksums of the last commit, into build/release
 	rm -rf $(OUT)/release

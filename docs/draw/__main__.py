@@ -13,6 +13,7 @@ import engine
 import performance
 import readme
 import saved
+import system
 import tables
 import timing
 import verification
@@ -33,6 +34,7 @@ PAGES = {
     verification.PAGE: verification.fill,
     engine.PAGE: engine.fill,
     saved.PAGE: saved.fill,
+    system.PAGE: system.fill,
     **dict.fromkeys(performance.PAGES, performance.fill),
 }
 
