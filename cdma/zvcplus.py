@@ -171,14 +171,14 @@ class Format:
         """Repeats as the format numbers them: 0, 1 or 3."""
         return REPEATS[self.repeats]
 
-    def blocks(self, words: int) -> int:
-        """Blocks of ``words`` words."""
+    def blocks(self, words):
+        """Blocks of ``words`` words; numbers or arrays."""
         return -(-words // self.block_words)
 
-    def most_bytes(self, words: int) -> int:
-        """Bytes of the longest stream of ``words`` words."""
+    def most_bytes(self, words):
+        """Bytes of the longest stream of ``words`` words; numbers or arrays."""
         return -(-self.blocks(words) * RAW_BITS // 8)
 
-    def least_bytes(self, words: int) -> int:
-        """Bytes of the shortest stream of ``words`` words."""
+    def least_bytes(self, words):
+        """Bytes of the shortest stream of ``words`` words; numbers or arrays."""
         return -(-self.blocks(words) * 2 // 8)

@@ -24,3 +24,17 @@ class StreamError(ValueError):
 
     def __str__(self):
         return f"Byte {self.offset}: {self.reason}"
+
+
+class FieldError(ValueError):
+    """A field of a codec in the header of a container that is unknown or breaks a rule.
+
+    Attributes
+    ----------
+    offset : int
+        Byte offset of the field among those of the codec.
+    """
+
+    def __init__(self, offset: int, reason: str):
+        super().__init__(reason)
+        self.offset = offset

@@ -15,6 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from cdma.format import Format
+from cdma.golden.container.codecs import codec_of
 from cdma.golden.container.elements import DTYPES, numpy_dtype
 from cdma.golden.container.header import (
     CHUNK_BLOCKS,
@@ -25,6 +26,7 @@ from cdma.golden.container.header import (
     parse_header,
     refusal,
 )
+from cdma.golden.errors import StreamError
 from cdma.golden.lossy.codec import Quantised, dequantise_words
 from cdma.golden.zvc.codec import compress, decode, expand_blocks
 from cdma.golden.zvc.walk import lockstep_starts
@@ -52,8 +54,9 @@ def write_container(
         Where to write; a path is overwritten.
     array : array_like
         Booleans, integers, floats up to 64 bits, complex64 or bfloat16, of up to 32 dimensions.
-    fmt : Format or None
-        Format of the stream; ``None`` gives the default for the size of an element.
+    fmt : Format, that of another codec, or None
+        Format of the stream: it says what the codec is. ``None`` gives the zero-value codec with
+        the default for the size of an element.
     chunk_blocks : int
         Blocks in a chunk: more save index, fewer let smaller parts be read.
     raw_chunks : bool
@@ -66,7 +69,10 @@ def write_container(
         When the array, the format or the chunk length cannot be stored; nothing is written then.
     """
     array = np.asarray(array)
-    fmt = format_for(array.dtype, fmt)
+    if codec_of(fmt):
+        format_for(array.dtype, Format(fmt.word_bits))
+    else:
+        fmt = format_for(array.dtype, fmt)
     name = array.dtype.name
     if name not in DTYPES:
         raise TypeError(f"Element type must be one of {', '.join(DTYPES)}, not {name!r}")
@@ -93,8 +99,15 @@ def compress_chunks(
     stream, offsets, raw : ndarray
         As :func:`write_chunks` takes them.
     """
-    stream = compress(words, fmt)
-    offsets = _chunk_offsets(words, fmt, chunk_blocks)
+    codec = codec_of(fmt)
+    if codec:
+        size = chunk_blocks * fmt.block_words
+        parts = [codec.compress(words[at : at + size], fmt) for at in range(0, len(words), size)]
+        stream = np.concatenate([np.zeros(0, np.uint8), *parts])
+        offsets = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+    else:
+        stream = compress(words, fmt)
+        offsets = _chunk_offsets(words, fmt, chunk_blocks)
     if raw_chunks:
         return _with_raw_chunks(words, stream, offsets, chunk_blocks, fmt)
     return stream, offsets, np.zeros(len(offsets) - 1, bool)
@@ -136,7 +149,7 @@ def write_chunks(
         What follows the stream of the lossy codec.
     """
     header = Header(
-        version=2 if raw.any() or lossy else 1,
+        version=2 if raw.any() or lossy or codec_of(fmt) else 1,
         format=fmt,
         dtype=dtype,
         shape=shape,
@@ -344,7 +357,7 @@ def _decode_group(
     crcs = header.chunk_crcs[first:last]
     whole = len(out) // header.chunk_words
     done = 0
-    if whole >= _LOCKSTEP_CHUNKS:
+    if whole >= _LOCKSTEP_CHUNKS and not codec_of(fmt):
         side_by_side = out[: whole * header.chunk_words]
         if not _decode_lockstep(data, offsets[: whole + 1], crcs[:whole], header, side_by_side):
             # The first error is in one of the halves: far fewer chunks are then decoded alone.
@@ -360,10 +373,24 @@ def _decode_group(
         if zlib.crc32(part) != crcs[chunk]:
             raise refusal(where, f"chunk {first + chunk} is damaged, its CRC does not match")
         given = out[chunk * header.chunk_words : (chunk + 1) * header.chunk_words]
-        words, error = decode(part, len(given), fmt, base=where)
+        words, error = _decode_chunk(part, len(given), fmt, where)
         if error:
             raise error
         given[:] = words
+
+
+def _decode_chunk(
+    part: np.ndarray, count: int, fmt: Format, where: int
+) -> tuple[np.ndarray, StreamError | None]:
+    """Words of the chunk at file offset ``where``, and its error with an offset in the file."""
+    codec = codec_of(fmt)
+    if codec is None:
+        return decode(part, count, fmt, base=where)
+    words, error = codec.decode(part, count, fmt)
+    if error:
+        at = where + codec.byte_of(error.offset)
+        error = StreamError(f"{error} of the chunk at byte {where}", at, error.code)
+    return words, error
 
 
 def _take_raw(

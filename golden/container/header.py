@@ -10,8 +10,9 @@ from typing import BinaryIO
 import numpy as np
 
 from cdma.format import ErrorCode, Format
+from cdma.golden.container.codecs import CODECS, codec_of
 from cdma.golden.container.elements import DTYPES, item_bytes
-from cdma.golden.errors import StreamError
+from cdma.golden.errors import FieldError, StreamError
 from cdma.golden.lossy.elements import ELEMENTS
 
 MAGIC = b"\x89ZVC\r\n\x1a\n"
@@ -21,7 +22,7 @@ VERSIONS = (1, 2)
 CHUNK_BLOCKS = 256
 #: Id of the zero-value codec.
 CODEC = 0
-#: Id of the lossy codec, which has version 2 only.
+#: Id of the lossy codec. It and those of ``CODECS`` have version 2 only.
 LOSSY_CODEC = 1
 #: Flag of the zero-value codec: bits past the end in the last mask are one.
 TAIL_ONES = 1
@@ -77,8 +78,9 @@ class Header:
     Attributes
     ----------
     version : int
-        Version of the container format: 2 when a chunk can be raw, or the codec is lossy.
-    format : Format
+        Version of the container format: 2 when a chunk can be raw, or the codec is another than
+        the zero-value codec.
+    format : Format, or that of another codec
         Parameters of the stream: words of the lossy codec are its quantised numbers.
     dtype : str
         NumPy name of the element type.
@@ -115,7 +117,17 @@ class Header:
     @property
     def codec(self) -> int:
         """Id of the codec."""
-        return CODEC if self.lossy is None else LOSSY_CODEC
+        if self.lossy is not None:
+            return LOSSY_CODEC
+        other = codec_of(self.format)
+        return other.number if other else CODEC
+
+    @property
+    def codec_name(self) -> str:
+        """Name of the codec."""
+        if self.lossy is not None:
+            return "lossy-zvc"
+        return CODECS[self.codec].name if self.codec in CODECS else "zvc"
 
     @property
     def item_bytes(self) -> int:
@@ -149,8 +161,8 @@ class Header:
 
     @property
     def nonzeros(self) -> int | None:
-        """Words that are not zero, outliers included; ``None`` when a raw chunk hides some."""
-        if self.chunk_raw.any():
+        """Words that are not zero, outliers included; ``None`` when the sizes do not tell."""
+        if self.chunk_raw.any() or self.codec in CODECS:
             return None
         masks = self.format.stream_bytes(self.words, 0)
         outliers = self.lossy.outliers if self.lossy else 0
@@ -158,8 +170,8 @@ class Header:
 
     @property
     def density(self) -> float | None:
-        """Share of words that are not zero; 0 for an empty array, ``None`` with raw chunks."""
-        if self.chunk_raw.any():
+        """Share of words that are not zero; 0 for an empty array, ``None`` as ``nonzeros``."""
+        if self.nonzeros is None:
             return None
         return self.nonzeros / self.words if self.words else 0.0
 
@@ -174,7 +186,7 @@ def pack_header(header: Header) -> bytes:
     fields = {
         "magic": MAGIC,
         "version": header.version,
-        "flags": TAIL_ONES if header.format.tail == "ones" else 0,
+        "flags": TAIL_ONES if getattr(header.format, "tail", "") == "ones" else 0,
         "word_bits": header.format.word_bits,
         "ndim": len(header.shape),
         "codec": header.codec,
@@ -192,6 +204,9 @@ def pack_header(header: Header) -> bytes:
     shape = struct.pack(f"<{len(header.shape)}Q", *header.shape)
     lossy = header.lossy
     more = _LOSSY.pack(lossy.step, lossy.outliers, lossy.crc, 0) if lossy else b""
+    if header.codec in CODECS:
+        codec = CODECS[header.codec]
+        more = codec.fields.pack(*codec.pack(header.format))
     packed = _PREFIX.pack(*fields.values()) + more + shape + index.tobytes()
     packed = packed.ljust(header.header_bytes - 4, b"\0")
     return packed + struct.pack("<I", zlib.crc32(packed))
@@ -210,7 +225,7 @@ def parse_header(source: BinaryIO) -> Header:
     file_bytes = source.seek(0, os.SEEK_END)
     source.seek(0)
     fields, rest = _read_fields(source, file_bytes)
-    fmt = _check_parameters(fields)
+    fmt = _check_parameters(fields, rest)
     words, stream_bytes = fields["words"], fields["stream_bytes"]
     name = _dtype_name(fields)
     lossy = _check_lossy(fields, rest) if fields["codec"] == LOSSY_CODEC else None
@@ -232,7 +247,7 @@ def parse_header(source: BinaryIO) -> Header:
     matches = fields["header_bytes"] == expected
     _require(fields, matches, "header_bytes", f"header must have {expected} bytes")
 
-    shape_at = _LOSSY.size if lossy else 0
+    shape_at = _more_bytes(fields["codec"])
     shape = struct.unpack_from(f"<{fields['ndim']}Q", rest, shape_at)
     span = math.prod(size for size in shape if size) * item_bytes(name)  # what NumPy limits
     if math.prod(shape) != words or span > np.iinfo(np.int64).max:
@@ -276,9 +291,15 @@ def parse_header(source: BinaryIO) -> Header:
 
 def header_size(ndim: int, chunks: int, codec: int = CODEC) -> int:
     """Bytes of a header: fields, shape, index, CRC; filled up so that the stream is aligned."""
-    size = _PREFIX.size + 8 * ndim + _ENTRY.itemsize * chunks + 4
-    size += _LOSSY.size if codec == LOSSY_CODEC else 0
+    size = _PREFIX.size + _more_bytes(codec) + 8 * ndim + _ENTRY.itemsize * chunks + 4
     return -(-size // 8) * 8
+
+
+def _more_bytes(codec: int) -> int:
+    """Bytes that a codec has between the fields and the shape."""
+    if codec == LOSSY_CODEC:
+        return _LOSSY.size
+    return CODECS[codec].fields.size if codec in CODECS else 0
 
 
 def outlier_size(outliers: int, dtype: str) -> int:
@@ -314,10 +335,12 @@ def _read_fields(source: BinaryIO, file_bytes: int) -> tuple[dict, bytes]:
     return fields, rest
 
 
-def _check_parameters(fields: dict) -> Format:
+def _check_parameters(fields: dict, rest: bytes) -> Format:
     """Format that the fields describe; refuses unknown values of those that are no sizes."""
-    codecs = (CODEC,) if fields["version"] == 1 else (CODEC, LOSSY_CODEC)
-    names = f"{CODEC}, zero-value" + (f", or {LOSSY_CODEC}, lossy" if len(codecs) > 1 else "")
+    codecs = {CODEC: "zero-value"}
+    if fields["version"] > 1:
+        codecs |= {LOSSY_CODEC: "lossy", **{each.number: each.name for each in CODECS.values()}}
+    names = ", or ".join(f"{number}, {name}" for number, name in codecs.items())
     _require(fields, fields["codec"] in codecs, "codec", f"codec must be {names}")
     is_lossy = fields["codec"] == LOSSY_CODEC
     plain = fields["codec"] == CODEC or not fields["flags"]
@@ -325,15 +348,7 @@ def _check_parameters(fields: dict) -> Format:
     least = header_size(0, 0, fields["codec"])
     is_whole = fields["header_bytes"] >= least
     _require(fields, is_whole, "header_bytes", f"header must have {least} bytes or more")
-    tail = "ones" if fields["flags"] & TAIL_ONES else "zeros"
-    for field, parameters in (
-        ("word_bits", (fields["word_bits"],)),
-        ("block_words", (fields["word_bits"], fields["block_words"], tail)),
-    ):
-        try:
-            fmt = Format(*parameters)
-        except ValueError as error:
-            raise refusal(_field_offset(field), str(error)) from None
+    fmt = _check_other(fields, rest) if fields["codec"] in CODECS else _check_format(fields)
     name = _dtype_name(fields)
     if is_lossy:
         narrow = fmt.word_bits in _LOSSY_BITS
@@ -347,6 +362,34 @@ def _check_parameters(fields: dict) -> Format:
     few = fields["ndim"] <= MAX_DIMENSIONS
     _require(fields, few, "ndim", f"array must have at most {MAX_DIMENSIONS} dimensions")
     _require(fields, fields["chunk_blocks"] > 0, "chunk_blocks", "chunk must have a block or more")
+    return fmt
+
+
+def _check_format(fields: dict) -> Format:
+    """Format of the zero-value codec, and of the numbers of the lossy codec."""
+    tail = "ones" if fields["flags"] & TAIL_ONES else "zeros"
+    for field, parameters in (
+        ("word_bits", (fields["word_bits"],)),
+        ("block_words", (fields["word_bits"], fields["block_words"], tail)),
+    ):
+        try:
+            fmt = Format(*parameters)
+        except ValueError as error:
+            raise refusal(_field_offset(field), str(error)) from None
+    return fmt
+
+
+def _check_other(fields: dict, rest: bytes):
+    """Format of a codec of ``CODECS``."""
+    codec = CODECS[fields["codec"]]
+    try:
+        fmt = codec.parse(*codec.fields.unpack_from(rest))
+    except FieldError as error:
+        raise refusal(_PREFIX.size + error.offset, str(error)) from None
+    for field in ("word_bits", "block_words"):
+        expected = getattr(fmt, field)
+        rule = f"{field} of this type must be {expected}"
+        _require(fields, fields[field] == expected, field, rule)
     return fmt
 
 
@@ -384,6 +427,11 @@ def _is_stream_size(size, words, fmt: Format, raw: bool = False):
 
     Where parts of it may be ``raw``, only whole blocks take as much as their masks.
     """
+    if codec_of(fmt):
+        least, most = fmt.least_bytes(words), fmt.most_bytes(words)
+        # Each chunk is filled up to a byte: with many, by at most a byte for each block.
+        more = fmt.blocks(words) if raw else 0
+        return (size >= least) & (size <= most + more)
     most = fmt.stream_bytes(words, words)
     least = words // fmt.block_words * fmt.mask_bytes if raw else fmt.stream_bytes(words, 0)
     return (size >= least) & (size <= most) & (size % fmt.word_bytes == 0)

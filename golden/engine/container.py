@@ -9,6 +9,7 @@ import numpy as np
 
 from cdma.engine_codes import Raw, Status
 from cdma.engine_config import EngineConfig
+from cdma.golden.container.codecs import codec_of
 from cdma.golden.container.elements import DTYPES, item_bytes
 from cdma.golden.container.file import (
     crcs_of,
@@ -143,6 +144,8 @@ def read_zvc(
     header = read_header(file)
     if header.lossy:
         raise ValueError("Container is of the lossy codec, which the engine does not have")
+    if codec_of(header.format):
+        raise ValueError(f"Container is of {header.codec_name}, which the engine does not have")
     if header.format.tail != config.format.tail:
         raise ValueError("Container has a tail of ones, which the engine does not have")
     if header.format != config.format:

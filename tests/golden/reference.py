@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import copysign, frexp, inf, prod
 
+import zvcplus_reference
+
+from cdma import zvcplus
 from cdma.golden import ErrorCode, Format
 
 #: Bytes of the element types that a container can name.
@@ -37,6 +40,8 @@ INDEX_ENTRY = struct.Struct("<QI")
 SHAPE_AT = 64
 #: Fields that the lossy codec has in front of the shape.
 LOSSY = struct.Struct("<dQII")
+#: Fields that ZVC+ has there.
+PLUS = struct.Struct("<BBHIII")
 LOSSY_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -133,11 +138,15 @@ def check_header(data: bytes) -> Container:
     _require(zlib.crc32(header[:-4]) == int.from_bytes(header[-4:], "little"), 0)
 
     is_lossy = field["version"] == 2 and field["codec"] == 1
-    _require(field["codec"] == 0 or is_lossy, 14)
-    _require(not (is_lossy and field["flags"]), 10)
-    shape_at = SHAPE_AT + (LOSSY.size if is_lossy else 0)
+    is_plus = field["version"] == 2 and field["codec"] == 2
+    _require(field["codec"] == 0 or is_lossy or is_plus, 14)
+    _require(field["codec"] == 0 or not field["flags"], 10)
+    shape_at = SHAPE_AT + LOSSY.size * is_lossy + PLUS.size * is_plus
     _require(field["header_bytes"] >= shape_at + 8, 24)
     word_bits, block_words = field["word_bits"], field["block_words"]
+    plus = _plus_format(header) if is_plus else None
+    _require(not plus or word_bits == plus.word_bits, 12)
+    _require(not plus or block_words == plus.block_words, 16)
     _require(word_bits in (8, 16, 32, 64), 12)
     _require(block_words > 0 and block_words % word_bits == 0, 16)
     names = [name for name in DTYPES if name.encode().ljust(16, b"\0") == field["dtype"]]
@@ -150,7 +159,7 @@ def check_header(data: bytes) -> Container:
     _require(ndim <= 32, 13)
     _require(chunk_blocks > 0, 20)
 
-    fmt = Format(word_bits, block_words, "ones" if field["flags"] else "zeros")
+    fmt = plus or Format(word_bits, block_words, "ones" if field["flags"] else "zeros")
     words, stream_bytes = field["words"], field["stream_bytes"]
     start = len(header)
     end = start + stream_bytes
@@ -164,7 +173,10 @@ def check_header(data: bytes) -> Container:
         end += outliers * (8 + DTYPES[names[0]])
     _require(len(data) >= end, len(data))
     _require(len(data) <= end, end)
-    if field["version"] == 1:
+    if plus:
+        blocks = (words + block_words - 1) // block_words
+        _require(2 * blocks <= 8 * stream_bytes <= 1029 * blocks + 7 + 8 * blocks, 40)
+    elif field["version"] == 1:
         _require(_can_have(stream_bytes, words, fmt), 40)
     else:  # a last block that is partial and raw may be shorter than its mask
         most = fmt.mask_bytes * ((words + block_words - 1) // block_words) + words * fmt.word_bytes
@@ -211,7 +223,11 @@ def read_container(data: bytes) -> tuple[Container, bytes]:
         if raw:
             elements += data[start:end]
             continue
-        words, at, code = decode(data[start:end], held, fmt, canonical=True)
+        if isinstance(fmt, zvcplus.Format):
+            words, (at, code) = zvcplus_reference.decode(data[start:end], held, fmt)
+            at, code = (0, ErrorCode.NONE) if code is None else (at // 8, code)
+        else:
+            words, at, code = decode(data[start:end], held, fmt, canonical=True)
         if code is not ErrorCode.NONE:
             raise RefusedError(start + at, code, before)
         elements += b"".join(word.to_bytes(fmt.word_bytes, "little") for word in words)
@@ -285,6 +301,8 @@ def seal(data: bytes) -> bytes:
         return data
     count = -(-words // max(1, block_words * chunk_blocks))
     index_at = SHAPE_AT + 8 * ndim
+    if data[8:10] + data[14:16] == b"\x02\0\x02\0":
+        index_at += PLUS.size
     if data[8:10] + data[14:16] == b"\x02\0\x01\0" and header_bytes >= SHAPE_AT + LOSSY.size + 8:
         index_at += LOSSY.size
         outliers = zlib.crc32(data[header_bytes + stream_bytes :])
@@ -309,8 +327,27 @@ def _require(condition, offset: int) -> None:
         raise RefusedError(offset, ErrorCode.CONTAINER)
 
 
+def _plus_format(header: bytes) -> zvcplus.Format:
+    """Format of the fields of ZVC+."""
+    type_, repeats, zero, distance, min_beats, zeros = PLUS.unpack_from(header, SHAPE_AT)
+    _require(type_ < 4, SHAPE_AT)
+    _require(repeats in (0, 1, 3), SHAPE_AT + 1)
+    _require(zero == 0, SHAPE_AT + 2)
+    _require(zeros == 0, SHAPE_AT + 12)
+    if repeats == 3:
+        size = (4, 2, 2, 1)[type_]
+        _require(1 <= distance <= 4096 // size and min_beats >= 1, SHAPE_AT + 4)
+    else:
+        _require(distance == 0 and min_beats == 1, SHAPE_AT + 4)
+    name = ("fp32", "fp16", "bf16", "int8")[type_]
+    return zvcplus.Format(name, ("none", "left", "", "above")[repeats], distance, min_beats)
+
+
 def _can_have(size: int, words: int, fmt: Format) -> bool:
     """Whether a stream of ``words`` words can have ``size`` bytes."""
+    if isinstance(fmt, zvcplus.Format):
+        blocks = (words + fmt.block_words - 1) // fmt.block_words
+        return 2 * blocks <= 8 * size <= 1029 * blocks + 7
     masks = fmt.mask_bytes * ((words + fmt.block_words - 1) // fmt.block_words)
     payload = size - masks
     return 0 <= payload <= words * fmt.word_bytes and payload % fmt.word_bytes == 0

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout
+from cdma.cli.codec.shared import PLUS, add_codec_verb, add_plus_options, refuse_json_on_stdout
 from cdma.cli.options import add_format_options
 from cdma.files import STDIO
 from cdma.tensors.load import NAMING
@@ -18,8 +18,12 @@ for stdout.
 rel=R is R times the standard deviation of the finite non-zero elements. Zeros stay zeros; NaNs,
 infinities and what rounding would move out of the bound are stored bit for bit.
 
+--codec zvcplus compresses float32, float16, bfloat16 and int8 further than the zero-value codec.
+With --repeats left a word can also repeat the one before it, with above the one a row above.
+
 example:
   cdma compress relu1.npy -o relu1.zvc
+  cdma compress pool1.npy -o pool1.zvc --codec zvcplus --repeats above
   cdma compress relu1.npy -o relu1.zvc --lossy abs=0.01
   cdma compress tensors.npz:relu1 -o relu1.bin --raw
   cdma compress model.safetensors:conv1.weight -o conv1.zvc
@@ -35,6 +39,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--raw", action="store_true", help="write the bare stream, no container")
     help_ = "error bound: compress with the lossy codec, which quantises (float16 to float64)"
     parser.add_argument("--lossy", metavar="abs=EB|rel=R", help=help_)
+    add_plus_options(parser)
     add_format_options(parser, default="the size of an element, and nothing else fits")
     help_ = "NumPy type that the elements are, where the file has no name for it, such as bfloat16"
     parser.add_argument("--dtype", metavar="TYPE", help=help_)
@@ -43,7 +48,7 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the container, or the bare stream."""
     from cdma.tensors.codec.compress import compress_tensor
-    from cdma.tensors.codec.figures import by, lossy_line
+    from cdma.tensors.codec.figures import by, codec_line, lossy_line
 
     refuse_json_on_stdout(args)
     facts = compress_tensor(
@@ -55,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         tail=args.tail,
         dtype=args.dtype,
         lossy=args.lossy,
+        **{name: getattr(args, name) for name in ("codec", *PLUS)},
     )
     if args.json:
         print(json.dumps(facts, indent=2))
@@ -66,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     ]
     if args.lossy:
         lines.append(lossy_line(facts))
+    elif args.codec == "zvcplus":
+        lines.append(codec_line(facts))
     lines += [f"note: {note}" for note in facts["notes"]]
     if args.raw:
         shape = ",".join(map(str, facts["shape"]))

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             f"{flag(next(iter(stream)))} is for raw streams: add --raw, or leave it out"
         )
     from cdma.tensors.codec.decompress import decompress_file
-    from cdma.tensors.codec.figures import by, lossy_line
+    from cdma.tensors.codec.figures import by, codec_line, lossy_line
 
     facts = decompress_file(args.input, args.output, is_raw=args.raw, **stream)
     if args.json:
@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     lines = [f"wrote {args.output}: {array}"]
     if "error_bound" in facts:
         lines.append(lossy_line(facts))
+    elif "repeats" in facts:
+        lines.append(codec_line(facts))
     if facts["dtype"] == "bfloat16":
         view = "np.load(FILE).view(ml_dtypes.bfloat16)"
         lines.append(f"note: .npy has no name for bfloat16; read the file by {view}")

@@ -28,12 +28,19 @@ def run(args: argparse.Namespace) -> int:
     from cdma.golden import read_container, read_header
     from cdma.golden.zvc.words import to_words
     from cdma.tensors.codec.errors import naming
-    from cdma.tensors.codec.figures import by, figures, lossy_figures, lossy_line
+    from cdma.tensors.codec.figures import (
+        by,
+        codec_figures,
+        codec_line,
+        figures,
+        lossy_figures,
+        lossy_line,
+    )
 
     with reading(args.input) as source, naming(args.input):
         header = read_header(source)
         nonzeros = header.nonzeros
-        if nonzeros is None:  # raw chunks: count their words
+        if nonzeros is None:  # the sizes do not tell: count the words
             nonzeros = int(np.count_nonzero(to_words(read_container(source))))
     fmt = header.format
     facts = {
@@ -43,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
         "shape": list(header.shape),
         **figures(fmt, header.words, nonzeros, header.stream_bytes, header.file_bytes),
         **lossy_figures(header),
+        **codec_figures(header),
         "header_bytes": header.header_bytes,
         "chunks": len(header.chunk_crcs),
         "chunk_blocks": header.chunk_blocks,
@@ -55,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         "file": f"{args.input} (container version {header.version})",
         "array": f"{header.dtype} {by(header.shape)}, {header.words:,} words",
         "format": f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words"
-        + (f", tail of {fmt.tail}" if fmt.ends_itself else ""),
+        + (f", tail of {fmt.tail}" if "tail" in facts else ""),
         "size": f"{header.raw_bytes:,} bytes as an array, {header.stream_bytes:,} as a stream, "
         f"{header.file_bytes:,} in the file",
         "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words"
@@ -65,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
     }
     if header.lossy:
         lines["codec"] = lossy_line(facts)
+    elif "repeats" in facts:
+        lines["codec"] = codec_line(facts)
     for name, text in lines.items():
         print(f"{name:<8} {text}")
     return 0

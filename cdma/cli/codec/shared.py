@@ -15,6 +15,23 @@ def add_codec_verb(subparsers, name: str, run, summary: str, epilog: str):
     return parser
 
 
+#: Options of ZVC+.
+PLUS = ("repeats", "distance", "layout")
+
+
+def add_plus_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--codec`` and the options of ZVC+."""
+    codec = "zvc, the zero-value codec, or zvcplus (default: zvc)"
+    parser.add_argument("--codec", choices=("zvc", "zvcplus"), default="zvc", help=codec)
+    plus = parser.add_argument_group("ZVC+")
+    repeats = "what a word can repeat: the one before it, or also the one above (default: none)"
+    plus.add_argument("--repeats", choices=("none", "left", "above"), help=repeats)
+    distance = "words to the one above (default: auto, that of shape and layout)"
+    plus.add_argument("--distance", metavar="auto|D", help=distance)
+    layout = "axes, for the distance (default: the last axis is a row)"
+    plus.add_argument("--layout", choices=("NCHW", "NHWC", "CHWN"), help=layout)
+
+
 def refuse_json_on_stdout(args: argparse.Namespace) -> None:
     """Refuse ``--json`` where the output itself goes to stdout."""
     if args.output == STDIO and args.json:

@@ -12,6 +12,7 @@ from cdma.golden.lossy.file import write_quantised
 from cdma.golden.zvc.words import to_words
 from cdma.tensors.codec.elements import typed
 from cdma.tensors.codec.figures import figures, lossy_figures
+from cdma.tensors.codec.zvcplus import compress_zvcplus
 from cdma.tensors.commonest import Commonest, hint
 from cdma.tensors.load import load_tensor, split
 
@@ -26,6 +27,8 @@ def compress_tensor(
     tail: str | None = None,
     dtype: str | None = None,
     lossy: str | None = None,
+    codec: str = "zvc",
+    **plus,
 ) -> dict:
     """Compress a tensor, and return the sizes.
 
@@ -45,6 +48,10 @@ def compress_tensor(
         Element type, if the type is not in the file.
     lossy : str, optional
         Error bound, ``abs=EB`` or ``rel=R``: use the lossy codec, which has its own format.
+    codec : str
+        ``"zvc"`` or ``"zvcplus"``, which has its own format.
+    **plus
+        Options of :func:`~cdma.tensors.codec.zvcplus.compress_zvcplus`.
 
     Returns
     -------
@@ -60,12 +67,17 @@ def compress_tensor(
     """
     if name != STDIO:
         refuse_same(output, split(name)[0])
+    given = {"--raw": is_raw, "--word-bits": word_bits, "--block-words": block_words}
+    given["--tail"] = tail
     if lossy is not None:
-        given = {"--raw": is_raw, "--word-bits": word_bits, "--block-words": block_words}
-        given["--tail"] = tail
-        for option, value in given.items():
-            if value:
-                raise UserError(f"{option} does not go with --lossy: leave one of them out")
+        _refuse_with("--lossy", {**given, "--codec zvcplus": codec == "zvcplus"})
+    elif codec == "zvcplus":
+        _refuse_with("--codec zvcplus", given)
+        return compress_zvcplus(name, output, dtype=dtype, **plus)
+    for option, value in plus.items():
+        if value is not None:
+            raise UserError(f"--{option} is for --codec zvcplus: add it, or leave --{option} out")
+    if lossy is not None:
         return _compress_lossy(name, output, lossy, dtype)
     with reading(name, ".npy") as source:
         array, notes = typed(load_tensor(source), dtype)
@@ -97,6 +109,12 @@ def compress_tensor(
         **figures(fmt, array.size, nonzeros, stream_bytes, file_bytes),
         "notes": [*notes, *([advice] if advice else [])],
     }
+
+
+def _refuse_with(option: str, given: dict) -> None:
+    for other, value in given.items():
+        if value:
+            raise UserError(f"{other} does not go with {option}: leave one of them out")
 
 
 def _compress_lossy(name: str, output: str, bound: str, dtype: str | None) -> dict:

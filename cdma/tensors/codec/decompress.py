@@ -11,7 +11,7 @@ from cdma.format import TAILS
 from cdma.golden import Format, decompress, read_container, read_header
 from cdma.tensors.codec.elements import dtype_of
 from cdma.tensors.codec.errors import naming
-from cdma.tensors.codec.figures import by, lossy_figures
+from cdma.tensors.codec.figures import by, codec_figures, lossy_figures
 
 
 def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -> dict:
@@ -32,7 +32,8 @@ def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -
     -------
     dict
         For JSON: ``output``, ``dtype``, ``shape``, ``words`` and ``raw_bytes``. For the lossy codec
-        also :func:`~cdma.tensors.codec.figures.lossy_figures`.
+        also :func:`~cdma.tensors.codec.figures.lossy_figures`, for ZVC+
+        :func:`~cdma.tensors.codec.figures.codec_figures`.
 
     Raises
     ------
@@ -47,7 +48,8 @@ def decompress_file(name: str, output: str, *, is_raw: bool = False, **stream) -
             lossy = {}
         else:
             header = read_header(source)
-            array, dtype, lossy = read_container(source), header.dtype, lossy_figures(header)
+            array, dtype = read_container(source), header.dtype
+            lossy = {**lossy_figures(header), **codec_figures(header)}
     with writing(output) as temporary, temporary.open("wb") as file:
         np.lib.format.write_array(file, array, allow_pickle=False)
     return {

@@ -17,7 +17,7 @@ def figures(fmt: Format, words: int, nonzeros: int, stream_bytes: int, file_byte
     return {
         "word_bits": fmt.word_bits,
         "block_words": fmt.block_words,
-        **({"tail": fmt.tail} if fmt.ends_itself else {}),
+        **({"tail": fmt.tail} if getattr(fmt, "ends_itself", False) else {}),
         "words": words,
         "nonzeros": nonzeros,
         "raw_bytes": raw_bytes,
@@ -41,6 +41,20 @@ def lossy_figures(header: Header) -> dict:
         "raw_bytes": header.raw_bytes,
         "ratio": header.ratio,
     }
+
+
+def codec_figures(header: Header) -> dict:
+    """Additional figures of a container of ZVC+, for JSON. Empty for other codecs."""
+    if header.codec_name != "zvcplus":
+        return {}
+    names = ("type", "repeats", "distance", "min_beats")
+    return {"codec": header.codec_name, **{name: getattr(header.format, name) for name in names}}
+
+
+def codec_line(facts: dict) -> str:
+    """Format the result of :func:`codec_figures` in a line."""
+    above = f", {facts['distance']:,} words to the one above" if facts["distance"] else ""
+    return f"ZVC+: {facts['type']}, repeats {facts['repeats']}{above}"
 
 
 def lossy_line(facts: dict) -> str:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from cdma.golden import ErrorCode, Format, write_container
+from cdma.golden import ErrorCode, Format, write_container, zvcplus
 from cdma.golden.lossy.codec import quantise_words
 from cdma.golden.lossy.elements import from_float64
 from cdma.golden.lossy.file import write_quantised
@@ -32,8 +32,12 @@ NUMERIC_FIELDS = [
     *((8, "H"), (10, "H"), (12, "B"), (13, "B"), (14, "H"), (16, "I"), (20, "I")),
     *((24, "Q"), (32, "Q"), (40, "Q")),
 ]
-#: Likewise, of the lossy codec.
-LOSSY_FIELDS = [(64, "Q"), (72, "Q"), (80, "I"), (84, "I")]
+#: Likewise, of the lossy codec and of ZVC+, by the codec's number.
+CODEC_FIELDS = {
+    0: [],
+    1: [(64, "Q"), (72, "Q"), (80, "I"), (84, "I")],
+    2: [(64, "B"), (65, "B"), (66, "H"), (68, "I"), (72, "I"), (76, "I")],
+}
 
 
 @pytest.fixture(params=["batches as usual", "small batches"], scope="module", autouse=True)
@@ -66,6 +70,12 @@ def containers(draw) -> bytes:
         bound, bits = draw(st.sampled_from([0.1, 0.4, 3.5])), draw(st.sampled_from([8, 16, 32]))
         write_quantised(file, quantise_words(words, dtype, array.shape, bound, bits))
         return file.getvalue()
+    if draw(st.integers(0, 3)) == 0 and fmt.word_bits < 64:
+        type_ = draw(
+            st.sampled_from({8: ["int8"], 16: ["fp16", "bf16"], 32: ["fp32"]}[fmt.word_bits])
+        )
+        options = [("none",), ("left",), ("above", 3), ("above", 40, 2)]
+        fmt = zvcplus.Format(type_, *draw(st.sampled_from(options)))
     raw_chunks = draw(st.booleans())
     write_container(file, array, fmt, draw(st.integers(1, 4)), raw_chunks=raw_chunks)
     return file.getvalue()
@@ -76,14 +86,14 @@ def damaged(draw, kinds) -> bytes:
     """A container with some things of these kinds done to it."""
     data = bytearray(draw(containers()))
     dimensions, header_bytes = data[13], int.from_bytes(data[24:32], "little")
-    is_lossy = data[14] == 1
-    shape_at = 64 + 24 * is_lossy
+    codec = data[14]
+    shape_at = 64 + (0, 24, 16)[codec]
     chunks = (header_bytes - 4 - shape_at - 8 * dimensions) // 12
     for _ in range(draw(st.integers(1, 3))):
         what = draw(st.sampled_from(kinds))
         at = draw(st.integers(0, max(0, len(data) - 1)))
         if what == "field":
-            fields = NUMERIC_FIELDS + LOSSY_FIELDS * is_lossy
+            fields = NUMERIC_FIELDS + CODEC_FIELDS[codec]
             offset, code = draw(st.sampled_from(fields))
             _forge(data, offset, struct.calcsize("<" + code), draw)
         elif what in ("shape", "index"):
