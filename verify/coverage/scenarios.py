@@ -22,7 +22,7 @@ STALLS = (
 
 def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Iterator[Scenario]:
     """Yield runs on a unit: the packets of :mod:`cdma.sim.stimulus` with each back-pressure
-    profile, a long packet, then batches of the fuzzer.
+    profile, a packet of each length of a block, a long packet, then batches of the fuzzer.
 
     Parameters
     ----------
@@ -50,6 +50,10 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
     words = [np.zeros(count * config.format.block_words, config.format.dtype) for count in (99, 40)]
     packets = stimulus.fed(unit, words, config)
     yield Scenario(packets, {"sink": "bursts:9,150"}, seed, "zeros before a slow sink")
+    # A last block of each length, which random lengths of long blocks may leave out.
+    counts = range(1, config.format.block_words + 1)
+    packets = stimulus.fed(unit, [np.ones(n, config.format.dtype) for n in counts], config)
+    yield Scenario(packets, seed=seed, name="a packet of each length of a block")
     # The counters carry out of their first parts. The next packet restarts them.
     words = [np.ones(count, config.format.dtype) for count in (1 << 17, 1)]
     packets = stimulus.fed(unit, words, config)

@@ -45,7 +45,7 @@ def test_everything_is_seen(unit):
 
 @pytest.mark.slow
 @UNIT
-@pytest.mark.parametrize("size", [(2, 8), (4, 16), (16, 16), (32, 8), (8, 32, 96)], ids=str)
+@pytest.mark.parametrize("size", [(2, 8, 32), (4, 16), (16, 16), (32, 8), (8, 32, 96)], ids=str)
 def test_everything_is_seen_at_other_sizes(unit, size):
     config = Config.of(*size)
     coverage = measure(unit, config, scenarios(unit, config, seed=1))
