@@ -71,7 +71,9 @@ class Logic:
         self, graph: aiger.Graph, inputs: dict[str, int], state: dict[int, int]
     ) -> tuple[dict[int, int], dict[str, int]]:
         """Add one cycle of another graph. Returns its next state and its outputs."""
-        frame = [0] * (1 + len(graph.inputs) + len(graph.latches) + len(graph.gates))
+        # A cone keeps the numbers of its graph.
+        most = max((0, *graph.inputs.values(), *(gate[0] for gate in graph.gates), *state))
+        frame = [0] * (1 + most)
         for name, variable in graph.inputs.items():
             frame[variable] = inputs[name]
         for variable, value in state.items():

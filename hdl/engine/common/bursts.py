@@ -10,13 +10,13 @@ from cdma.hdl.engine.job import ReadClient
 from cdma.hdl.lib.fifo import Fifo
 
 
-def beats_to_boundary(address, data_bytes: int):
+def beats_to_boundary(address, data_bytes: int, burst_bytes: int = BURST_BYTES):
     """Beats from a beat's address to the next multiple of the longest burst.
 
-    Bursts that end there have at most 512 bytes and never cross a 4 KB page.
+    Bursts that end there have at most ``burst_bytes`` and never cross a 4 KB page.
     """
-    low, high = data_bytes.bit_length() - 1, BURST_BYTES.bit_length() - 1
-    return (BURST_BYTES // data_bytes) - address[low:high]
+    low, high = data_bytes.bit_length() - 1, burst_bytes.bit_length() - 1
+    return (burst_bytes // data_bytes) - address[low:high]
 
 
 class ReadData(data.StructLayout):
@@ -29,15 +29,18 @@ class ReadData(data.StructLayout):
 class RangeReader(wiring.Component):
     """Read a range of memory whose end may still move up.
 
-    A burst is asked for when room for all of it is reserved and either the next multiple of 512
-    bytes is within the range, or ``final``. Bytes of the range's first and last beats that
-    are outside of it are read along. Throughput one beat a cycle; ``client.r`` is always ready.
+    A burst is asked for when room for all of it is reserved and either the next multiple of
+    ``burst_bytes`` is within the range, or ``final``. Bytes of the range's first and last beats
+    that are outside of it are read along. Throughput one beat a cycle; ``client.r`` is always
+    ready.
 
     Parameters
     ----------
     address_bits, data_bytes : int
     depth : int
         Beats of the buffer, a power of two, at least a burst.
+    burst_bytes : int
+        Most bytes of a burst, a power of two up to a page.
 
     Members
     -------
@@ -53,10 +56,13 @@ class RangeReader(wiring.Component):
     idle : Out, no beat is owed by the memory or waits in the buffer
     """
 
-    def __init__(self, address_bits: int, data_bytes: int, depth: int):
+    def __init__(
+        self, address_bits: int, data_bytes: int, depth: int, burst_bytes: int = BURST_BYTES
+    ):
         self.address_bits = address_bits
         self.data_bytes = data_bytes
         self.depth = depth
+        self.burst_bytes = burst_bytes
         super().__init__(
             {
                 "enable": In(1),
@@ -79,11 +85,12 @@ class RangeReader(wiring.Component):
         ar = self.client.ar
         place = Signal(self.address_bits + 1)  # the next beat to be asked for
         owed = Signal(range(self.depth + 1))  # beats asked for and not yet given
-        beats, left = Signal(range(BURST_BYTES // size + 1)), Signal(self.address_bits + 1 - low)
-        reach = Signal(range(BURST_BYTES // size + 1))
+        most = self.burst_bytes // size
+        beats, left = Signal(range(most + 1)), Signal(self.address_bits + 1 - low)
+        reach = Signal(range(most + 1))
         is_whole, is_due, issue, phantom = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            reach.eq(beats_to_boundary(place, size)),
+            reach.eq(beats_to_boundary(place, size, self.burst_bytes)),
             left.eq((self.end + size - 1 - place)[low:]),
             is_whole.eq((self.end > place) & (left >= reach)),
             beats.eq(Mux(is_whole, reach, left)),

@@ -70,7 +70,9 @@ class ErrorCollector(wiring.Component):
             m.d.comb += port.ready.eq(~taken)
             taken = taken | port.valid
         rank, best_rank = Signal(3), Signal(3)
-        key, best_key = Signal(NUMBER_BITS + 3), Signal(NUMBER_BITS + 3)
+        rank, best_rank = Signal(3, name="rank"), Signal(3, name="best_rank")
+        key = Signal(NUMBER_BITS + 3)
+        best_key = Signal(NUMBER_BITS + 3)
         m.d.comb += [
             rank.eq(_rank(report.status)),
             key.eq(report.tag.number << 3 | rank),

@@ -40,11 +40,11 @@ class PlacedBeat(data.StructLayout):
 
 
 class _Burst(data.StructLayout):
-    def __init__(self, address_bits: int, data_bytes: int):
+    def __init__(self, address_bits: int, most_beats: int):
         super().__init__(
             {
                 "address": unsigned(address_bits),
-                "beats": unsigned((BURST_BYTES // data_bytes).bit_length()),
+                "beats": unsigned(most_beats.bit_length()),
                 "tag": Tag(),
             }
         )
@@ -58,9 +58,9 @@ class _Waiting(data.StructLayout):
 class BurstWriter(wiring.Component):
     """Collect beats of rising addresses to bursts and write these.
 
-    A burst ends at a multiple of 512 bytes, with ``last``, or with ``flush``. Its address is issued
-    when all of its beats are in the buffer. Throughput one beat a cycle; ``i.ready`` comes from
-    registers, ``client.b`` is always ready.
+    A burst ends at a multiple of its most bytes, with ``last``, or with ``flush``. Its address is
+    issued when all of its beats are in the buffer. Throughput one beat a cycle; ``i.ready`` comes
+    from registers, ``client.b`` is always ready.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ class BurstWriter(wiring.Component):
     outstanding : int
         Most bursts that are issued and not answered, a power of two. Full throughput needs as many
         as cover the latency of the memory.
+    burst_bytes : int
+        Most bytes of a burst, a power of two up to a page.
 
     Members
     -------
@@ -91,14 +93,21 @@ class BurstWriter(wiring.Component):
     """
 
     def __init__(
-        self, address_bits: int, data_bytes: int, depth: int, slverr: Status, outstanding: int = 16
+        self,
+        address_bits: int,
+        data_bytes: int,
+        depth: int,
+        slverr: Status,
+        outstanding: int = 16,
+        burst_bytes: int = BURST_BYTES,
     ):
         self.address_bits = address_bits
         self.data_bytes = data_bytes
         self.depth = depth
         self.slverr = slverr
         self.most = outstanding
-        burst = _Burst(address_bits, data_bytes)
+        self.burst_bytes = burst_bytes
+        burst = _Burst(address_bits, burst_bytes // data_bytes)
         super().__init__(
             {
                 "i": In(stream.Signature(PlacedBeat(address_bits, data_bytes))),
@@ -121,7 +130,7 @@ class BurstWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         size = self.data_bytes
-        burst = _Burst(self.address_bits, size)
+        burst = _Burst(self.address_bits, self.burst_bytes // size)
         stored = data.StructLayout({"data": unsigned(8 * size), "strobe": unsigned(size)})
         m.submodules.beats = beats = Fifo(stored, self.depth)
         m.submodules.bursts = bursts = Queue(burst, 4)
@@ -155,10 +164,11 @@ class BurstWriter(wiring.Component):
                 current.tag.eq(beat.tag),
             ]
         takes, ends, flushes = Signal(), Signal(), Signal()
+        reach = beats_to_boundary(beat.address, self.data_bytes, self.burst_bytes)
         m.d.comb += [
             self.i.ready.eq((beats.i.ready & bursts.i.ready) | self.discard),
             takes.eq(self.i.valid & beats.i.ready & bursts.i.ready & ~self.discard),
-            ends.eq(takes & (beat.last | (beats_to_boundary(beat.address, self.data_bytes) == 1))),
+            ends.eq(takes & (beat.last | (reach == 1))),
             flushes.eq(is_open & (self.flush | self.discard) & ~takes),
             beats.i.valid.eq(takes),
             beats.i.payload.data.eq(beat.data),

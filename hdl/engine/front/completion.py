@@ -185,7 +185,8 @@ class CompletionWriter(wiring.Component):
         """Each B is that of the oldest burst."""
         b, end = self.link.b, self._end_port.data
         resp = b.payload.as_value()
-        kinds, level = Signal(self.slots), Signal(range(self.slots + 1))  # bit 0 is the oldest
+        kinds = Signal(self.slots)  # bit 0 is the oldest
+        level = Signal(range(self.slots + 1))
         place, rest = Signal(range(self.slots + 1)), Signal(self.slots)
         m.d.comb += [b.ready.eq(1), place.eq(level - b.valid), rest.eq(kinds >> b.valid)]
         m.d.sync += level.eq(level + leaves - b.valid)

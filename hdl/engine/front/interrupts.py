@@ -36,7 +36,9 @@ class Coalescer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        waits, number, elapsed = Signal(), Signal(8), Signal(24)
+        waits = Signal()
+        number = Signal(8)
+        elapsed = Signal(24)
         is_new, is_over, is_enough = Signal(), Signal(), Signal()
         total = Signal(9)
         m.d.comb += [

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Status
-from cdma.engine_config import BURST_BYTES, EngineConfig
+from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.full import Attributes
 from cdma.hdl.engine.common.bursts import beats_to_boundary
 from cdma.hdl.engine.common.errors import is_error, status_of
@@ -46,7 +46,7 @@ class _Burst(data.StructLayout):
         super().__init__(
             {
                 "address": unsigned(config.address_bits),
-                "beats": unsigned((BURST_BYTES // config.beat_bytes).bit_length()),
+                "beats": unsigned((config.burst_bytes // config.beat_bytes).bit_length()),
                 "count": unsigned(config.lanes.bit_length()),
                 "last": unsigned(1),
                 "raw": unsigned(1),
@@ -96,9 +96,9 @@ class StripeReader(wiring.Component):
     def __init__(self, config: EngineConfig):
         self.config = config
         self.most = 1 << (config.reads + 8).bit_length()
-        burst_beats = BURST_BYTES // config.beat_bytes
+        burst_beats = config.burst_bytes // config.beat_bytes
         most_charge = (burst_beats + 1) * config.lanes + (
-            max(1, BURST_BYTES // config.block_bytes) * config.format.mask_words
+            max(1, config.burst_bytes // config.block_bytes) * config.format.mask_words
         )
         super().__init__(
             {
@@ -143,7 +143,7 @@ class StripeReader(wiring.Component):
         left = Signal.like(done)
         reach, beats, after = Signal.like(self.issued), Signal.like(self.issued), Signal.like(done)
         m.d.comb += [
-            reach.eq(beats_to_boundary(stripe.address, config.beat_bytes)),
+            reach.eq(beats_to_boundary(stripe.address, config.beat_bytes, config.burst_bytes)),
             beats.eq(Mux(left < reach, left, reach)),
             after.eq(done + beats),
         ]

@@ -45,7 +45,8 @@ class LatencySampler(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        busy, ahead = Signal(), Signal.like(self.outstanding)
+        busy = Signal()
+        ahead = Signal.like(self.outstanding)
         m.d.comb += self.valid.eq(busy & self.given & (ahead == 0))
         with m.If(~busy):
             m.d.sync += [

@@ -69,5 +69,5 @@ def test_seconds_change_only_by_much():
 
 def test_the_document_names_every_proof():
     text = (DOCS / "verification.md").read_text()
-    named = set(re.findall(r"`((?:axi|lib|zvc)/\w+)`", text))
+    named = set(re.findall(r"`((?:axi|engine|lib|zvc)/\w+)`", text))
     assert named == set(registry()), "each proof belongs to a promise"

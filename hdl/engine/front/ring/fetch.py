@@ -84,7 +84,8 @@ class Fetcher(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         is_open = Signal()  # running, and nothing of an earlier run is on its way
-        asks, arrives, leaves = Signal(), Signal(), Signal()
+        asks = Signal()
+        arrives, leaves = Signal(), Signal()
         outstanding = Signal(range(self.depth + 1))
         used = Signal(range(self.depth + 1))  # slots reserved or full
         m.d.comb += self.idle.eq((outstanding == 0) & ~self.link.ar.valid)

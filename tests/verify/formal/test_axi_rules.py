@@ -1,0 +1,130 @@
+"""Both checkers of AXI report each rule of the one list when it is broken."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from amaranth.hdl import Array, Const, Cover, Elaboratable, Module, Signal
+
+from cdma.hdl.axi.full import Manager
+from cdma.sim.cocotb.ports import Violation
+from cdma.sim.engine import pins
+from cdma.sim.engine.bank import Ask, Bank
+from cdma.sim.engine.memory import Memory
+from cdma.verify.formal import prover
+from cdma.verify.formal.axi_rules import RULES, Writes, check_strobes
+
+BEAT, BASE, ALL = 16, 0x1000, 0xFFFF
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a manager does: addresses with beats and IDs, and beats with strobes and WLAST.
+
+    ``falls`` drops AWVALID after one cycle. Once all is done, nothing is valid.
+    """
+
+    addresses: tuple = ((BASE, 1, 0),)
+    beats: tuple = ((ALL, 1),)
+    falls: bool = False
+
+
+GOOD = Script(((BASE, 2, 1),), ((0xFFF0, 0), (0x00FF, 1)))
+WRONG = {
+    "stable": Script(falls=True),
+    "burst": Script(((BASE, 33, 0),), ((ALL, 0),) * 3),
+    "page": Script(((BASE + 0xFF0, 2, 0),), ((ALL, 0), (ALL, 1))),
+    "id": Script(((BASE, 1, 3),)),
+    "outstanding": Script(((BASE, 1, 0),) * 3, ((ALL, 1),) * 3),
+    "last": Script(((BASE, 2, 0),), ((ALL, 1), (ALL, 1))),
+    "address": Script((), ((ALL, 1),) * 2),
+    "gap": Script(((BASE, 2, 0),), ((ALL, 0),)),
+    "strobes": Script(((BASE, 1, 0),), ((0xF0F0, 1),)),
+}
+
+
+class Plays(Elaboratable):
+    """Plays a script, with the formal statements about it."""
+
+    def __init__(self, script):
+        self.script = script
+
+    def elaborate(self, platform):
+        m = Module()
+        port = Manager(14, BEAT, 3).create()
+        addresses, beats = self.script.addresses, self.script.beats[:4]
+        address, beat, begun = Signal(4), Signal(4), Signal()
+        aw, w = port.aw, port.w
+        m.d.sync += begun.eq(1)
+        is_left = address < len(addresses)
+        m.d.comb += [
+            aw.valid.eq(is_left & (~begun if self.script.falls else 1)),
+            w.valid.eq(beat < len(beats)),
+        ]
+        if addresses:
+            for k, name in enumerate(("address", "length", "id")):
+                values = Array([Const(each[k] - (name == "length"), 14) for each in addresses])
+                m.d.comb += getattr(aw.payload, name).eq(values[address])
+        for k, name in enumerate(("strobe", "last")):
+            values = Array([Const(each[k], 16) for each in beats])
+            m.d.comb += getattr(w.payload, name).eq(values[beat])
+        m.d.sync += [
+            address.eq(address + (aw.valid & aw.ready)),
+            beat.eq(beat + (w.valid & w.ready)),
+        ]
+        writes = Writes(m, aw, w, port.b, BEAT, most=2, depth=3, gap=8, ids=3)
+        check_strobes(m, w, writes, 0)
+        m.d.comb += Cover(begun)
+        return m
+
+
+def played(script):
+    """Play a script on the checker of simulations."""
+    bank = Bank(Memory(latency=100, stalls={"aw": "paused:3"}))
+    limits = {"beat_bytes": BEAT, "burst_bytes": 512, "reads": 9, "writes": 2, "ids": 3}
+    limits |= {"bubble": 8, "channels": 1, "channel": 0, "stripe_bytes": 0}
+    port = bank.add_port("m_axi", pins.Limits(**limits))
+    data = np.zeros(1 << 14, np.uint8)
+    bank.add_buffer(BASE, data)
+    ask = Ask(rready=1, bready=1)
+    bank.tick(port, ask, 0, reset=2)
+    address = beat = 0
+    for cycle in range(1, 3000):
+        channel = ask.aw
+        channel.valid = address < len(script.addresses) and not (script.falls and cycle > 1)
+        if address < len(script.addresses):
+            channel.addr, beats, channel.id = script.addresses[address]
+            channel.len, channel.burst, channel.size = beats - 1, 1, BEAT.bit_length() - 1
+        ask.wvalid = beat < len(script.beats)
+        if ask.wvalid:
+            strobe, ask.wlast = script.beats[beat]
+            ask.wstrb[:2] = [strobe & 255, strobe >> 8]
+        answer = bank.answer(port)
+        taken = channel.valid and answer.awready, ask.wvalid and answer.wready
+        bank.tick(port, ask, cycle)
+        address, beat = address + taken[0], beat + taken[1]
+
+
+def test_each_rule_is_broken_once():
+    assert set(WRONG) == set(RULES)
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if RULES[name].message])
+def test_simulation_reports(name):
+    with pytest.raises(Violation, match=RULES[name].message):
+        played(WRONG[name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) for name in RULES if name != "last"] + ["last"],
+)
+def test_proof_reports(name):
+    verdict = prover.prove(Plays(WRONG[name]), 14, mode=prover.BOUNDED)
+    assert verdict.outcome == "refuted"
+
+
+@pytest.mark.slow
+def test_a_manager_that_obeys_passes_both():
+    played(GOOD)
+    assert prover.prove(Plays(GOOD), 14, mode=prover.BOUNDED).outcome == "proven"

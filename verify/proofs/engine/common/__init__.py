@@ -1,0 +1,1 @@
+"""Proofs of what offload and prefetch share."""

@@ -1,0 +1,105 @@
+"""Registers: reads change nothing, and writes change only what they name."""
+
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from cdma.engine_config import EngineConfig
+from cdma.hdl.engine.front.registers import RegisterBlock
+from cdma.verify.formal.fault import stuck_at
+from cdma.verify.formal.stream_rules import anything
+from cdma.verify.proofs.proof import Proof, faults, swapped
+
+SIZE = EngineConfig(1, 2, 32, 1024)
+
+
+class ReadsChangeNothing(Elaboratable):
+    """Two register blocks get the same writes, but only one gets reads: no output differs.
+
+    Only what is read differs, and the reads of the counters, which have a memory of their own. A
+    write that is refused changes nothing either: it drives no output.
+    """
+
+    def __init__(self, one, other):
+        self.one, self.other = one, other
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut, m.submodules.other = self.one, self.other
+        one, other = self.one, self.other
+        for name in ("write_address", "write_data"):
+            port = getattr(one.bus, name)
+            same = anything(m, len(port), name)
+            m.d.comb += [port.eq(same), getattr(other.bus, name).eq(same)]
+        write, clear = anything(m, 1, "write"), anything(m, 1, "clear")
+        m.d.comb += [
+            one.bus.write.eq(write),
+            other.bus.write.eq(write),
+            one.clear.eq(clear),
+            other.clear.eq(clear),
+            one.bus.read.eq(anything(m, 1, "read")),
+            one.bus.read_address.eq(anything(m, len(one.bus.read_address), "read_address")),
+            one.counter_done.eq(anything(m, 1, "counter_done")),
+            one.counter_data.eq(anything(m, 32, "counter_data")),
+            Assert(one.bus.write_refused == other.bus.write_refused),
+            Cover(write & ~one.bus.write_refused),
+            Cover(write & one.bus.write_refused & one.bus.read),
+        ]
+        for block in one.blocks:
+            mine, its = getattr(one, block), getattr(other, block)
+            for name, member in mine.signature.members.items():
+                value, twin = getattr(mine, name), getattr(its, name)
+                if member.flow is In:
+                    free = anything(m, len(value), f"{block}_{name}")
+                    m.d.comb += [value.eq(free), twin.eq(free)]
+                elif member.flow is Out:
+                    m.d.comb += Assert(value == twin)
+                    if name.endswith(("_write", "_pulse")):
+                        with m.If(~write | one.bus.write_refused):
+                            m.d.comb += Assert(value == 0)
+                    else:
+                        self._kept(m, block, name, value, write & ~one.bus.write_refused, clear)
+        return m
+
+    def _kept(self, m, block, name, value, accepted, clear):
+        """A register changes only with an accepted write or when all are cleared."""
+        was, has_run = Signal(len(value), name=f"{block}_{name}_was"), Signal()
+        may_change = Signal(name=f"{block}_{name}_may_change")
+        m.d.sync += [was.eq(value), may_change.eq(accepted | clear), has_run.eq(1)]
+        with m.If(has_run & ~may_change):
+            m.d.comb += Assert(value == was)
+
+
+class ReadsClear(RegisterBlock):
+    """A read clears the registers."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        kept = self.engine0.timeout_cycles
+        with m.If(self.bus.read):
+            m.d.sync += kept.eq(0)
+        return m
+
+
+PROOFS = (
+    Proof(
+        name="register_block",
+        promise="A read has no side effect, and a refused write neither",
+        components=(RegisterBlock,),
+        design=lambda config: ReadsChangeNothing(
+            RegisterBlock.of(config), RegisterBlock.of(config)
+        ),
+        sizes={"1 channel": SIZE},
+        slow=("1 channel",),
+        broken=(
+            *swapped(
+                3,
+                {
+                    "reads clear": lambda: ReadsChangeNothing(
+                        ReadsClear.of(SIZE), RegisterBlock.of(SIZE)
+                    )
+                },
+            ),
+            *faults(SIZE, 3, stuck_at(1, "dut.engine0_timeout_accepted")),
+        ),
+    ),
+)

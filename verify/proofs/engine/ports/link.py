@@ -1,0 +1,212 @@
+"""The port to the host obeys AXI and gives each client what belongs to it."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Assert, Assume, Const, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from cdma.hdl.engine.ports.link import CLIENTS, LinkArbiter
+from cdma.verify.formal.axi_rules import Writes, beats_of, check_address
+from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.formal.prover import probe
+from cdma.verify.formal.stream_rules import anything, offer
+from cdma.verify.proofs.proof import Proof, faults
+
+BURST, PAGE, DATA_BYTES, WAITING = 4, 8, 1, 4
+SIZES = {"burst_bytes": BURST, "page_bytes": PAGE}
+
+
+@dataclass(frozen=True)
+class Widths:
+    """What the arbiter takes from a configuration."""
+
+    address_bits: int = 5
+    link_bytes: int = DATA_BYTES
+
+
+class Merges(Elaboratable):
+    """Clients that obey the rules, each with at most two bursts whose data is not complete."""
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        port = dut.port
+        self.clients = []
+        takes = [self._write(m, number) for number in range(CLIENTS)]
+        for number, client in enumerate(dut.reads):
+            offer(m, client.ar, f"ar{number}")
+            self._limit(m, client.ar)
+            m.d.comb += client.r.ready.eq(1)
+        check_address(m, port.ar, DATA_BYTES, CLIENTS, "ar", **SIZES)
+        m.d.comb += [
+            port.ar.ready.eq(anything(m, 1, "ar_ready")),
+            port.r.valid.eq(anything(m, 1, "r_valid")),
+            port.r.payload.as_value().eq(anything(m, len(port.r.payload.as_value()), "r")),
+            port.b.valid.eq(anything(m, 1, "b_valid")),
+            port.b.payload.as_value().eq(anything(m, len(port.b.payload.as_value()), "b")),
+            Assert(port.r.ready & port.b.ready),
+        ]
+        writes = Writes(
+            m,
+            port.aw,
+            port.w,
+            port.b,
+            DATA_BYTES,
+            most=1,
+            depth=WAITING,
+            gap=0,
+            ids=CLIENTS,
+            answers=False,
+            **SIZES,
+        )
+        self._invariants(m, writes)
+        # Data goes in the order of the addresses, and is that of the address's client.
+        for number, taken in enumerate(takes):
+            with m.If(taken):
+                m.d.comb += Assert(writes.moves & (writes.head.id == number))
+        m.d.comb += [
+            Assert(writes.moves == sum(takes[1:], takes[0])),
+            Cover(writes.moves & (writes.level == 3)),
+        ]
+        # Answers go to the client of their ID, and to no other.
+        for number, (write, read) in enumerate(zip(dut.writes, dut.reads, strict=True)):
+            is_read = port.r.valid & (port.r.payload.id == number)
+            is_written = port.b.valid & (port.b.payload.id == number)
+            m.d.comb += [Assert(read.r.valid == is_read), Assert(write.b.valid == is_written)]
+            with m.If(read.r.valid):
+                m.d.comb += Assert(read.r.payload.last == port.r.payload.last)
+            with m.If(write.b.valid):
+                m.d.comb += Assert(write.b.payload == port.b.payload.resp)
+        self._addresses(m)
+        return m
+
+    def _limit(self, m, channel):
+        """A request of a client obeys the rules."""
+        request = channel.payload
+        with m.If(channel.valid):
+            m.d.comb += [
+                Assume((request.beats != 0) & (request.beats <= BURST)),
+                Assume(request.address[:3] + request.beats <= PAGE),
+            ]
+
+    def _write(self, m, number):
+        """A client: addresses at any time, and the data of each at once; gives its transfers."""
+        client = self.dut.writes[number]
+        aw, w = client.aw, client.w
+        asks = offer(m, aw, f"aw{number}")
+        self._limit(m, aw)
+        beats = [Signal(3, name=f"w{number}_beats{k}") for k in range(2)]
+        level = Signal(2, name=f"w{number}_level")
+        done = Signal(3, name=f"w{number}_done")
+        self.clients.append((beats, level, done))
+        kept = Signal(2, name=f"w{number}_kept")
+        moves, ends = Signal(name=f"w{number}_moves"), Signal(name=f"w{number}_ends")
+        data = anything(m, 1, f"w{number}_data")
+        m.d.comb += [
+            Assume(~aw.valid | (level != 2)),
+            w.valid.eq(level != 0),
+            w.payload.last.eq(done + 1 == beats[0]),
+            w.payload.strobe.eq(1),
+            w.payload.data.eq(Mux(kept[1], kept[0], data)),
+            moves.eq(w.valid & w.ready),
+            ends.eq(moves & w.payload.last),
+            client.b.ready.eq(1),
+        ]
+        m.d.sync += [
+            level.eq(level + asks - ends),
+            done.eq(Mux(ends, 0, done + moves)),
+            kept.eq(Mux(w.valid & ~w.ready, w.payload.data[0] | 2, 0)),
+        ]
+        with m.If(ends):
+            m.d.sync += beats[0].eq(beats[1])
+        for k, entry in enumerate(beats):
+            with m.If(asks & (level - ends == k)):
+                m.d.sync += entry.eq(aw.payload.beats)
+        return moves
+
+    def _invariants(self, m, writes):
+        """The order of the arbiter is that of the monitor, and of each client's own bursts."""
+        valid = probe(m, "dut.order.valid", WAITING)
+        ids = [probe(m, f"dut.order.entry{k}", 2) for k in range(WAITING)]
+        items = [
+            Mux(writes.level > k, Value.cast(writes.entries[k]), Value.cast(writes.fresh))
+            for k in range(WAITING)
+        ]
+        views = [data.View(writes.fresh.shape(), item) for item in items]
+        count = sum(valid[1:], valid[0])
+        m.d.comb += [
+            Assert((valid & (valid + 1)) == 0),
+            Assert(count == writes.level + writes.offers),
+        ]
+        for k, view in enumerate(views):
+            before = [valid[j] & (views[j].id == view.id) for j in range(k)]
+            rank = sum(before[1:], before[0]) if before else Const(0)
+            with m.If(valid[k]):
+                m.d.comb += [Assert(ids[k] == view.id), Assert(view.id < CLIENTS)]
+                for number, (beats, *_) in enumerate(self.clients):
+                    with m.If(view.id == number):
+                        m.d.comb += Assert(view.beats == Mux(rank == 0, beats[0], beats[1]))
+        for number, (beats, level, done) in enumerate(self.clients):
+            own = [valid[k] & (view.id == number) for k, view in enumerate(views)]
+            is_head = valid[0] & (views[0].id == number)
+            m.d.comb += [
+                Assert(level == sum(own[1:], own[0])),
+                Assert(done == Mux(is_head, writes.sent, 0)),
+                Assert((level == 0) | (done < beats[0])),
+                Assert(level <= 2),
+                Assert((level != 2) | (beats[1] != 0)),
+            ]
+        m.d.comb += Assert(valid[0] | (writes.sent == 0))
+
+    def _addresses(self, m):
+        """A request of a client is on the port in the next cycle, as it is, with its ID."""
+        port = self.dut.port
+        for name, out, clients in (
+            ("ar", port.ar, [client.ar for client in self.dut.reads]),
+            ("aw", port.aw, [client.aw for client in self.dut.writes]),
+        ):
+            was_taken = Signal(CLIENTS, name=f"{name}_was_taken")
+            address, beats = Signal(5, name=f"{name}_taken"), Signal(9, name=f"{name}_of")
+            for number, channel in enumerate(clients):
+                takes = channel.valid & channel.ready
+                m.d.sync += was_taken[number].eq(takes)
+                with m.If(takes):
+                    m.d.sync += [
+                        address.eq(channel.payload.address),
+                        beats.eq(channel.payload.beats),
+                    ]
+                with m.If(was_taken[number]):
+                    m.d.comb += [
+                        Assert(was_taken == 1 << number),
+                        Assert(out.valid & (out.payload.id == number)),
+                        Assert(out.payload.address == address),
+                        Assert(beats_of(out.payload) == beats),
+                    ]
+            was_stalled = Signal(name=f"{name}_was_stalled")
+            m.d.sync += was_stalled.eq(out.valid & ~out.ready)
+            m.d.comb += [
+                Assert(~out.valid | was_taken.any() | was_stalled),
+                Cover(was_taken[0] & clients[2].valid),
+            ]
+
+
+PROOFS = (
+    Proof(
+        name="link_arbiter",
+        promise="The link obeys AXI; data, addresses and answers stay with their client",
+        components=(LinkArbiter,),
+        design=lambda widths: Merges(LinkArbiter(widths)),
+        sizes={"3 clients, bursts of 4": Widths()},
+        slow=("3 clients, bursts of 4",),
+        broken=faults(
+            Widths(),
+            12,
+            stuck_at(0, "dut.order.valid", 1),
+            late("dut.chosen"),
+            stuck_at(1, "dut.order.i__ready"),
+        ),
+    ),
+)

@@ -1,0 +1,48 @@
+"""Sizes for proofs: engines that are smaller than any that is built."""
+
+from dataclasses import dataclass
+
+from cdma.engine_config import EngineConfig
+
+
+@dataclass(frozen=True)
+class SmallConfig(EngineConfig):
+    """An engine with short bursts and few stripes: the logic is that of every other size.
+
+    The rules of :class:`~cdma.engine_config.EngineConfig` about useful sizes do not apply.
+    """
+
+    def __post_init__(self):
+        """Accept any size."""
+
+    @property
+    def burst_bytes(self) -> int:
+        """Four beats."""
+        return 4 * self.beat_bytes
+
+    @property
+    def reads(self) -> int:
+        """So few that a reader has room for four bursts."""
+        return -6
+
+    @property
+    def name(self) -> str:
+        """Short name of channels, lanes and word bits."""
+        return f"{self.channels}x{self.lanes}x{self.word_bits}"
+
+
+def small(channels: int = 1, lanes: int = 2) -> SmallConfig:
+    """Bytes as words, bursts of four beats, stripes of two bursts, one block a burst."""
+    return SmallConfig(
+        channels=channels,
+        lanes=lanes,
+        word_bits=8,
+        block_words=8,
+        stripe_bytes=8 * lanes,
+        stage_bytes=32,
+        queue_bytes=8 * lanes,
+        link_fifo_bytes=16 * lanes,
+        link_bytes=lanes,
+        address_bits=8,
+        latency=0,
+    )
