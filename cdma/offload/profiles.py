@@ -12,7 +12,7 @@ from cdma.golden.engine import offload
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.lossy.codec import quantise
 from cdma.offload.tensors import Tensor
-from cdma.study.algorithms.registry import ALGORITHMS
+from cdma.study.algorithms.registry import ALGORITHMS, Subject
 from cdma.study.metadata import Metadata, find, read_folder
 from cdma.study.source import names_in
 from cdma.tensors.load import load_tensor, split
@@ -198,7 +198,7 @@ def _profile(
     if codec == "lossy":
         return Profile.uniform(array.nbytes / quantise(array, bound).stored_bytes, name)
     flat = np.ascontiguousarray(array).reshape(-1).view(f"<u{array.dtype.itemsize}")
-    sizer = ALGORITHMS[OTHERS[codec]].make(array.dtype.itemsize, array.nbytes)
+    sizer = ALGORITHMS[OTHERS[codec]].make(Subject(array.dtype.itemsize, array.nbytes))
     sizer.update(flat)
     fraction = min(sizer.finish() / array.nbytes, 1.0)  # else it is sent as it is
     return Profile(np.array([fraction]), np.ones(1), name)

@@ -16,6 +16,8 @@ from cdma.study.source import names_in
 from cdma.sweep.pools import advance
 from cdma.sweep.sweep import Task
 from cdma.tensors.load import load_tensor, split
+from cdma.tensors.rows import TYPE_OF, row_distance
+from cdma.zvcplus import TYPES
 
 #: Weight of a tensor in a sweep. A running task reports its progress in parts of this weight.
 WEIGHT = 1_000_000
@@ -134,11 +136,14 @@ def analyze(job: Job) -> list[dict]:
             watchers.append(rtl.update)
         if not records:
             watchers.append(digest.update)
+        view = arranged(array, axes, layout)
         figures = measure(
-            arranged(array, axes, layout),
+            view,
             job.algorithms,
             chunk_bytes=job.chunk_bytes,
             watchers=watchers,
+            type_=_type_of(common["format"], array.dtype),
+            row=row_distance(view.shape, layout) if layout in LAYOUTS else None,
         )
         common["digest"] = common["digest"] or digest.hexdigest()
         size = figures["bytes"]
@@ -148,6 +153,14 @@ def analyze(job: Job) -> list[dict]:
             {**common, "layout": layout, **figures, "ratios": ratios, "rtl": rtl_figures}
         )
     return records
+
+
+def _type_of(name: str, dtype: np.dtype) -> str | None:
+    """Type of ZVC+ for a format of the metadata: bits of 16 have no type unless it names one."""
+    named = next((type_ for type_ in TYPES if name.startswith(type_)), None)
+    if named and TYPES[named].bits == 8 * dtype.itemsize:
+        return named
+    return {"uint32": "fp32", **TYPE_OF}.get(dtype.name)
 
 
 def _report_progress(size: int, words: np.ndarray) -> None:

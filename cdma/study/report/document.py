@@ -9,7 +9,7 @@ from cdma.study.density import layers_of, steps_of
 from cdma.study.layers import axis, has_all_axes
 from cdma.study.layouts import FLAT, LAYOUTS
 from cdma.study.pooling import pairs
-from cdma.study.report import plots
+from cdma.study.report import codecs, plots
 from cdma.study.report.claims import RL, ZL, ZV, Claim, density_claims, ratio_claims
 from cdma.study.report.tables import TITLES
 from cdma.study.summary import mean, one_layout, totals, without_copies
@@ -52,6 +52,9 @@ last digit with their versions.
   zero. Pairs are packed without gaps.
 - **ZL** is zlib of level 6 on windows of 4 KiB; *zlib* is the whole tensor as one stream.
 - **zstd** has level 3, **lz4** its defaults, both on whole tensors.
+- **ZVC+** is the stream of [zvcplus.md](zvcplus.md) as one packet: without repeats, with repeats to
+  the left, and with left and above. A tensor without rows has left only. **EBPC** is the size of
+  both its streams, by the lengths of its symbols.
 - **Mask entropy** is a bound, not an encoder: words times the binary entropy of the density, plus
   the non-zero words. An encoder that uses neighbouring words can do better where zeros cluster.
 - A **block** is 32 words. Zero blocks have no value, full blocks have no zero.
@@ -85,6 +88,7 @@ def write(records: Sequence[dict], folder: Path) -> None:
         _networks(usable, len({record["tensor"] for record in records})),
         _ratios(maps, shown),
         _formats(records),
+        codecs.section(records),
         _densities(usable, of_density, shown),
         DEFINITIONS,
     ]

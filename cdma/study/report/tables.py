@@ -22,6 +22,7 @@ LEGEND = """\
 columns of algorithms: bytes of the tensor for each encoded byte (bigger is better)
 density: share of words that are not zero; zero, full blocks: share of blocks all zero, none zero
 ZVC N: N-bit words for any element type; *: words as wide as the elements, as in the hardware
+ZVC+ left, above: words repeat the one before, or also the one a row above; EBPC: model of its paper
 RL, blocks and density count elements
 mask entropy: bound for a mask coded bit by bit, with the values as they are; not an encoder"""
 
