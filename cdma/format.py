@@ -37,6 +37,12 @@ class Format:
         Bits past the end in the mask of a partial last block. ``"zeros"``: a decoder needs the
         number of words. ``"ones"``, as in Intel's IAA: the stream ends at the first bit that is one
         and has no word, so that the stream itself has the number of words.
+    zero_value : int
+        Bit pattern of the words that are omitted, such as the zero point of asymmetric int8. The
+        padding of a partial block counts as such words.
+    fold_negative_zero : bool
+        Also omit ``-0.0``, the word of which only the highest bit is set. It comes back as ``0.0``:
+        the codec then loses the sign of zeros. Only with a zero value of 0.
 
     Raises
     ------
@@ -47,6 +53,8 @@ class Format:
     word_bits: int = 32
     block_words: int | None = None
     tail: str = "zeros"
+    zero_value: int = 0
+    fold_negative_zero: bool = False
 
     def __post_init__(self):
         if not _is_int(self.word_bits):
@@ -65,6 +73,24 @@ class Format:
             )
         if self.tail not in TAILS:
             raise ValueError(f"Tail must be {' or '.join(TAILS)}, not {self.tail!r}")
+        if not _is_int(self.zero_value):
+            raise TypeError(f"Zero value must be an integer, not {self.zero_value!r}")
+        if not 0 <= self.zero_value < 1 << self.word_bits:
+            raise ValueError(
+                f"Zero value must be a word of {self.word_bits} bits, from 0 to "
+                f"{(1 << self.word_bits) - 1}, not {self.zero_value!r}"
+            )
+        if not isinstance(self.fold_negative_zero, bool):
+            raise TypeError(f"Folding of -0.0 must be a bool, not {self.fold_negative_zero!r}")
+        if self.fold_negative_zero and self.zero_value:
+            raise ValueError(
+                f"Zero value must be 0 where -0.0 is folded into 0.0, not {self.zero_value!r}"
+            )
+
+    @property
+    def is_plain(self) -> bool:
+        """Words are omitted if all their bits are zero, and no others."""
+        return not self.zero_value and not self.fold_negative_zero
 
     @property
     def ends_itself(self) -> bool:

@@ -29,6 +29,8 @@ def verilog(units: str, config: Config) -> str:
         del widths["s_axis_cmd"]
         command = {}
     ports = ["input aclk", "input aresetn"]
+    zero = ["s_zero"] if config.zero_port else []
+    ports += [f"input [{config.format.word_bits - 1}:0] {name}" for name in zero]
     for prefix, signals in widths.items():
         for name, width in signals.items():
             is_input = prefix != "link" and prefix.startswith("s_") != (name == "tready")
@@ -36,7 +38,9 @@ def verilog(units: str, config: Config) -> str:
             ports.append(f"{direction} [{width - 1}:0] {prefix}_{name}")
     instances = [
         _instance(
-            "compressor", {"s_axis": "s_axis", "m_axis": "link", "m_axis_sts": "m_axis_csts"}
+            "compressor",
+            {"s_axis": "s_axis", "m_axis": "link", "m_axis_sts": "m_axis_csts"},
+            zero,
         ),
         _instance(
             "decompressor",
@@ -46,14 +50,15 @@ def verilog(units: str, config: Config) -> str:
                 "m_axis": "m_axis",
                 "m_axis_sts": "m_axis_sts",
             },
+            zero,
         ),
     ]
     top = f"module {TOP}(\n  " + ",\n  ".join(ports) + ");\n" + "".join(instances) + "endmodule\n"
     return f"{units}\n{top}"
 
 
-def _instance(unit, joins):
-    pins = [".aclk(aclk)", ".aresetn(aresetn)"]
+def _instance(unit, joins, same):
+    pins = [f".{name}({name})" for name in ("aclk", "aresetn", *same)]
     for port, net in joins.items():
         is_record = port.endswith(("_sts", "_cmd"))
         names = ("tdata", "tvalid", "tready") if is_record else _STREAM

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cdma.golden.zvc.stages import nonzero_bits
 from cdma.hdl.zvc.config import Config
 
 #: Bytes or words shown on either side of a difference.
@@ -123,7 +124,7 @@ def _stream_role(start, words, config):
     """Meaning of a byte of the stream: its block, and mask or word."""
     fmt = config.format
     nonzero = np.zeros(-(-words.size // fmt.block_words) * fmt.block_words, bool)
-    nonzero[: words.size] = words.reshape(-1) != 0
+    nonzero[: words.size] = nonzero_bits(words.reshape(-1), fmt)
     blocks = nonzero.reshape(-1, fmt.block_words)
     sizes = fmt.mask_bytes + fmt.word_bytes * blocks.sum(axis=1)
     ends = np.cumsum(sizes)

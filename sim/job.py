@@ -60,6 +60,8 @@ class Stimulus:
         all inputs in reset.
     word_bytes : int
         Bytes of a word. ``tkeep`` keeps whole words.
+    constants : dict of str to int
+        Inputs with one value for the whole run.
     """
 
     inputs: dict
@@ -71,6 +73,7 @@ class Stimulus:
     before: "Stimulus | None" = None
     is_dirty: bool = False
     word_bytes: int = 1
+    constants: dict = field(default_factory=dict)
 
     @property
     def patience(self) -> int:

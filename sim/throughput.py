@@ -27,6 +27,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from cdma.golden.zvc.stages import nonzero_bits
 from cdma.hdl.zvc.config import Config
 
 
@@ -42,7 +43,7 @@ def packet_beats(words: np.ndarray, config: Config) -> int:
     """
     block, lanes = config.format.block_words, config.lanes
     whole = np.zeros(-(-words.size // block) * block, bool)
-    whole[: words.size] = words != 0
+    whole[: words.size] = nonzero_bits(words, config.format)
     stream_words = whole.reshape(-1, block).sum(axis=1) + config.format.mask_words
     data_words = np.full(stream_words.size, block)
     if words.size % block:

@@ -81,6 +81,7 @@ class Bench:
             scenario.before and self.stimulus(scenario.before),
             scenario.is_dirty,
             self.keep_bytes,
+            {"s_zero": self.format.zero_value} if self.config.zero_port else {},
         )
 
     drains = (("m_axis", "sink"), ("m_axis_sts", "status"))

@@ -31,6 +31,9 @@ def add_parser(subparsers) -> None:
     add = parser.add_argument
     add("unit", choices=(*options.UNITS, "both", engine.ENGINE), help="what to generate")
     options.add_config_options(parser)
+    options.add_zero_options(parser)
+    port = "take the word that is omitted from an input s_zero; it must not change in a packet"
+    add("--zero-port", action="store_true", help=port)
     engine.add_engine_options(parser)
     add("-o", "--output", required=True, metavar="DIR", help="folder to write to, made if missing")
     add("--name", metavar="MODULE", help="name of the top module and its files, for one unit")

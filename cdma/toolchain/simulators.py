@@ -188,7 +188,7 @@ def _build(work, verilog, top, simulator, env, runtime, has_waves):
         ports = work / "ports.vlt"
         names = "".join(
             f'public_flat_rw -module "{top}" -var "{pattern}"\n'
-            for pattern in ("aclk", "aresetn", "*irq*", "*_t*", "*_axi*")
+            for pattern in ("aclk", "aresetn", "s_zero", "*irq*", "*_t*", "*_axi*")
         )
         ports.write_text("`verilator_config\n" + names)
         spec["sources"].insert(0, str(ports))

@@ -29,6 +29,7 @@ from cdma.golden.container.header import (
 from cdma.golden.errors import StreamError
 from cdma.golden.lossy.codec import Quantised, dequantise_words
 from cdma.golden.zvc.codec import compress, decode, expand_blocks
+from cdma.golden.zvc.stages import count_nonzeros
 from cdma.golden.zvc.walk import lockstep_starts
 from cdma.golden.zvc.words import format_for, to_words, whole_words
 
@@ -257,7 +258,7 @@ def _chunk_offsets(words: np.ndarray, fmt: Format, chunk_blocks: int) -> np.ndar
     offsets = [0]
     for first in range(0, len(words), chunk_words):
         chunk = words[first : first + chunk_words]
-        offsets.append(offsets[-1] + fmt.stream_bytes(len(chunk), np.count_nonzero(chunk)))
+        offsets.append(offsets[-1] + fmt.stream_bytes(len(chunk), count_nonzeros(chunk, fmt)))
     return np.array(offsets, np.int64)
 
 

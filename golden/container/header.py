@@ -4,7 +4,7 @@ import math
 import os
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
@@ -24,8 +24,10 @@ CHUNK_BLOCKS = 256
 CODEC = 0
 #: Id of the lossy codec. It and those of ``CODECS`` have version 2 only.
 LOSSY_CODEC = 1
-#: Flag of the zero-value codec: bits past the end in the last mask are one.
-TAIL_ONES = 1
+#: Flags of the zero-value codec: bits past the end in the last mask are one; a zero value other
+#: than 0 follows the fields; -0.0 is omitted too.
+TAIL_ONES, ZERO_VALUE, FOLD_NEGATIVE_ZERO = 1, 2, 4
+_FLAGS = TAIL_ONES | ZERO_VALUE | FOLD_NEGATIVE_ZERO
 #: NumPy 1.26 has arrays of at most 32 dimensions.
 MAX_DIMENSIONS = 32
 
@@ -142,7 +144,8 @@ class Header:
     @property
     def header_bytes(self) -> int:
         """Offset of the raw stream in the file."""
-        return header_size(len(self.shape), len(self.chunk_crcs), self.codec)
+        flags = flags_of(self.format)
+        return header_size(len(self.shape), len(self.chunk_crcs), self.codec, flags)
 
     @property
     def raw_bytes(self) -> int:
@@ -186,7 +189,7 @@ def pack_header(header: Header) -> bytes:
     fields = {
         "magic": MAGIC,
         "version": header.version,
-        "flags": TAIL_ONES if getattr(header.format, "tail", "") == "ones" else 0,
+        "flags": flags_of(header.format),
         "word_bits": header.format.word_bits,
         "ndim": len(header.shape),
         "codec": header.codec,
@@ -207,6 +210,8 @@ def pack_header(header: Header) -> bytes:
     if header.codec in CODECS:
         codec = CODECS[header.codec]
         more = codec.fields.pack(*codec.pack(header.format))
+    elif flags_of(header.format) & ZERO_VALUE:
+        more = header.format.zero_value.to_bytes(8, "little")
     packed = _PREFIX.pack(*fields.values()) + more + shape + index.tobytes()
     packed = packed.ljust(header.header_bytes - 4, b"\0")
     return packed + struct.pack("<I", zlib.crc32(packed))
@@ -243,11 +248,11 @@ def parse_header(source: BinaryIO) -> Header:
     _require(fields, fits, "stream_bytes", f"size of a stream of {words} words must fit them")
     chunk_words = fields["chunk_blocks"] * fmt.block_words
     chunks = -(-words // chunk_words)
-    expected = header_size(fields["ndim"], chunks, fields["codec"])
+    expected = header_size(fields["ndim"], chunks, fields["codec"], fields["flags"])
     matches = fields["header_bytes"] == expected
     _require(fields, matches, "header_bytes", f"header must have {expected} bytes")
 
-    shape_at = _more_bytes(fields["codec"])
+    shape_at = _more_bytes(fields["codec"], fields["flags"])
     shape = struct.unpack_from(f"<{fields['ndim']}Q", rest, shape_at)
     span = math.prod(size for size in shape if size) * item_bytes(name)  # what NumPy limits
     if math.prod(shape) != words or span > np.iinfo(np.int64).max:
@@ -289,16 +294,27 @@ def parse_header(source: BinaryIO) -> Header:
     )
 
 
-def header_size(ndim: int, chunks: int, codec: int = CODEC) -> int:
+def flags_of(fmt: Format) -> int:
+    """Flags of the header for a format; those of other codecs have none."""
+    if not isinstance(fmt, Format):
+        return 0
+    value = ZERO_VALUE if fmt.zero_value else 0
+    fold = FOLD_NEGATIVE_ZERO if fmt.fold_negative_zero else 0
+    return (TAIL_ONES if fmt.ends_itself else 0) | value | fold
+
+
+def header_size(ndim: int, chunks: int, codec: int = CODEC, flags: int = 0) -> int:
     """Bytes of a header: fields, shape, index, CRC; filled up so that the stream is aligned."""
-    size = _PREFIX.size + _more_bytes(codec) + 8 * ndim + _ENTRY.itemsize * chunks + 4
+    size = _PREFIX.size + _more_bytes(codec, flags) + 8 * ndim + _ENTRY.itemsize * chunks + 4
     return -(-size // 8) * 8
 
 
-def _more_bytes(codec: int) -> int:
+def _more_bytes(codec: int, flags: int) -> int:
     """Bytes that a codec has between the fields and the shape."""
     if codec == LOSSY_CODEC:
         return _LOSSY.size
+    if codec == CODEC:
+        return 8 if flags & ZERO_VALUE else 0
     return CODECS[codec].fields.size if codec in CODECS else 0
 
 
@@ -323,8 +339,9 @@ def _read_fields(source: BinaryIO, file_bytes: int) -> tuple[dict, bytes]:
     # Version and flags come before the CRC: they decide what all the rest means.
     versions = " or ".join(map(str, VERSIONS))
     _require(fields, fields["version"] in VERSIONS, "version", f"version must be {versions}")
-    known = fields["flags"] | TAIL_ONES == TAIL_ONES
-    _require(fields, known, "flags", f"flags must be 0 or {TAIL_ONES}, a tail of ones")
+    known = fields["flags"] | _FLAGS == _FLAGS
+    rule = f"flags must be a sum of {TAIL_ONES}, {ZERO_VALUE} and {FOLD_NEGATIVE_ZERO}, or 0"
+    _require(fields, known, "flags", rule)
     size, least = fields["header_bytes"], header_size(0, 0)
     _require(fields, size >= least, "header_bytes", f"header must have {least} bytes or more")
     if size > file_bytes:
@@ -345,10 +362,11 @@ def _check_parameters(fields: dict, rest: bytes) -> Format:
     is_lossy = fields["codec"] == LOSSY_CODEC
     plain = fields["codec"] == CODEC or not fields["flags"]
     _require(fields, plain, "flags", f"flags of codec {fields['codec']} must be 0")
-    least = header_size(0, 0, fields["codec"])
+    least = header_size(0, 0, fields["codec"], fields["flags"])
     is_whole = fields["header_bytes"] >= least
     _require(fields, is_whole, "header_bytes", f"header must have {least} bytes or more")
-    fmt = _check_other(fields, rest) if fields["codec"] in CODECS else _check_format(fields)
+    is_other = fields["codec"] in CODECS
+    fmt = _check_other(fields, rest) if is_other else _check_format(fields, rest)
     name = _dtype_name(fields)
     if is_lossy:
         narrow = fmt.word_bits in _LOSSY_BITS
@@ -365,7 +383,7 @@ def _check_parameters(fields: dict, rest: bytes) -> Format:
     return fmt
 
 
-def _check_format(fields: dict) -> Format:
+def _check_format(fields: dict, rest: bytes) -> Format:
     """Format of the zero-value codec, and of the numbers of the lossy codec."""
     tail = "ones" if fields["flags"] & TAIL_ONES else "zeros"
     for field, parameters in (
@@ -376,7 +394,7 @@ def _check_format(fields: dict) -> Format:
             fmt = Format(*parameters)
         except ValueError as error:
             raise refusal(_field_offset(field), str(error)) from None
-    return fmt
+    return _with_zero(fields, fmt, rest)
 
 
 def _check_other(fields: dict, rest: bytes):
@@ -391,6 +409,19 @@ def _check_other(fields: dict, rest: bytes):
         rule = f"{field} of this type must be {expected}"
         _require(fields, fields[field] == expected, field, rule)
     return fmt
+
+
+def _with_zero(fields: dict, fmt: Format, rest: bytes) -> Format:
+    """The format with its zero value, which follows the fields."""
+    has_value, fold = (bool(fields["flags"] & flag) for flag in (ZERO_VALUE, FOLD_NEGATIVE_ZERO))
+    value = int.from_bytes(rest[:8], "little") if has_value else 0
+    if has_value and not value:
+        raise refusal(_PREFIX.size, "zero value must not be 0 where a flag announces it")
+    _require(fields, not (value and fold), "flags", "flags must have a zero value or fold -0.0")
+    try:
+        return replace(fmt, zero_value=value, fold_negative_zero=fold)
+    except ValueError as error:
+        raise refusal(_PREFIX.size, str(error)) from None
 
 
 def _check_lossy(fields: dict, rest: bytes) -> LossyFields:

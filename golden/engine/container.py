@@ -146,8 +146,10 @@ def read_zvc(
         raise ValueError("Container is of the lossy codec, which the engine does not have")
     if codec_of(header.format):
         raise ValueError(f"Container is of {header.codec_name}, which the engine does not have")
-    if header.format.tail != config.format.tail:
-        raise ValueError("Container has a tail of ones, which the engine does not have")
+    if header.format.ends_itself or not header.format.is_plain:
+        raise ValueError(
+            "Container has a tail of ones or another zero, which the engine does not have"
+        )
     if header.format != config.format:
         raise ValueError(
             f"Container has words of {header.format.word_bits} bits in blocks of "

@@ -25,6 +25,8 @@ _ZERO_WORD = "zero word sent as non-zero"
 def compress(array, fmt: Format | None = None) -> np.ndarray:
     """Compress an array.
 
+    Lossless on bits, but for the sign of zeros with ``fmt.fold_negative_zero``.
+
     Parameters
     ----------
     array : array_like
@@ -48,7 +50,7 @@ def compress(array, fmt: Format | None = None) -> np.ndarray:
     array = np.asarray(array)
     fmt = format_for(array.dtype, fmt)
     words = to_words(array)
-    size = fmt.stream_bytes(len(words), np.count_nonzero(words))
+    size = fmt.stream_bytes(len(words), stages.count_nonzeros(words, fmt))
     stream = np.empty(size // fmt.word_bytes, fmt.dtype)
     batch = batch_blocks(fmt) * fmt.block_words
     whole = len(words) // fmt.block_words * fmt.block_words
@@ -57,7 +59,7 @@ def compress(array, fmt: Format | None = None) -> np.ndarray:
         part = words[first : min(first + batch, whole)]
         written += _compress_blocks(part.reshape(-1, fmt.block_words), fmt, stream[written:])
     if whole < len(words):  # the last block is masked as if filled up with zero words
-        last = np.zeros((1, fmt.block_words), fmt.dtype)
+        last = np.full((1, fmt.block_words), fmt.zero_value, fmt.dtype)
         last[0, : len(words) - whole] = words[whole:]
         _compress_blocks(last, fmt, stream[written:], len(words) - whole)
     return stream.view(np.uint8)
@@ -120,7 +122,8 @@ def salvage(stream, count: int | None, fmt: Format) -> tuple[np.ndarray, int, Er
     """
     words, error = decode(stream, count, fmt, canonical=False)
     if count is not None and len(words) < count:
-        words = np.concatenate([words, np.zeros(count - len(words), fmt.dtype)])
+        missing = np.full(count - len(words), fmt.zero_value, fmt.dtype)
+        words = np.concatenate([words, missing])
     if error:
         return words, error.offset, error.code
     return words, len(to_bytes(stream)), ErrorCode.NONE
@@ -164,7 +167,7 @@ def _decode(data, count, fmt, canonical, base, is_cut):
     words = whole_words(data, fmt)
     # A forged count must not size the memory: each block has at least its mask in the stream.
     room = len(words) // fmt.mask_words * fmt.block_words
-    out = np.zeros(min(count, room), fmt.dtype)
+    out = np.full(min(count, room), fmt.zero_value, fmt.dtype)
     at = done = 0  # words of the stream taken, words given
 
     def error(code: ErrorCode, word: int, reason: str) -> StreamError:
@@ -204,8 +207,9 @@ def _decode(data, count, fmt, canonical, base, is_cut):
             needed = base + (first + len(inside)) * fmt.word_bytes
             reason = f"mask marks words that reach to byte {needed}, {ends}"
             return out, error(ErrorCode.TRUNCATED, at, reason)
-        if canonical and not is_cut and not payload.all():
-            return out, error(ErrorCode.ZERO_WORD, first + int(np.argmin(payload)), _ZERO_WORD)
+        kept = stages.nonzero_bits(payload, fmt)
+        if canonical and not is_cut and not kept.all():
+            return out, error(ErrorCode.ZERO_WORD, first + int(np.argmin(kept)), _ZERO_WORD)
         at = first + len(payload)
 
     extra = len(data) - at * fmt.word_bytes
@@ -245,12 +249,19 @@ def expand_blocks(
         bits = stages.unpack_masks(masks, fmt)
         out[first:last] = stages.expand(part, bits, fmt)
         payload = len(part) - masks.size
-        if first_zero is None and np.count_nonzero(part) < np.count_nonzero(masks) + payload:
-            zeros = np.argwhere(bits & (out[first:last] == 0))
+        if first_zero is None and _has_zero(part, masks, payload, bits, out[first:last], fmt):
+            zeros = np.argwhere(bits & ~stages.nonzero_bits(out[first:last], fmt))
             block, word = zeros[0]
             before = np.count_nonzero(bits[block, :word])
             first_zero = int(starts[first + block]) + fmt.mask_words + before
     return first_zero
+
+
+def _has_zero(part, masks, payload, bits, blocks, fmt) -> bool:
+    """Whether the payload has a word that should be omitted."""
+    if fmt.is_plain:  # the payload lies between the masks: counting all is the fastest
+        return np.count_nonzero(part) < np.count_nonzero(masks) + payload
+    return bool((bits & ~stages.nonzero_bits(blocks, fmt)).any())
 
 
 def batch_blocks(fmt: Format) -> int:
@@ -262,7 +273,7 @@ def _compress_blocks(
     blocks: np.ndarray, fmt: Format, out: np.ndarray, count: int | None = None
 ) -> int:
     """Append blocks to the stream; of a partial block, ``count`` words are data."""
-    bits = stages.nonzero_bits(blocks)
+    bits = stages.nonzero_bits(blocks, fmt)
     marked = bits
     if count is not None and fmt.ends_itself:
         marked = bits | (np.arange(fmt.block_words) >= count)

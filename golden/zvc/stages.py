@@ -22,9 +22,17 @@ def _table_popcount(words: np.ndarray) -> np.ndarray:
 popcount = getattr(np, "bitwise_count", _table_popcount)
 
 
-def nonzero_bits(words: np.ndarray) -> np.ndarray:
-    """Which words are kept, bool of the same shape: all but those whose bits are all zero."""
-    return words != 0
+def nonzero_bits(words: np.ndarray, fmt: Format) -> np.ndarray:
+    """Which words are kept, bool of the same shape: all but those of the format's zero value."""
+    if fmt.fold_negative_zero:
+        return words & np.array((1 << fmt.word_bits - 1) - 1, fmt.dtype) != 0
+    return words != np.array(fmt.zero_value, fmt.dtype)
+
+
+def count_nonzeros(words: np.ndarray, fmt: Format) -> int:
+    """Number of words that are kept; of other codecs, of words that are not zero."""
+    is_plain = not isinstance(fmt, Format) or fmt.is_plain
+    return int(np.count_nonzero(words if is_plain else nonzero_bits(words, fmt)))
 
 
 def pack_masks(bits: np.ndarray, fmt: Format) -> np.ndarray:
@@ -69,7 +77,7 @@ def compact(blocks: np.ndarray, bits: np.ndarray, masks: np.ndarray, out: np.nda
 
 
 def expand(stream: np.ndarray, bits: np.ndarray, fmt: Format) -> np.ndarray:
-    """Put the words of whole blocks back in their places, zeros between them.
+    """Put the words of whole blocks back in their places, the zero value between them.
 
     Parameters
     ----------
@@ -85,6 +93,8 @@ def expand(stream: np.ndarray, bits: np.ndarray, fmt: Format) -> np.ndarray:
     frame = (len(bits), fmt.mask_words + fmt.block_words)
     filled = np.ones(frame, bool)
     filled[:, fmt.mask_words :] = bits
-    frames = np.zeros(frame, fmt.dtype)
+    frames = (
+        np.full(frame, fmt.zero_value, fmt.dtype) if fmt.zero_value else np.zeros(frame, fmt.dtype)
+    )
     frames.reshape(-1)[np.flatnonzero(filled)] = stream
     return frames[:, fmt.mask_words :]

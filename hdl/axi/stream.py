@@ -48,6 +48,7 @@ class AxiTop(wiring.Component):
     aclk, aresetn : In, clock and reset
     s_axis_*, m_axis_* : packets in and out
     m_axis_sts_* : Out, status
+    s_zero : In, with ``config.zero_port``: the word that is omitted
     s_axis_cmd_* : In, command (decompressor, with a tail of zeros)
     """
 
@@ -60,6 +61,8 @@ class AxiTop(wiring.Component):
             flow = unit.signature.members[name].flow
             for suffix, value, is_forward in self._signals(name):
                 ports[f"{prefix}_{suffix}"] = (flow if is_forward else flow.flip())(len(value))
+        if unit.config.zero_port:
+            ports["s_zero"] = In(unit.config.format.word_bits)
         super().__init__(ports)
 
     def _signals(self, name):
@@ -99,6 +102,8 @@ class AxiTop(wiring.Component):
         domain.clk = self.aclk
         m.d.comb += domain.rst.eq(~self.aresetn)
         m.submodules.core = self.unit
+        if self.unit.config.zero_port:
+            m.d.comb += self.unit.zero.eq(self.s_zero)
         for name, prefix in PREFIXES.items():
             if name not in self.unit.signature.members:
                 continue

@@ -45,6 +45,8 @@ def manifest(unit: str, config: Config, name: str | None = None, *, with_sources
             "word_bits": config.format.word_bits,
             "block_words": config.format.block_words,
             "tail": config.format.tail,
+            "zero_value": None if config.zero_port else config.format.zero_value,
+            "fold_negative_zero": config.format.fold_negative_zero,
         },
         "clock": {"name": "aclk", "edge": "rising"},
         "reset": {"name": "aresetn", "active": "low", "synchronous": True, "least_cycles": 1},

@@ -7,6 +7,8 @@ from amaranth.lib.wiring import In
 from cdma.hdl.axi.stream import AxiTop
 from cdma.hdl.engine.engine import AxiEngine
 
+ZERO_MEANING = "word that is omitted; it must not change while the unit has a packet"
+
 
 def port_list(axi: AxiTop | AxiEngine) -> list[dict]:
     """Name, direction and bits of each port, in the order of their declaration."""
@@ -39,7 +41,8 @@ def _header(module, ports, axi):
     first = "clock, and reset: synchronous, active low"
     if any(port["name"] == "irq" for port in ports):
         first += "; interrupt, level"
-    for prefix, meaning in [("a", first), *axi.streams()]:
+    last = [("s", ZERO_MEANING)] if ports[-1]["name"] == "s_zero" else []
+    for prefix, meaning in [("a", first), *axi.streams(), *last]:
         group = [port for port in ports if _prefix(port["name"]) == prefix]
         lines.append(f"  // {meaning}")
         for port in group:

@@ -108,6 +108,11 @@ def thermometer(count: Value, width: int) -> Value:
     return Cat(count > index if index < top else Const(0, 1) for index in range(width))
 
 
+def kept_words(words, keep: Value) -> Value:
+    """``words``, an array, with zeros in the lanes whose bit of ``keep`` is not set."""
+    return Cat(word & bit.replicate(len(word)) for word, bit in zip(words, keep, strict=True))
+
+
 def count_thermometer(bits: Value) -> Value:
     """How many bits are set in ``bits``, which are contiguous from bit 0."""
     width = len(bits)

@@ -26,6 +26,9 @@ class Config:
     format : Format
         Word width and block length of the stream; the block has at most 1024 words, its mask at
         most two beats.
+    zero_port : bool
+        The zero value comes from a port, ``s_zero``, and not from ``format``, whose zero value is
+        then the one that simulations drive.
 
     Raises
     ------
@@ -35,10 +38,15 @@ class Config:
 
     lanes: int = 8
     format: Format = field(default_factory=Format)
+    zero_port: bool = False
 
     def __post_init__(self):
         if not isinstance(self.format, Format):
             raise TypeError(f"Format must be a Format, not {self.format!r}")
+        if not isinstance(self.zero_port, bool):
+            raise TypeError(f"Zero port must be a bool, not {self.zero_port!r}")
+        if self.zero_port and self.format.fold_negative_zero:
+            raise ValueError("Zero port must be absent where -0.0 is folded into 0.0")
         if not isinstance(self.lanes, int) or isinstance(self.lanes, bool):
             raise TypeError(f"Number of lanes must be an integer, not {self.lanes!r}")
         if self.lanes not in LANES:
@@ -82,31 +90,43 @@ class Config:
     @classmethod
     def parse(cls, text: str) -> "Config":
         """Configuration of a name: ``8x32``, or ``8x32b64`` with blocks of 64 words, or
-        ``8x32-ones`` with a tail of ones.
+        ``8x32-ones`` with a tail of ones. ``-z80`` gives a zero value in hexadecimal, ``-zport``
+        a port for it, ``-fold`` folds ``-0.0`` into ``0.0``.
 
         Raises
         ------
         ValueError
             When the text is no such name, or the size is refused.
         """
-        parts = re.fullmatch(r"(\d+)x(\d+)(?:b(\d+))?(-ones)?", text, re.ASCII)
+        pattern = r"(\d+)x(\d+)(?:b(\d+))?(-ones)?(?:-z([0-9a-f]+))?(-zport)?(-fold)?"
+        parts = re.fullmatch(pattern, text, re.ASCII)
         if parts is None:
             raise ValueError(
                 f"Configuration must be lanes x word bits such as 8x32 or 8x32b64, not {text!r}"
             )
-        *numbers, tail = parts.groups()
-        sizes = (int(number) if number else None for number in numbers)
-        return cls.of(*sizes, "ones" if tail else "zeros")
+        *numbers, tail, zero, port, fold = parts.groups()
+        lanes, *sizes = (int(number) if number else None for number in numbers)
+        value = int(zero, 16) if zero else 0
+        fmt = Format(*sizes, "ones" if tail else "zeros", value, fold is not None)
+        return cls(lanes, fmt, port is not None)
 
     @property
     def name(self) -> str:
-        """Short name, ``lanes x word_bits``; block length and tail where they are not the
+        """Short name, ``lanes x word_bits``; block length and options where they are not the
         default."""
         fmt = self.format
         plain = f"{self.lanes}x{fmt.word_bits}"
         is_default = fmt.block_words == Format(fmt.word_bits).block_words
         sized = plain if is_default else f"{plain}b{fmt.block_words}"
-        return f"{sized}-ones" if fmt.ends_itself else sized
+        options = "-ones" if fmt.ends_itself else ""
+        options += f"-z{fmt.zero_value:x}" if fmt.zero_value else ""
+        options += "-zport" if self.zero_port else ""
+        return sized + options + ("-fold" if fmt.fold_negative_zero else "")
+
+    @property
+    def fills(self) -> bool:
+        """Omitted words may be other than zero: the decompressor fills them in."""
+        return self.zero_port or self.format.zero_value != 0
 
     @property
     def beat_bits(self) -> int:

@@ -133,6 +133,8 @@ class Expander(wiring.Component):
         Bits in a word.
     reports_missing : bool
         With a port ``missing``.
+    fills : bool
+        With a port ``fill``.
 
     Members
     -------
@@ -143,6 +145,7 @@ class Expander(wiring.Component):
     routes : In, :class:`Routes`
     words : Out, array of ``lanes`` words
     missing : Out, the marked lanes whose bank has no word
+    fill : In, word of all lanes that get none, in place of zero
     """
 
     enable: Signal
@@ -152,15 +155,19 @@ class Expander(wiring.Component):
     routes: data.View
     words: data.View
 
-    def __init__(self, lanes: int, word_bits: int, *, reports_missing: bool = False):
+    def __init__(
+        self, lanes: int, word_bits: int, *, reports_missing: bool = False, fills: bool = False
+    ):
         self.lanes = lanes
         self.word_bits = word_bits
         self.reports_missing = reports_missing
+        self.fills = fills
         super().__init__(
             {
                 "enable": In(1),
                 "bank_words": In(data.ArrayLayout(word_bits, lanes)),
                 **({"missing": Out(lanes)} if reports_missing else {}),
+                **({"fill": In(word_bits)} if fills else {}),
                 "has_word": In(lanes),
                 "mask": In(lanes),
                 "routes": In(Routes(lanes)),
@@ -191,7 +198,8 @@ class Expander(wiring.Component):
             if level:
                 has_word = _switch(has_word, crossings[-1], level - 1)
         for lane, word in enumerate(words):
-            m.d.comb += self.words[lane].eq(Mux(mask[lane] & has_word[lane], word, 0))
+            fill = self.fill if self.fills else 0
+            m.d.comb += self.words[lane].eq(Mux(mask[lane] & has_word[lane], word, fill))
         if self.reports_missing:
             m.d.comb += self.missing.eq(mask & ~Cat(has_word))
         return m

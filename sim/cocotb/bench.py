@@ -66,6 +66,8 @@ class _Bench:
     async def reset(self, cycles):
         """Hold reset for a number of cycles. Ports are idle, or driven with junk."""
         ports = [*self._sources, *self._watchers]
+        for name, value in self._stimulus.constants.items():
+            getattr(self._dut, name).value = value
         self._dut.aresetn.value = 0
         for cycle in range(cycles):
             if self._noise:

@@ -99,6 +99,8 @@ def _macros(unit, config, has_mutants):
         "KEEP_BYTES": 1 if unit == "decompressor" else config.format.word_bytes,
         "STATUS_BYTES": status_bytes(unit, config),
         "HAS_COMMAND": int(unit != "compressor" and not config.format.ends_itself),
+        "HAS_ZERO": int(config.zero_port),
+        "ZERO_VALUE": f"{config.format.zero_value}ull",
         "HAS_LINK": int(unit == "roundtrip"),
         "HAS_MUTANTS": int(has_mutants),
     }

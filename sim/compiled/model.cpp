@@ -1,7 +1,7 @@
 // Clock loop around a Verilated unit, with the same cycles as sim/cocotb/bench.py under cocotb.
 //
 // It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (unit of tkeep of s_axis in
-// bytes), STATUS_BYTES, HAS_COMMAND, HAS_LINK, HAS_MUTANTS, HAS_COVERAGE and
+// bytes), STATUS_BYTES, HAS_COMMAND, HAS_ZERO, ZERO_VALUE, HAS_LINK, HAS_MUTANTS, HAS_COVERAGE and
 // HAS_WAVES. Structs are mirrored in sim/compiled/run.py.
 
 #include <memory>
@@ -70,6 +70,9 @@ class Bench {
           sink_(job.sink, PACKET_PINS(top, m_axis)),
           status_(job.status, RECORD_PINS(top, m_axis_sts)) {
         job_.cycle = 0;
+#if HAS_ZERO
+        top_.s_zero = ZERO_VALUE;
+#endif
         top_.aresetn = 0;
         for (int64_t cycle = 0; cycle < job_.reset_cycles; ++cycle) {
             if (job_.junk) each_port([&](auto& port) { port.disturb(junk_); });

@@ -77,12 +77,22 @@ def encode(words, fmt) -> bytes:
     stream = b""
     for first in range(0, len(words), fmt.block_words):
         block = words[first : first + fmt.block_words]
-        mask = sum(1 << i for i, word in enumerate(block) if word)
+        block = [None if is_zero(word, fmt) else word for word in block]
+        mask = sum(1 << i for i, word in enumerate(block) if word is not None)
         if fmt.tail == "ones":
             mask |= -1 << len(block) & (1 << fmt.block_words) - 1
         stream += mask.to_bytes(fmt.mask_bytes, "little")
-        stream += b"".join(word.to_bytes(fmt.word_bytes, "little") for word in block if word)
+        stream += b"".join(
+            word.to_bytes(fmt.word_bytes, "little") for word in block if word is not None
+        )
     return stream
+
+
+def is_zero(word, fmt) -> bool:
+    """Whether a word is omitted."""
+    if fmt.fold_negative_zero:
+        return word in (0, 1 << fmt.word_bits - 1)
+    return word == fmt.zero_value
 
 
 def decode(stream, count, fmt, canonical):
@@ -94,18 +104,18 @@ def decode(stream, count, fmt, canonical):
         mask = int.from_bytes(stream[at : at + fmt.mask_bytes], "little")
         at += fmt.mask_bytes
         if at > len(stream):
-            return words + [0] * (count - first), start, ErrorCode.TRUNCATED
+            return words + [fmt.zero_value] * (count - first), start, ErrorCode.TRUNCATED
         zero = None
         for i in range(length):
-            word = 0
+            word = fmt.zero_value
             if mask >> i & 1:
                 if at + fmt.word_bytes <= len(stream):
                     word = int.from_bytes(stream[at : at + fmt.word_bytes], "little")
-                if word == 0 and zero is None:
+                if is_zero(word, fmt) and zero is None:
                     zero = at
                 at += fmt.word_bytes
             words.append(word)
-        rest = [0] * (count - len(words))
+        rest = [fmt.zero_value] * (count - len(words))
         padding = (1 << fmt.block_words - length) - 1 if fmt.tail == "ones" else 0
         if mask >> length != padding:
             return words + rest, start, ErrorCode.MASK_PAST_END
@@ -131,7 +141,7 @@ def check_header(data: bytes) -> Container:
         name: struct.unpack_from("<" + code, data, at)[0] for name, (at, code) in FIELDS.items()
     }
     _require(field["version"] in (1, 2), 8)
-    _require(field["flags"] in (0, 1), 10)
+    _require(field["flags"] < 8, 10)
     _require(field["header_bytes"] >= 72, 24)
     _require(field["header_bytes"] <= len(data), len(data))
     header = data[: field["header_bytes"]]
@@ -141,7 +151,8 @@ def check_header(data: bytes) -> Container:
     is_plus = field["version"] == 2 and field["codec"] == 2
     _require(field["codec"] == 0 or is_lossy or is_plus, 14)
     _require(field["codec"] == 0 or not field["flags"], 10)
-    shape_at = SHAPE_AT + LOSSY.size * is_lossy + PLUS.size * is_plus
+    has_value, folds = field["flags"] >> 1 & 1, field["flags"] >> 2 & 1
+    shape_at = SHAPE_AT + LOSSY.size * is_lossy + PLUS.size * is_plus + 8 * has_value
     _require(field["header_bytes"] >= shape_at + 8, 24)
     word_bits, block_words = field["word_bits"], field["block_words"]
     plus = _plus_format(header) if is_plus else None
@@ -149,6 +160,10 @@ def check_header(data: bytes) -> Container:
     _require(not plus or block_words == plus.block_words, 16)
     _require(word_bits in (8, 16, 32, 64), 12)
     _require(block_words > 0 and block_words % word_bits == 0, 16)
+    value = int.from_bytes(header[SHAPE_AT : SHAPE_AT + 8], "little") if has_value else 0
+    _require(value or not has_value, SHAPE_AT)
+    _require(not (value and folds), 10)
+    _require(value < 1 << word_bits, SHAPE_AT)
     names = [name for name in DTYPES if name.encode().ljust(16, b"\0") == field["dtype"]]
     if is_lossy:
         _require(word_bits != 64, 12)
@@ -159,7 +174,8 @@ def check_header(data: bytes) -> Container:
     _require(ndim <= 32, 13)
     _require(chunk_blocks > 0, 20)
 
-    fmt = plus or Format(word_bits, block_words, "ones" if field["flags"] else "zeros")
+    tail = "ones" if field["flags"] & 1 else "zeros"
+    fmt = plus or Format(word_bits, block_words, tail, value, bool(folds))
     words, stream_bytes = field["words"], field["stream_bytes"]
     start = len(header)
     end = start + stream_bytes

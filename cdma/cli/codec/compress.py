@@ -5,7 +5,7 @@ import json
 import sys
 
 from cdma.cli.codec.shared import PLUS, add_codec_verb, add_plus_options, refuse_json_on_stdout
-from cdma.cli.options import add_format_options
+from cdma.cli.options import add_format_options, add_zero_options, zeros_from
 from cdma.files import STDIO
 from cdma.tensors.load import NAMING
 
@@ -41,8 +41,15 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--lossy", metavar="abs=EB|rel=R", help=help_)
     add_plus_options(parser)
     add_format_options(parser, default="the size of an element, and nothing else fits")
+    add_zero_options(parser)
     help_ = "NumPy type that the elements are, where the file has no name for it, such as bfloat16"
     parser.add_argument("--dtype", metavar="TYPE", help=help_)
+
+
+def _zeros(args) -> str:
+    """Options of zeros, as given."""
+    value = f" --zero-value {args.zero_value:#x}" if args.zero_value else ""
+    return value + (" --fold-negative-zero" if args.fold_negative_zero else "")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
         word_bits=args.word_bits,
         block_words=args.block_words,
         tail=args.tail,
+        **zeros_from(args),
         dtype=args.dtype,
         lossy=args.lossy,
         **{name: getattr(args, name) for name in ("codec", *PLUS)},
@@ -80,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         lines.append(
             f"undo with: cdma decompress {args.output} --raw --count {facts['words']} "
             f"--word-bits {facts['word_bits']} --block-words {facts['block_words']}"
-            f"{f' --tail {args.tail}' if args.tail else ''} --dtype "
+            f"{f' --tail {args.tail}' if args.tail else ''}{_zeros(args)} --dtype "
             f"{facts['dtype']}{f' --shape {shape}' if len(facts['shape']) > 1 else ''} -o OUT.npy"
         )
     print("\n".join(lines), file=sys.stderr if args.output == STDIO else sys.stdout)

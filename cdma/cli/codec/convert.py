@@ -1,9 +1,10 @@
-"""``cdma convert``: between a container and the engine's stream and index."""
+"""``cdma convert``: a container from or to the data of the engine, or of other silicon."""
 
 import argparse
 import json
 from pathlib import Path
 
+from cdma.cli.codec import foreign
 from cdma.cli.options import add_verb, shape_of
 from cdma.errors import UserError
 
@@ -14,9 +15,14 @@ that an engine's offload left in host memory become a container; nothing is enco
 example:
   cdma convert relu1.zvc -o relu1.bin --index relu1.idx
   cdma convert relu1.bin --index relu1.idx --dtype float32 --shape 64,64 -o relu1.zvc
+  cdma convert relu1.zvc --to iaa -o relu1.iaa
+  cdma convert relu1.iaa --from iaa --dtype float32 -o relu1.zvc
+  cdma convert int8.zvc --to aie-ml --mask-order lsb -o int8.aie
+  cdma convert int8.zvc --to nvdla --group-words 4608 -o int8   (int8.wmb, int8.wt, int8.wgs)
 """
-HELP = "convert between a .zvc file and the engine's stream and index"
-DESCRIPTION = "Convert a .zvc file into the engine's stream and index, or back."
+HELP = "convert between a .zvc file and the engine's stream and index, or data of other silicon"
+DESCRIPTION = "Convert a .zvc file into the engine's stream and index, or into the data of another \
+chip, or back."
 
 
 def add_parser(subparsers) -> None:
@@ -26,7 +32,8 @@ def add_parser(subparsers) -> None:
     add("input", metavar="IN", help="container (.zvc), or the engine's stream")
     output = "file to write: a .zvc file, or stream"
     add("-o", "--output", required=True, metavar="OUT", help=output)
-    add("--index", required=True, metavar="FILE", help="the engine's index, read or written")
+    foreign.add_options(add)
+    add("--index", metavar="FILE", help="the engine's index, read or written; needed without --to")
     stripe = "bytes in a stripe of the engine (default: 4096)"
     add("--stripe-bytes", type=int, default=4096, metavar="N", help=stripe)
     lanes = "words in a beat of the engine (default: a beat of 32 bytes)"
@@ -41,6 +48,11 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Convert in the direction that the names say."""
+    if args.to or args.origin:
+        return foreign.run(args)
+    foreign.refuse_options(args)
+    if args.index is None:
+        raise UserError("the engine's data needs --index; for other silicon's, give --to or --from")
     is_container = [Path(name).suffix == ".zvc" for name in (args.input, args.output)]
     if is_container[0] == is_container[1]:
         raise UserError(

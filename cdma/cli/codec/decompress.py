@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout
-from cdma.cli.options import add_format_options, flag, shape_of
+from cdma.cli.options import add_format_options, add_zero_options, flag, shape_of
 from cdma.errors import UserError
 from cdma.files import STDIO
 
@@ -18,7 +18,8 @@ example:
   cdma decompress relu1.bin --raw --count 4096 --dtype float32 --shape 64,64 -o relu1.npy
 """
 #: What a container says itself.
-STREAM = ("count", "word_bits", "block_words", "tail", "dtype", "shape")
+STREAM = ("count", "word_bits", "block_words", "tail", "zero_value", "dtype", "shape")
+STREAM += ("fold_negative_zero",)
 
 
 def add_parser(subparsers) -> None:
@@ -31,6 +32,7 @@ def add_parser(subparsers) -> None:
     count = "words in it; needed unless --shape is, or --tail is ones"
     raw.add_argument("--count", type=int, metavar="N", help=count)
     add_format_options(raw, default="the size of --dtype, or else 32")
+    add_zero_options(raw)
     help_ = "NumPy type of the elements (default: unsigned words)"
     raw.add_argument("--dtype", metavar="TYPE", help=help_)
     raw.add_argument("--shape", type=shape_of, metavar="N,N", help="shape (default: one dimension)")

@@ -23,9 +23,9 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Describe a container from its header."""
-    import numpy as np
 
     from cdma.golden import read_container, read_header
+    from cdma.golden.zvc.stages import count_nonzeros
     from cdma.golden.zvc.words import to_words
     from cdma.tensors.codec.errors import naming
     from cdma.tensors.codec.figures import (
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         header = read_header(source)
         nonzeros = header.nonzeros
         if nonzeros is None:  # the sizes do not tell: count the words
-            nonzeros = int(np.count_nonzero(to_words(read_container(source))))
+            nonzeros = count_nonzeros(to_words(read_container(source)), header.format)
     fmt = header.format
     facts = {
         "file": args.input,
@@ -63,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
         "file": f"{args.input} (container version {header.version})",
         "array": f"{header.dtype} {by(header.shape)}, {header.words:,} words",
         "format": f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words"
-        + (f", tail of {fmt.tail}" if "tail" in facts else ""),
+        + (f", tail of {fmt.tail}" if "tail" in facts else "")
+        + (f", zero value {fmt.zero_value:#x}" if "zero_value" in facts else "")
+        + (", -0.0 folded into 0.0" if "fold_negative_zero" in facts else ""),
         "size": f"{header.raw_bytes:,} bytes as an array, {header.stream_bytes:,} as a stream, "
         f"{header.file_bytes:,} in the file",
         "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words"

@@ -58,8 +58,11 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
         When the size is refused.
     """
     fmt = unit.format
-    if fmt.ends_itself:
-        raise UserError("the engine has a tail of zeros: leave --tail out")
+    if fmt.ends_itself or unit.fills or fmt.fold_negative_zero:
+        raise UserError(
+            "the engine has a tail of zeros, and omits zero words only: leave --tail and the "
+            "options of zeros out"
+        )
     with refusals_as_user_errors():
         return EngineConfig(
             lanes=unit.lanes, word_bits=fmt.word_bits, block_words=fmt.block_words, **sizes

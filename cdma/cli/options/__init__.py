@@ -13,9 +13,11 @@ from cdma.cli.options.saves import add_save_option, file_to_write
 from cdma.cli.options.sizes import (
     add_config_options,
     add_format_options,
+    add_zero_options,
     config_from,
     config_named,
     format_from,
+    zeros_from,
 )
 from cdma.cli.options.stalls import PROFILES, add_stall_option
 from cdma.cli.options.types import (
@@ -52,6 +54,7 @@ __all__ = [
     "add_sweep_options",
     "add_units_option",
     "add_verb",
+    "add_zero_options",
     "announce",
     "config_from",
     "config_named",
@@ -66,4 +69,5 @@ __all__ = [
     "shape_of",
     "size",
     "units_from",
+    "zeros_from",
 ]

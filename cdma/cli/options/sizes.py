@@ -30,6 +30,30 @@ def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> 
     )
 
 
+def add_zero_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is omitted beside words whose bits are all zero."""
+    value = "bit pattern of the words that are omitted, such as 0x80 (default: 0)"
+    parser.add_argument("--zero-value", type=whole_number, metavar="N", help=value)
+    fold = "omit -0.0 too, which comes back as 0.0: the sign of zeros is lost"
+    parser.add_argument("--fold-negative-zero", action="store_true", default=None, help=fold)
+
+
+def zeros_from(args: argparse.Namespace) -> dict:
+    """Arguments of ``Format`` that the options of :func:`add_zero_options` describe."""
+    given = {name: getattr(args, name, None) for name in ("zero_value", "fold_negative_zero")}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def whole_number(text: str) -> int:
+    """A number as Python writes it: decimal, or with 0x, 0b or 0o."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number such as 128 or 0x80, not {text!r}"
+        ) from None
+
+
 def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
     """Add ``--config``, and the options that give the same in numbers."""
     parser.add_argument(
@@ -53,7 +77,12 @@ def format_from(args: argparse.Namespace, word_bits: int = 32):
 
     given = word_bits if args.word_bits is None else args.word_bits
     with refusals_as_user_errors():
-        return Format(given, args.block_words, args.tail or TAILS[0])
+        return Format(given, args.block_words, args.tail or TAILS[0], **zeros_from(args))
+
+
+#: Options that ``--config`` gives too.
+_OF_A_NAME = ("lanes", "word_bits", "block_words", "tail", "zero_value", "fold_negative_zero")
+_OF_A_NAME += ("zero_port",)
 
 
 def config_from(args: argparse.Namespace, word_bits: int = 32):
@@ -67,13 +96,14 @@ def config_from(args: argparse.Namespace, word_bits: int = 32):
     from cdma.hdl.zvc.config import Config
 
     if args.config is not None:
-        for option in ("lanes", "word_bits", "block_words", "tail"):
-            if getattr(args, option) is not None:
+        for option in _OF_A_NAME:
+            if getattr(args, option, None):
                 raise UserError(f"--config names the whole size: leave out {flag(option)}")
         return config_named(args.config)
     fmt = format_from(args, word_bits)
     with refusals_as_user_errors():
-        return Config(8 if args.lanes is None else args.lanes, fmt)
+        port = bool(getattr(args, "zero_port", False))
+        return Config(8 if args.lanes is None else args.lanes, fmt, port)
 
 
 def config_named(name: str):

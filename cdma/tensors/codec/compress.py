@@ -9,6 +9,7 @@ from cdma.golden import Format, compress, read_header, write_container
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.lossy.codec import quantise
 from cdma.golden.lossy.file import write_quantised
+from cdma.golden.zvc.stages import count_nonzeros
 from cdma.golden.zvc.words import to_words
 from cdma.tensors.codec.elements import typed
 from cdma.tensors.codec.figures import figures, lossy_figures
@@ -25,6 +26,8 @@ def compress_tensor(
     word_bits: int | None = None,
     block_words: int | None = None,
     tail: str | None = None,
+    zero_value: int = 0,
+    fold_negative_zero: bool = False,
     dtype: str | None = None,
     lossy: str | None = None,
     codec: str = "zvc",
@@ -42,7 +45,7 @@ def compress_tensor(
         Write the bare stream without a container.
     word_bits, block_words : int, optional
         Format of the stream. A word must have the width of an element.
-    tail : str, optional
+    tail, zero_value, fold_negative_zero
         See :class:`~cdma.format.Format`.
     dtype : str, optional
         Element type, if the type is not in the file.
@@ -68,7 +71,8 @@ def compress_tensor(
     if name != STDIO:
         refuse_same(output, split(name)[0])
     given = {"--raw": is_raw, "--word-bits": word_bits, "--block-words": block_words}
-    given["--tail"] = tail
+    given |= {"--tail": tail, "--zero-value": zero_value}
+    given["--fold-negative-zero"] = fold_negative_zero
     if lossy is not None:
         _refuse_with("--lossy", {**given, "--codec zvcplus": codec == "zvcplus"})
     elif codec == "zvcplus":
@@ -83,7 +87,7 @@ def compress_tensor(
         array, notes = typed(load_tensor(source), dtype)
         with refusals_as_user_errors():
             bits = array.itemsize * 8 if word_bits is None else word_bits
-            fmt = Format(bits, block_words, tail or TAILS[0])
+            fmt = Format(bits, block_words, tail or TAILS[0], zero_value, fold_negative_zero)
         if fmt.word_bytes != array.itemsize:
             raise UserError(
                 f"{name}: elements are {array.dtype}, so words have {array.itemsize * 8} "
@@ -98,8 +102,9 @@ def compress_tensor(
             file_bytes = temporary.stat().st_size
         words, commonest = to_words(array), Commonest(array.itemsize)
         commonest.update(words)
-        nonzeros = int(np.count_nonzero(words))
-    advice = hint(commonest.finish(), nonzeros / array.size if array.size else None)
+        nonzeros = count_nonzeros(words, fmt)
+    zeros = nonzeros / array.size if array.size and fmt.is_plain else None
+    advice = hint(commonest.finish(), zeros)
     stream_bytes = fmt.stream_bytes(array.size, nonzeros)
     return {
         "output": output,

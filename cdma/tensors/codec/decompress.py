@@ -72,6 +72,8 @@ def read_raw(
     word_bits: int | None = None,
     block_words: int | None = None,
     tail: str | None = None,
+    zero_value: int = 0,
+    fold_negative_zero: bool = False,
 ) -> tuple[np.ndarray, str]:
     """Array of a bare stream, and the name of its element type.
 
@@ -87,7 +89,7 @@ def read_raw(
         Element type, by default unsigned words.
     word_bits, block_words : int, optional
         Format. By default, words have the width of ``dtype``, or else 32 bits.
-    tail : str, optional
+    tail, zero_value, fold_negative_zero
         See :class:`~cdma.format.Format`.
 
     Raises
@@ -109,7 +111,8 @@ def read_raw(
     if word_bits is None:
         word_bits = 32 if element is None else element.itemsize * 8
     with refusals_as_user_errors():
-        fmt = Format(word_bits, block_words, tail or TAILS[0])
+        tail = tail or TAILS[0]
+        fmt = Format(word_bits, block_words, tail, zero_value, fold_negative_zero)
     if element is not None and element.itemsize != fmt.word_bytes:
         raise UserError(f"--dtype {dtype} does not have the {fmt.word_bits} bits of a word")
     words = decompress(Path(file).read_bytes(), count, fmt)

@@ -11,13 +11,24 @@ def by(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) or "scalar"
 
 
+def _options(fmt) -> dict:
+    """Options of the zero-value codec that are not the default; other codecs have none."""
+    if not isinstance(fmt, Format):
+        return {}
+    return {
+        **({"tail": fmt.tail} if fmt.ends_itself else {}),
+        **({"zero_value": fmt.zero_value} if fmt.zero_value else {}),
+        **({"fold_negative_zero": True} if fmt.fold_negative_zero else {}),
+    }
+
+
 def figures(fmt: Format, words: int, nonzeros: int, stream_bytes: int, file_bytes: int) -> dict:
     """Sizes, ratio and density of a stream, for JSON."""
     raw_bytes = words * fmt.word_bytes
     return {
         "word_bits": fmt.word_bits,
         "block_words": fmt.block_words,
-        **({"tail": fmt.tail} if getattr(fmt, "ends_itself", False) else {}),
+        **_options(fmt),
         "words": words,
         "nonzeros": nonzeros,
         "raw_bytes": raw_bytes,

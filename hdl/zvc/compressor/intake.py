@@ -1,6 +1,6 @@
 """The beats that wait until the mask of their block is complete."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -44,6 +44,7 @@ class Intake(wiring.Component):
 
     Members
     -------
+    zero : In, with ``config.zero_port``: the word that is omitted
     i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`; ``keep`` by whole words
     accept : Out, a beat comes in, described by ``mask``, ``keep``, ``first`` and ``last``
     mask, keep : Out, its non-zero words and its words, a bit per lane
@@ -72,6 +73,7 @@ class Intake(wiring.Component):
         rows = self.rows(config)
         super().__init__(
             {
+                **({"zero": In(config.format.word_bits)} if config.zero_port else {}),
                 "i": In(stream.Signature(Beat(config))),
                 "accept": Out(1),
                 "mask": Out(config.lanes),
@@ -92,6 +94,16 @@ class Intake(wiring.Component):
         it is counted and has its place."""
         return max(config.block_beats, 3 + PrefixSum.latency(config.lanes))
 
+    def _compared(self, words):
+        """What is compared with zero, bit by bit."""
+        fmt = self.config.format
+        if fmt.fold_negative_zero:
+            return Cat(Cat(word[:-1], Const(0, 1)) for word in words)
+        if self.config.fills:
+            zero = self.zero if self.config.zero_port else Const(fmt.zero_value, fmt.word_bits)
+            return Cat(word ^ zero for word in words)
+        return Value.cast(words)
+
     @staticmethod
     def latency(config: Config) -> int:
         """Cycles from a block's first beat in to its issue, when the next beats follow at once."""
@@ -110,7 +122,7 @@ class Intake(wiring.Component):
             # The lowest byte of a word decides; before the packet's last beat all are kept.
             self.keep.eq(beat.keep[::word_bytes] | (~beat.last).replicate(lanes)),
             ends_block.eq(beat.last | (block_beat == config.block_beats - 1)),
-            Value.cast(zeros.words).eq(Value.cast(beat.words)),
+            Value.cast(zeros.words).eq(self._compared(beat.words)),
             zeros.keep.eq(Cat(kept.replicate(pieces) for kept in self.keep)),
             self.mask.eq(mask_of(zeros.mask, config)),
             self.first.eq(block_beat == 0),

@@ -38,6 +38,7 @@ class Compressor(wiring.Component):
 
     Members
     -------
+    zero : In, with ``config.zero_port``: the word that is omitted, in each cycle with a beat
     i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words; ``keep`` by whole words
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of the stream's bytes
     o_status : Out stream of :class:`~cdma.hdl.zvc.beat.CompressorStatus`, one after each packet's
@@ -52,6 +53,7 @@ class Compressor(wiring.Component):
         self.config = checked(config)
         super().__init__(
             {
+                **({"zero": In(config.format.word_bits)} if config.zero_port else {}),
                 "i": In(stream.Signature(Beat(config))),
                 "o": Out(stream.Signature(Beat(config))),
                 "o_status": Out(stream.Signature(CompressorStatus())),
@@ -80,6 +82,8 @@ class Compressor(wiring.Component):
         m.submodules.assembler = assembler = Assembler(config)
         m.submodules.output = output = PacketOutput(config, CompressorStatus())
         m.submodules.report = report = CompressorReport(config)
+        if config.zero_port:
+            m.d.comb += intake.zero.eq(self.zero)
         wiring.connect(m, wiring.flipped(self.i), intake.i)
         wiring.connect(m, wiring.flipped(self.o), output.o)
         wiring.connect(m, wiring.flipped(self.o_status), output.o_status)

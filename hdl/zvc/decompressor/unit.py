@@ -10,6 +10,7 @@ from cdma.hdl.zvc.beat import (
     CountedStatus,
     DecompressorCommand,
     DecompressorStatus,
+    kept_words,
     thermometer,
 )
 from cdma.hdl.zvc.config import Config, checked
@@ -53,6 +54,8 @@ class Decompressor(wiring.Component):
     -------
     i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`, one for each packet;
         none with a tail of ones
+    zero : In, with ``config.zero_port``: the word that is omitted; it must not change while the
+        unit has a packet
     i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of the stream's bytes; ``keep`` by
         bytes
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words
@@ -73,6 +76,7 @@ class Decompressor(wiring.Component):
         super().__init__(
             {
                 **({} if ends_itself else command),
+                **({"zero": In(config.format.word_bits)} if config.zero_port else {}),
                 "i": In(stream.Signature(Beat(config))),
                 "o": Out(stream.Signature(Beat(config))),
                 "o_status": Out(stream.Signature(self.status)),
@@ -107,8 +111,11 @@ class Decompressor(wiring.Component):
         m.submodules.reader = reader = PayloadReader(config, rows)
         ends_itself = config.format.ends_itself
         m.submodules.expander = expander = Expander(
-            lanes, config.format.word_bits, reports_missing=ends_itself
+            lanes, config.format.word_bits, reports_missing=ends_itself, fills=config.fills
         )
+        if config.fills:
+            zero = self.zero if config.zero_port else config.format.zero_value
+            m.d.comb += expander.fill.eq(zero)
         m.submodules.beside = beside = DelayLine(ReadBeat(config), expander.latency(lanes) - 1)
         m.submodules.output = output = PacketOutput(config, self.status)
         if ends_itself:
@@ -163,9 +170,12 @@ class Decompressor(wiring.Component):
     def _leave(self, m, read, valid, expander, output, report):
         """The beats go to the output; the command decides which is a packet's last."""
         lanes = self.config.lanes
+        words = expander.words
+        if self.config.fills:
+            words = kept_words(words, output.i.payload.keep)
         m.d.comb += [
             output.i.valid.eq(valid),
-            output.i.payload.words.eq(expander.words),
+            output.i.payload.words.eq(words),
             output.i.payload.keep.eq(
                 thermometer(read.tags.words, lanes) | (~read.tags.last).replicate(lanes)
             ),

@@ -97,8 +97,8 @@ def test_document_has_the_same_layout_and_example():
     ("field", "value", "message"),
     [
         ("version", 3, "version must be 1 or 2, not 3"),
-        ("flags", 2, "flags must be 0 or 1, a tail of ones, not 2"),
-        ("flags", 0x8001, "flags must be 0 or 1, a tail of ones, not 32769"),
+        ("flags", 8, "flags must be a sum of 1, 2 and 4, or 0, not 8"),
+        ("flags", 0x8001, "flags must be a sum of 1, 2 and 4, or 0, not 32769"),
         ("codec", 1, "codec must be 0, zero-value, not 1"),
         ("word_bits", 24, "Word width must be 8, 16, 32 or 64 bits, not 24"),
         ("word_bits", 16, "element type must be known and of 2 bytes, not b'float32"),

@@ -12,6 +12,7 @@ fuzz = settings(deadline=None, max_examples=300)
 
 FORMATS = [Format(8, 8), Format(8), Format(16), Format(16, 64), Format(32), Format(32, 96)]
 FORMATS += [Format(64), Format(64, 128), Format(8, 8, "ones"), Format(32, 64, "ones")]
+FORMATS += [Format(8, 8, zero_value=1), Format(16, fold_negative_zero=True)]
 
 
 @st.composite

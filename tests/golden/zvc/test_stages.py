@@ -34,12 +34,12 @@ def test_popcount(dtype, count):
 
 def test_nonzero_bits_go_by_pattern():
     words = np.array([0.0, -0.0, 1e-45, np.nan], "<f4").view("<u4")
-    assert nonzero_bits(words).tolist() == [False, True, True, True]
+    assert nonzero_bits(words, Format(words.itemsize * 8)).tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize("fmt", FORMATS, ids=str)
 def test_masks(fmt):
-    bits = nonzero_bits(random_blocks(fmt))
+    bits = nonzero_bits(random_blocks(fmt), fmt)
     masks = pack_masks(bits, fmt)
     assert masks.shape == (len(bits), fmt.mask_words)
     as_ints = [sum(1 << i for i, bit in enumerate(row) if bit) for row in bits]
@@ -50,7 +50,7 @@ def test_masks(fmt):
 @pytest.mark.parametrize("fmt", FORMATS, ids=str)
 def test_compact_and_expand(fmt, reference_encode):
     blocks = random_blocks(fmt)
-    bits = nonzero_bits(blocks)
+    bits = nonzero_bits(blocks, fmt)
     out = np.zeros(blocks.size + len(blocks) * fmt.mask_words, fmt.dtype)
     written = compact(blocks, bits, pack_masks(bits, fmt), out)
     stream = out[:written]

@@ -37,6 +37,8 @@ def test_parameters_latency_and_tools(unit, config):
         "word_bits": config.format.word_bits,
         "block_words": config.format.block_words,
         "tail": config.format.tail,
+        "zero_value": 0,
+        "fold_negative_zero": False,
     }
     assert described["latency_cycles"] == latency(unit, config) == UNITS[unit].latency(config)
     assert described["bytes_per_cycle"] == config.lanes * config.format.word_bits // 8

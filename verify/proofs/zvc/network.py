@@ -93,11 +93,17 @@ class Spread(Routed):
             self.network.has_word.eq(anything(m, self.network.lanes, "has_word")),
             has_word.eq(self.network.has_word.bit_select(to, 1)),
         ]
+        if self.network.fills:
+            m.d.comb += self.network.fill.eq(anything(m, WORD_BITS, "fill"))
         return [is_marked, to, word, has_word]
+
+    def _fill(self):
+        """The word of all other lanes: zero, or that of the port."""
+        return self.network.fill if self.network.fills else 0
 
     def check(self, m, lane, is_marked, to, word, has_word):
         m.d.comb += [
-            Assert(self.network.words[lane] == Mux(is_marked & has_word, word, 0)),
+            Assert(self.network.words[lane] == Mux(is_marked & has_word, word, self._fill())),
             *(
                 [Assert(self.network.missing.bit_select(lane, 1) == (is_marked & ~has_word))]
                 if self.network.reports_missing
@@ -140,9 +146,9 @@ PROOFS = (
     ),
     Proof(
         name="expander_missing",
-        promise="Each marked lane without a word is reported",
+        promise="Each marked lane without a word is reported, and filled with any word",
         components=(Expander,),
-        design=lambda lanes: Spread(Expander(lanes, WORD_BITS, reports_missing=True)),
+        design=lambda lanes: Spread(Expander(lanes, WORD_BITS, reports_missing=True, fills=True)),
         sizes={"2x32": 2, "8x32": 8},
         depth=4,
         broken=faults(8, 4, stuck_at(0, "dut.missing", 2)),

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.zvc.beat import Row
+from cdma.hdl.zvc.beat import Row, kept_words
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.reader.reader import ReadBeat
 
@@ -108,7 +108,7 @@ class TailStage(wiring.Component):
         m.d.comb += [
             self.ready.eq(over | ~is_held | self.o.ready),
             self.o.valid.eq(is_held & (held.closed | (self.valid & ~over))),
-            row.words.eq(held.words),
+            row.words.eq(kept_words(held.words, held.keep) if config.fills else held.words),
             row.keep.eq(held.keep),
             row.last.eq(held.closed | brings_none),
             self.tags.used.eq(held.used),

@@ -362,3 +362,20 @@ def test_a_tail_of_ones_needs_no_count(capsys, tensor):
     capsys.readouterr()
     assert main(["info", "a.zvc"]) == 0
     assert "32-bit words, blocks of 32 words, tail of ones" in capsys.readouterr().out
+
+
+def test_zero_value_and_folding(capsys):
+    array = np.where(np.arange(500) % 3, 128, np.arange(500) % 256).astype("u1")
+    np.save("z.npy", array)
+    for raw in ([], ["--raw"]):
+        options = ["--zero-value", "0x80"]
+        assert main(["compress", "z.npy", "-o", "z.bin", *options, *raw]) == 0
+        undo = [*raw, *options, "--count", "500", "--word-bits", "8"] if raw else []
+        assert main(["decompress", "z.bin", "-o", "b.npy", *undo]) == 0
+        np.testing.assert_array_equal(np.load("b.npy"), array)
+    np.save("f.npy", np.array([0.0, -0.0, 1.5] * 50, "f4"))
+    assert main(["compress", "f.npy", "-o", "f.zvc", "--fold-negative-zero"]) == 0
+    capsys.readouterr()
+    assert main(["info", "f.zvc"]) == 0
+    assert "-0.0 folded into 0.0" in capsys.readouterr().out
+    assert read_container("f.zvc").tobytes() == np.array([0.0, 0.0, 1.5] * 50, "f4").tobytes()

@@ -62,7 +62,7 @@ class Ends(Elaboratable):
             Assert(probe(m, "dut.is_held", 1) == is_held),
             Assert(probe(m, "dut.over", 1) == is_over),
             # The open beat is the one that is held.
-            Assert(~has_beat | is_held),
+            Assert(~has_beat | (is_held & ~is_over)),
             Assert(~leaves | is_held),
             # A beat is never refused for long: an open output takes one a cycle.
             Assert(dut.ready | ~dut.o.ready),

@@ -1,0 +1,129 @@
+"""Compressed weights of NVDLA: three surfaces, of mask bits, weights and group sizes.
+
+Source: NVDLA, "In-memory data formats", sparse compression option. A bit for each element, 0 for a
+zero weight, little-endian, group after group (WMB); the other weights, packed (the compressed
+weight surface); both surfaces are filled up with zeros to 128 bytes. For each kernel group, 32 bits
+with the number of bytes that are left of it (WGS). The elements come in the order that NVDLA maps
+uncompressed weights in: that mapping is done before.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cdma.format import ErrorCode
+from cdma.golden.errors import StreamError
+
+ALIGNMENT = 128
+WORD_BITS = (8, 16)
+
+
+@dataclass(frozen=True, eq=False)
+class Surfaces:
+    """The three surfaces, each an ndarray of uint8.
+
+    Attributes
+    ----------
+    mask : shape (a multiple of 128,)
+        WMB.
+    weights : shape (a multiple of 128,)
+        Weights that are not zero.
+    sizes : shape (4 * groups,)
+        WGS; the document gives this surface no alignment, and it has no padding here.
+    """
+
+    mask: np.ndarray
+    weights: np.ndarray
+    sizes: np.ndarray
+
+
+def encode(words: np.ndarray, group_words: int) -> Surfaces:
+    """Compress mapped weights.
+
+    Parameters
+    ----------
+    words : ndarray of unsigned words of 8 or 16 bits, shape (words,)
+        Bit patterns in the order of NVDLA's mapping. ``-0.0`` is not zero: the document speaks of
+        zero weights only, and a weight that is sent is always right.
+    group_words : int
+        Elements of a kernel group, all but the last; a multiple of 8, so that the mask of a group
+        begins with a byte.
+
+    Raises
+    ------
+    ValueError
+        When the width or the group is refused.
+    """
+    _check(8 * words.itemsize, group_words)
+    bits = words != 0
+    groups = -(-words.size // group_words)
+    starts = np.arange(groups) * group_words
+    counts = np.add.reduceat(bits, starts, dtype=np.int64) if groups else np.zeros(0, np.int64)
+    sizes = (counts * words.itemsize).astype("<u4")
+    kept = words[bits].view(np.uint8)
+    return Surfaces(
+        _aligned(np.packbits(bits, bitorder="little")), _aligned(kept), sizes.view(np.uint8)
+    )
+
+
+def decode(surfaces: Surfaces, count: int, group_words: int, word_bits: int) -> np.ndarray:
+    """Words of the three surfaces, shape (count,).
+
+    Raises
+    ------
+    ValueError
+        When the width or the group is refused, or a surface has another size than it must.
+    StreamError
+        When sizes, mask and weights do not agree. The offset is that in the mask surface, in the
+        surface of sizes, or of weights, which the reason names.
+    """
+    _check(word_bits, group_words)
+    size, groups = word_bits // 8, -(-count // group_words)
+    expected = {"mask": _up(-(-count // 8)), "sizes": 4 * groups}
+    for name, length in expected.items():
+        found = getattr(surfaces, name).size
+        if found != length:
+            raise ValueError(f"Surface of the {name} must have {length} bytes, not {found}")
+    bits = np.unpackbits(surfaces.mask, bitorder="little").view(bool)
+    if bits[count:].any():
+        at = count + int(np.argmax(bits[count:]))
+        reason = f"mask surface marks element {at} of {count}"
+        raise StreamError(reason, at // 8, ErrorCode.MASK_PAST_END)
+    bits = bits[:count]
+    starts = np.arange(groups) * group_words
+    counts = np.add.reduceat(bits, starts, dtype=np.int64) if groups else np.zeros(0, np.int64)
+    wrong = np.flatnonzero(counts * size != surfaces.sizes.view("<u4"))
+    if wrong.size:
+        group = int(wrong[0])
+        told = int(surfaces.sizes.view("<u4")[group])
+        reason = f"size of group {group} is {told} bytes, its mask has {counts[group] * size}"
+        raise StreamError(reason, 4 * group, ErrorCode.CONTAINER)
+    total = int(counts.sum()) * size
+    if surfaces.weights.size != _up(total):
+        reason = f"weights must have {_up(total)} bytes, not {surfaces.weights.size}"
+        raise StreamError(reason, min(total, surfaces.weights.size), ErrorCode.TRUNCATED)
+    kept = surfaces.weights[:total].view(f"<u{size}")
+    if not kept.all():
+        where = int(np.argmin(kept)) * size
+        raise StreamError("weights: zero element sent as non-zero", where, ErrorCode.ZERO_WORD)
+    words = np.zeros(count, f"<u{size}")
+    words[bits] = kept
+    return words
+
+
+def _check(word_bits: int, group_words: int) -> None:
+    if word_bits not in WORD_BITS:
+        raise ValueError(f"Elements of NVDLA must have 8 or 16 bits, not {word_bits}")
+    if group_words <= 0 or group_words % 8:
+        raise ValueError(
+            f"Elements of a kernel group must be a positive multiple of 8, not {group_words!r}: "
+            f"the document does not say how masks that end inside a byte are joined"
+        )
+
+
+def _up(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _aligned(data: np.ndarray) -> np.ndarray:
+    return np.concatenate([data, np.zeros(_up(data.size) - data.size, np.uint8)])

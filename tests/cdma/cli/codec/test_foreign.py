@@ -1,0 +1,66 @@
+"""``cdma convert --to`` and ``--from``."""
+
+import numpy as np
+import pytest
+
+from cdma.cli.main import main
+from cdma.golden import read_container, write_container
+
+
+@pytest.fixture(autouse=True)
+def _in_its_own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*argv) -> int:
+    return main(["convert", *map(str, argv)])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("iaa", []), ("aie-ml", ["--mask-order", "lsb"]), ("nvdla", ["--group-words", 64])],
+)
+def test_round_trip(capsys, dtype, name, options):
+    rng = np.random.default_rng(2)
+    array = (rng.integers(0, 9, (16, 40)) * (rng.random((16, 40)) < 0.4)).astype(dtype)
+    write_container("a.zvc", array)
+    if (name, dtype) == ("nvdla", "float32"):
+        assert run("a.zvc", "--to", name, *options, "-o", "b") == 2
+        assert "Elements of NVDLA must have 8 or 16 bits, not 32" in capsys.readouterr().err
+        return
+    assert run("a.zvc", "--to", name, *options, "-o", "b") == 0
+    back = ["--dtype", dtype, "--shape", "16,40", "-o", "c.zvc"]
+    assert run("b", "--from", name, *options, *back) == 0
+    np.testing.assert_array_equal(read_container("c.zvc"), array, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--to", "aie-ml"], "--mask-order is needed for aie-ml"),
+        (["--to", "nvdla"], "--group-words is needed for nvdla"),
+        (["--to", "iaa", "--mask-order", "lsb"], "--mask-order is not for iaa"),
+        (["--to", "iaa", "--from", "iaa"], "--to and --from exclude each other"),
+        (["--to", "iaa", "--index", "i"], "--index is for the engine's data"),
+        (["--to", "iaa", "--dtype", "int8"], "--dtype is for writing a container"),
+        (["--from", "iaa"], "a container needs --dtype"),
+        (["--from", "nvdla", "--group-words", "8", "--dtype", "int8"], "needs a shape"),
+        (["--group-words", "8"], "--group-words goes with --to or --from"),
+        ([], "the engine's data needs --index"),
+    ],
+)
+def test_refusals(capsys, argv, message):
+    write_container("a.zvc", np.zeros(64, "i1"))
+    for end in (".wmb", ".wt", ".wgs"):
+        (open(f"a.zvc{end}", "wb")).close()
+    assert run("a.zvc", *argv, "-o", "b.bin") == 2
+    assert message in capsys.readouterr().err
+
+
+def test_damaged_data_is_named(capsys):
+    with open("b.iaa", "wb") as file:
+        file.write(b"\1\0\0")
+    assert run("b.iaa", "--from", "iaa", "--dtype", "float32", "-o", "c.zvc") == 2
+    assert "b.iaa" in (text := capsys.readouterr().err)
+    assert "mask of 4 bytes expected" in text

@@ -1,0 +1,65 @@
+"""Units that omit other words than zero: a constant, a port, and -0.0 beside 0.0."""
+
+import numpy as np
+import pytest
+from sized import sized
+
+from cdma.hdl.zvc.config import Config
+from cdma.sim import Scenario, stimulus
+
+SMALL = [Config.parse("2x8b8-z80-zport"), Config.parse("2x8b8-fold")]
+LARGE = ["2x8b8-z80", "8x32-z7f800000", "8x32-zffffffff-zport", "16x16-fold", "32x8-z1-zport"]
+LARGE += ["4x8b8-ones-z80", "2x8b32-ones-z1-zport", "8x32-fold"]
+
+
+@pytest.fixture(params=sized(SMALL, [Config.parse(name) for name in LARGE]))
+def config(request):
+    return request.param
+
+
+def packets_of(config, seed):
+    """Packets in which the zero value, and -0.0, are as frequent as zero is elsewhere."""
+    fmt, rng = config.format, np.random.default_rng(seed)
+    zero, minus = (np.array(n, fmt.dtype) for n in (fmt.zero_value, 1 << fmt.word_bits - 1))
+    packets = []
+    for words in stimulus.packets(config, seed):
+        changed = np.where(words == 0, zero, np.where(words == zero, 0, words))
+        signs = rng.random(words.size) < 0.3
+        if fmt.fold_negative_zero:
+            changed = np.where(signs & (changed == 0), minus, changed)
+        packets.append(changed.astype(fmt.dtype))
+    return packets
+
+
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_matches_golden_model(verify, unit, config):
+    packets = stimulus.fed(unit, packets_of(config, 1), config)
+    stalls = ("never", "bernoulli:0.4", {"sink": "bursts:4,9"})
+    scenarios = [Scenario(packets, stall, 1, str(stall), is_dirty=True) for stall in stalls]
+    results = verify(unit, scenarios, config)
+    assert results[0].is_fast_enough
+
+
+@pytest.mark.slow
+def test_malformed_streams(verify, config):
+    packets = stimulus.malformed(config, np.random.default_rng(3))
+    verify("decompressor", [Scenario(packets), Scenario(packets, "bernoulli:0.3", 5)], config)
+
+
+@pytest.mark.slow
+def test_round_trip(verify, config):
+    """Of units that fold, -0.0 comes back as 0.0."""
+    packets = packets_of(config, 2)
+    if config.format.fold_negative_zero:
+        minus = 1 << config.format.word_bits - 1
+        packets = [np.where(words == minus, 0, words).astype(words.dtype) for words in packets]
+    verify("roundtrip", [Scenario(packets, "bernoulli:0.3", 4)], config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_port_under_cocotb(verify, unit, simulator, icarus):
+    config = Config.parse("8x32-z3f800000-zport")
+    packets = stimulus.fed(unit, packets_of(config, 3)[:12], config)
+    verify(unit, [Scenario(packets, "bernoulli:0.3", 3)], config, simulator=simulator)
