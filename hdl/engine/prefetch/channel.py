@@ -116,12 +116,13 @@ class PrefetchChannel(wiring.Component):
             self.events.stripe.eq(places.o.payload.tag.number),
         ]
         self._write(m, codec, places, writer)
-        lost_error = self._report_lost(m, codec, places, writer)
+        lost_error, was_lost = self._report_lost(m, codec, places, writer)
         m.d.comb += self.idle.eq(
             ~places.o.valid
             & codec.idle
             & (queue.level == 0)
-            & (writer.idle | (self.lost & ~writer.o_error.valid))
+            # Not in the cycle in which the channel is lost: the report of that comes a cycle later.
+            & (writer.idle | (was_lost & ~writer.o_error.valid))
             & ~lost_error.o.valid
         )
         return m
@@ -152,7 +153,10 @@ class PrefetchChannel(wiring.Component):
             m.d.sync += offset.eq(Mux(beat.last, 0, offset + size))
 
     def _report_lost(self, m, codec, places, writer):
-        """Report TIMEOUT: of the oldest burst when the channel is lost, then of each stripe."""
+        """Report TIMEOUT: of the oldest burst when the channel is lost, then of each stripe.
+
+        Gives the slot of the reports, and whether the channel was lost in the cycle before.
+        """
         m.submodules.lost_error = slot = ErrorSlot()
         wiring.connect(m, slot.o, wiring.flipped(self.o_error[2]))
         was_lost = Signal()
@@ -176,4 +180,4 @@ class PrefetchChannel(wiring.Component):
                 report.tag.eq(place.tag),
                 report.where.eq(place.address),
             ]
-        return slot
+        return slot, was_lost

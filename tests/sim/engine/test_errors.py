@@ -218,6 +218,24 @@ def test_timeout_quarantine_and_recovery(model_of, small, tensor, offload, prefe
 
 
 @pytest.mark.slow
+def test_a_write_that_is_not_answered(model_of, small, tensor, offload, prefetch):
+    """All but one B has come when the channel is lost: TIMEOUT, not OK; later all is well."""
+    model, words = model_of(), tensor(small, 4 * 1024)
+    job = offload(model, words)
+    model.write("ENGINE", "TIMEOUT", 1000)
+    at = next_address(model, DEVICE)
+    model.engine.fault(DEVICE, at, delay=20_000, count=1, on="write")
+    back = model.prefetch(job, counters=False)
+    completion = back.completion
+    assert (back.status, completion.channel, completion.where) == (Status.TIMEOUT, 0, at)
+    model.engine.add(back.tensor)
+    model.engine.run(25_000)
+    model.write("CHANNEL", "QUARANTINE", 1, 0)
+    assert model.read("CHANNEL", "QUARANTINE", 0) == 0
+    prefetch(model, job)
+
+
+@pytest.mark.slow
 def test_timeout_with_a_stuck_address(model_of, small, tensor, offload, prefetch):
     """AW is not taken for long: the prefetch times out; offloads go on; later all is well."""
     model, words = model_of(), tensor(small, 8 * 1024)
