@@ -119,7 +119,7 @@ class Decompressor(wiring.Component):
         m.submodules.beside = beside = DelayLine(ReadBeat(config), expander.latency(lanes) - 1)
         m.submodules.output = output = PacketOutput(config, self.status)
         if ends_itself:
-            m.submodules.tail = tail = TailStage(config)
+            m.submodules.packet_end = tail = TailStage(config)
         m.submodules.report = report = (TailReport if ends_itself else DecompressorReport)(config)
         wiring.connect(m, wiring.flipped(self.i), ring.i)
         if not ends_itself:

@@ -150,6 +150,6 @@ PROOFS = (
         slow=(ENDS_ITSELF.name,),
         mode=BOUNDED,
         depth=15,
-        broken=faults((ENDS_ITSELF, False), 20, stuck_at(0, "decompressor.tail.missing", 1)),
+        broken=faults((ENDS_ITSELF, False), 20, stuck_at(0, "decompressor.packet_end.missing", 1)),
     ),
 )

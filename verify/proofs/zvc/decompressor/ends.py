@@ -88,8 +88,8 @@ PROOFS = (
         broken=faults(
             SMALL,
             18,
-            stuck_at(0, "dut.tail.over"),
-            stuck_at(1, "dut.tail.is_held"),
+            stuck_at(0, "dut.packet_end.over"),
+            stuck_at(1, "dut.packet_end.is_held"),
         ),
     ),
 )
