@@ -17,7 +17,7 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 	tests/synth/liberty tests/sim/test_backpressure.py tests/sim/test_compare.py
 
 .DEFAULT_GOAL := demo
-.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw performance bench study lint docs soc clean help
+.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw synth-engine bench-engine performance bench study lint docs soc clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations --engine 4
@@ -70,6 +70,13 @@ synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds 
 
 bench-hw: $(READY)  ## the same; fails if area or Fmax regresses against docs/measurements/baseline.json
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/bench-hw --jobs $(JOBS) --baseline docs/measurements/baseline.json
+
+synth-engine: $(READY)  ## area and critical path of the engine by part, 1 to 8 channels, into docs/engine-performance.md (CDMA_LIBERTY)
+	$(BIN)/cdma synth --unit engine --channels 1 2 4 8 --no-ecp5 -o $(OUT)/synth-engine --jobs $(JOBS) --save-baseline docs/measurements/engine_area.json
+	$(BIN)/python docs/draw
+
+bench-engine: $(READY)  ## speed of the engine against its targets, cycle by cycle, into docs/engine-performance.md; fails if one is missed
+	$(BIN)/cdma bench --targets --save docs/measurements/engine_targets.json; status=$$?; $(BIN)/python docs/draw; exit $$status
 
 performance: $(READY)  ## every figure of docs/performance.md again: hours (CDMA_LIBERTY, CDMA_DATA)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS) --save-baseline docs/measurements/baseline.json

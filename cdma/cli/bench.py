@@ -18,9 +18,13 @@ start of the simulator included. It is left out where a tool is missing.
 With --engine, tensors go out and back through engines of 1, 2, 4 and 8 channels instead. Cycles are
 those of a job without the latencies of its memories, beside a lower bound; smaller is better.
 
+With --targets, engines of 1 and 4 channels are measured against their targets for speed, and the
+points of the plots with 1 to 8 channels. The exit status is 1 when a target is missed.
+
 example:
   cdma bench --mib 16
   cdma bench --engine activations/step0500.relu2.npy --channels 1 4
+  cdma bench --targets --channels 1
 """
 HELP = "measure the speed of the golden model and of the compiled RTL"
 DESCRIPTION = """\
@@ -39,18 +43,21 @@ def add_parser(subparsers) -> None:
     add("--density", type=float, default=0.5, metavar="D", help=density)
     names = "tensors to take through engines, in place of the speeds"
     add("--engine", nargs="+", metavar="TENSOR", help=names)
-    sizes = "channels of the engines (default: 1 2 4 8)"
+    add("--targets", action="store_true", help="measure the engine against its targets")
+    sizes = "channels of the engines"
     add("--channels", nargs="+", type=int, metavar="N", help=sizes)
-    options.add_save_option(parser, "file for the cycles of --engine, as JSON")
+    options.add_save_option(parser, "file for what --engine or --targets measures, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table or the JSON."""
-    if args.engine:
-        return engine_bench.run(args)
+    if args.engine and args.targets:
+        raise UserError("give either --engine or --targets, not both")
+    if args.engine or args.targets:
+        return (engine_bench.run if args.engine else engine_bench.run_targets)(args)
     for name in ("channels", "save"):
         if getattr(args, name) is not None:
-            raise UserError(f"--{name} is for --engine")
+            raise UserError(f"--{name} is for --engine and --targets")
     options.refuse_below(args, mib=1)
     if not 0 <= args.density <= 1:
         raise UserError(f"--density must lie in 0..1, not {args.density}")

@@ -10,6 +10,7 @@ import butterfly
 import choosing
 import datapath
 import engine
+import engine_performance
 import performance
 import readme
 import saved
@@ -26,6 +27,11 @@ PICTURES = {
 }
 if (tables.MEASUREMENTS / "scaling.json").exists():
     PICTURES["performance-scaling"] = performance.draw
+if (tables.MEASUREMENTS / "engine_targets.json").exists():
+    PICTURES["engine-speed"] = engine_performance.draw_speed
+    PICTURES["engine-cycles"] = engine_performance.draw_cycles
+if (tables.MEASUREMENTS / "engine_area.json").exists():
+    PICTURES["engine-area"] = engine_performance.draw_area
 
 #: Pages with tables, and what fills them in.
 PAGES = {
@@ -33,6 +39,7 @@ PAGES = {
     choosing.PAGE: choosing.fill,
     verification.PAGE: verification.fill,
     engine.PAGE: engine.fill,
+    engine_performance.PAGE: engine_performance.fill,
     saved.PAGE: saved.fill,
     system.PAGE: system.fill,
     **dict.fromkeys(performance.PAGES, performance.fill),

@@ -11,7 +11,7 @@ from cdma.files import make_folder, write_text
 from cdma.format import Format
 from cdma.hdl.zvc.config import Config
 from cdma.synth.alternatives import catalogue
-from cdma.synth.flow import measure, plot, report, scaling
+from cdma.synth.flow import engine, measure, plot, report, scaling
 from cdma.synth.flow.measure import Design
 from cdma.synth.liberty import read
 from cdma.toolchain.opensta import opensta
@@ -25,7 +25,7 @@ class Measured(NamedTuple):
     Attributes
     ----------
     records : list of dict
-        From :func:`cdma.synth.flow.measure.measure_each`.
+        From :func:`cdma.synth.flow.measure.measure_each`; those of an engine's parts follow it.
     notes : list of str
         Missing figures, with the reasons.
     tools : dict of str to str
@@ -136,13 +136,16 @@ def run(
         **options,
     ):
         measured.records.append(record)
+        if record["unit"] == measure.ENGINE:
+            measured.records += engine.part_records(record)
         # A campaign may take hours: after an interruption, the report has all results up to here.
         write_text(folder / "synth.json", report.as_json(*measured))
         write_text(folder / "synth.md", report.markdown(*measured))
     print(f"wrote {folder / 'synth.md'} and {folder / 'synth.json'}", file=sys.stderr)
     steps.announce(f"done: {steps.ran} steps run, {steps.found} kept from before")
-    if len({record["config"] for record in measured.records}) > 1:
-        plot.draw(measured.records, folder)
+    units = [each for each in measured.records if not each["unit"].startswith(measure.ENGINE)]
+    if len({record["config"] for record in units}) > 1:
+        plot.draw(units, folder)
     return measured
 
 

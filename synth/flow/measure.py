@@ -12,7 +12,7 @@ from cdma.engine_config import ENGINE, EngineConfig
 from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
 from cdma.sweep import Packed, Task, sweep
-from cdma.synth.flow import asic, ecp5, rams
+from cdma.synth.flow import asic, ecp5, engine
 from cdma.synth.flow.figures import asic_figures, ecp5_figures, record
 from cdma.synth.liberty.library import Liberty
 from cdma.toolchain.steps import Steps
@@ -135,6 +135,7 @@ def measure_each(
         Measure the critical path with OpenSTA.
     flows : sequence of str, optional
         Scripts of ABC, keys of :data:`asic.FLOWS <cdma.synth.flow.asic.FLOWS>`; all by default.
+        The engine is mapped with ABC's own script only.
     on_failure : callable, optional
         Called with the reason when figures are missing because a tool fails. By default, the first
         failure is raised.
@@ -155,11 +156,12 @@ def measure_each(
 
     def tasks():
         for number, design in enumerate(designs):
-            gathered.append(_Gathered(design, left=int(with_ecp5) + len(flows)))
+            own = [engine.FLOW] if design.unit == ENGINE and flows else flows
+            gathered.append(_Gathered(design, own, left=int(with_ecp5) + len(own)))
             packed = Packed(design)
             if with_ecp5:
                 yield _task(design.label, Job("netlist", number, packed))
-            for flow in flows:
+            for flow in own:
                 cells = Job("cells", number, packed, flow=flow, liberty=library)
                 yield _task(design.label, replace(cells, with_timing=with_timing))
 
@@ -177,7 +179,7 @@ def measure_each(
         nonlocal given
         while given < len(gathered) and (has_ended or not gathered[given].left):
             given += 1
-            yield gathered[given - 1].record(liberty, flows, on_failure)
+            yield gathered[given - 1].record(liberty, on_failure)
 
     given = 0
     work = partial(_work, steps) if scheduler is None else partial(_work_there, steps.cache)
@@ -200,11 +202,12 @@ class _Gathered:
     """Results of a design: values and errors by kind, seed and flow."""
 
     design: Design
+    flows: Sequence[str]
     left: int
     values: dict[tuple, Any] = field(default_factory=dict)
     errors: dict[tuple, str] = field(default_factory=dict)
 
-    def record(self, liberty, flows, on_failure) -> dict:
+    def record(self, liberty, on_failure) -> dict:
         order = ("netlist", "clock", "cells")
         for key in sorted(self.errors, key=lambda key: (order.index(key[0]), key)):
             on_failure(self.errors[key])
@@ -216,7 +219,7 @@ class _Gathered:
             reached = [self.values[key] for key in clocks]
             lattice = ecp5_figures(config.beat_bytes, asdict(netlist.area), reached)
         if liberty:
-            silicon = {flow: self.values.get(("cells", 0, flow)) for flow in flows}
+            silicon = {flow: self.values.get(("cells", 0, flow)) for flow in self.flows}
             silicon = {"library": liberty.name, **silicon}
         size = (config.name, config.lanes, config.format.word_bits)
         return record(self.design.unit, *size, lattice, silicon, self.design.latency)
@@ -243,18 +246,14 @@ def _work(steps: Steps, job: Job):
 
 def _cells(steps: Steps, design: Design, flow: str, liberty: Liberty, with_timing: bool) -> dict:
     unit = (steps, design.label, design.top)
-    verilog, found = design.verilog, None
     if design.unit == ENGINE:
-        # Paths from and to RAM have no delay in the library and are not measured.
-        verilog, found = rams.set_aside(*unit, verilog)
-        with_timing = False
-    mapped = asic.synthesise(*unit, verilog, liberty, flow)
+        whole = (*unit, design.verilog, design.config, liberty)
+        return engine.cells(*whole, with_timing=with_timing)
+    mapped = asic.synthesise(*unit, design.verilog, liberty, flow)
     timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
     period = timed.period_ns if timed else None
     width = design.config.beat_bytes
     figures = asic_figures(width, mapped.area, mapped.storage, period, liberty.nand2_area)
     if timed:
         figures["critical_path"] = f"{timed.start} to {timed.end}, {timed.gates} cells"
-    if found is not None:
-        figures["ram_bits"] = sum(ram.bits for ram in found)
     return figures

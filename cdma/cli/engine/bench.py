@@ -1,4 +1,4 @@
-"""``cdma bench --engine``: cycles of tensors through engines of several sizes."""
+"""``cdma bench --engine`` and ``--targets``: cycles of engines of several sizes."""
 
 import argparse
 import json
@@ -10,6 +10,27 @@ from cdma.files import write_text
 from cdma.progress import timed
 from cdma.tables import format_table
 from cdma.tensors.load import load_tensor
+
+#: Channels of the engines whose targets are measured.
+TARGETS_OF = (1, 4)
+
+
+def run_targets(args: argparse.Namespace) -> int:
+    """Measure the targets, print the table or the JSON; 1 when a target is missed."""
+    with refusals_as_user_errors():
+        configs = [EngineConfig(channels=channels) for channels in args.channels or TARGETS_OF]
+        wide = [EngineConfig(channels=channels) for channels in args.channels or CHANNELS]
+    from cdma.sim import SimulationError
+    from cdma.sim.engine.bench import report, targets
+
+    try:
+        result = {"version": __version__, **report.measure(configs, wide, timed("engine"))}
+    except SimulationError as error:
+        raise UserError(str(error)) from error
+    if args.save:
+        write_text(args.save, json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=2) if args.json else report.text(result), end="")
+    return int(any(row["verdict"] != targets.MET for row in result["records"]))
 
 
 def run(args: argparse.Namespace) -> int:

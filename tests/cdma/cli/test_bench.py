@@ -8,6 +8,7 @@ import pytest
 from cdma.cli import bench
 from cdma.errors import UserError
 from cdma.sim.engine import measure
+from cdma.sim.engine.bench import report as report_of_targets
 from cdma.study import speed
 from cdma.toolchain import simulators
 
@@ -84,7 +85,7 @@ def test_options_of_the_engine(refuse, tmp_path):
     for name, words in {"a": np.zeros(4, "<u4"), "b": np.zeros(4, "<u2")}.items():
         np.save(tmp_path / f"{name}.npy", words)
     message = refuse("bench", "--channels", 2)
-    assert message == "cdma bench: --channels is for --engine"
+    assert message == "cdma bench: --channels is for --engine and --targets"
     message = refuse("bench", "--engine", tmp_path / "a.npy", tmp_path / "b.npy")
     assert message == "cdma bench: the tensors must have elements of one width"
     message = refuse("bench", "--engine", tmp_path / "a.npy", "--channels", 3)
@@ -112,3 +113,26 @@ def test_cycles_of_the_engine(monkeypatch, report, tmp_path):
     assert [row["channels"] for row in result["records"]] == [1, 4]
     assert result["records"][0]["tensor"] == "a.npy"
     assert json.loads(file.read_text()) == result
+
+
+def test_targets_of_the_engine(monkeypatch, capsys, refuse, tmp_path):
+    """What was measured is printed and saved; a target that is missed ends with 1."""
+    verdicts = ["met", "met"]
+
+    def measured(configs, wide, progress):
+        names = [config.name for config in configs]
+        row = {"what": "a", "case": "b", "target": "<= 4", "measured": "4"}
+        records = [row | {"verdict": each, "channels": 1} for each in verdicts]
+        return {"records": records, "sweeps": names + [config.name for config in wide]}
+
+    monkeypatch.setattr(report_of_targets, "measure", measured)
+    file = tmp_path / "targets.json"
+    assert run("--targets", "--save", str(file)) == 0
+    assert capsys.readouterr().out.endswith("2 of 2 met\n")
+    default = [f"{channels}x8x32s4096l16" for channels in (1, 4, 1, 2, 4, 8)]
+    assert json.loads(file.read_text())["sweeps"] == default
+    verdicts[0] = "missed"
+    assert run("--targets", "--channels", "2", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["sweeps"] == ["2x8x32s4096l16"] * 2
+    message = refuse("bench", "--targets", "--engine", "a.npy")
+    assert message == "cdma bench: give either --engine or --targets, not both"

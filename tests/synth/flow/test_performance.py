@@ -16,6 +16,7 @@ PAGES = [
     ("choosing", "docs/choosing-parameters.md"),
     ("readme", "README.md"),
     ("engine", "docs/engine.md"),
+    ("engine_performance", "docs/engine-performance.md"),
 ]
 
 

@@ -1,0 +1,1 @@
+"""Speed of the engine, cycle by cycle: what ``make bench-engine`` measures."""

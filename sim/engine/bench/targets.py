@@ -1,0 +1,177 @@
+"""The engine's targets for speed, each with what was measured and a verdict."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from cdma.engine_config import EngineConfig
+from cdma.golden import engine as golden
+from cdma.sim.engine.bench.transfers import (
+    DEVICE_LATENCY,
+    HOST_LATENCY,
+    back_to_back,
+    bound,
+    outward,
+    reaction,
+    trip,
+    words,
+)
+from cdma.sim.engine.model import OFFLOAD, PREFETCH
+
+MET, MISSED = "met", "missed"
+WAYS = ("offload", "prefetch")
+#: Bytes of a whole transfer.
+NBYTES = 1 << 20
+DENSITIES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.12)
+LATENCIES = (0, 50, 100, 200, 350)
+#: Descriptors that follow one another, by bytes.
+CHAINS = {65536: 16, 4096: 32}
+_CHAIN_TARGETS = {65536: 0.97, 4096: 0.90}
+_MOST_SPREAD = 0.02
+COLUMNS = {
+    "what": "what",
+    "channels": "channels",
+    "case": "case",
+    "target": "target",
+    "measured": "measured",
+    "verdict": "verdict",
+}
+
+
+def measure(
+    configs: Sequence[EngineConfig], progress: Callable[[str], None] | None = None
+) -> Iterator[dict]:
+    """Measure each target with engines of several sizes.
+
+    Parameters
+    ----------
+    configs : sequence of EngineConfig
+    progress : callable or None
+        Called with the name of each measurement.
+
+    Yields
+    ------
+    dict
+        ``row`` (a short name), ``what``, ``channels``, ``case``, ``target``, ``measured``, and
+        ``verdict``: ``met`` or ``missed``.
+
+    Raises
+    ------
+    UserError, SimulationError
+        See :func:`cdma.sim.engine.bench.transfers.trip`.
+    """
+    report = progress or (lambda text: None)
+    for config in configs:
+        for rows in (_transfers, _tensors, _chains, _start_up, _latencies):
+            for row in rows(config, report):
+                yield {"channels": config.channels, "config": config.name} | row
+
+
+def _row(name, what, case, target, measured, *, at_least=False):
+    is_met = measured >= target if at_least else measured <= target
+    sign = ">=" if at_least else "<="
+    return {
+        "row": name,
+        "what": what,
+        "case": case,
+        "limit": target,
+        "target": f"{sign} {_shown(target)}",
+        "value": measured,
+        "measured": _shown(measured),
+        "verdict": MET if is_met else MISSED,
+    }
+
+
+def _shown(value):
+    return f"{value:.2%}" if isinstance(value, float) else f"{value:,}"
+
+
+def _transfers(config, report):
+    """Uniform density: beats of the link, cycles, beats without a byte."""
+    empty = 0
+    constant = 64 + config.channels
+    for density in DENSITIES:
+        report(f"{config.name}: density {density}")
+        array = words(config, NBYTES, density)
+        done = trip(config, array)
+        empty += done.empty
+        ratio = array.nbytes / done.out.completion.stream_bytes
+        case = f"density {density}, ratio {ratio:.2f}"
+        if ratio <= 0.9 * config.channels * config.beat_bytes / config.link_bytes:
+            share = done.written.share
+            yield _row("link", "link utilisation, offload", case, 0.98, share, at_least=True)
+            share = done.read.share
+            yield _row("link", "link utilisation, prefetch", case, 0.98, share, at_least=True)
+        least = bound(array, config, done.out.tensor.address)
+        for way, job in zip(WAYS, (done.out, done.back), strict=True):
+            limit = least + _latency(way) + constant
+            what = f"cycles of {way}, uniform"
+            yield _row("uniform", what, case, limit, job.completion.cycles)
+    yield _row("empty", "write beats with no byte enabled", "all of these", 0, empty)
+
+
+def _latency(way: str) -> int:
+    """Latencies that a job cannot avoid: its first read, its last B; for a prefetch the index."""
+    return DEVICE_LATENCY + HOST_LATENCY * (1 if way == "offload" else 2)
+
+
+def tensors(config: EngineConfig) -> dict[str, np.ndarray]:
+    """Tensors that are not uniform, by name."""
+    halves = words(config, NBYTES, 0.9, 1)
+    halves[halves.size // 2 :] = 0
+    each = config.stripe_words
+    stripes = words(config, NBYTES, 1.0, 2).reshape(-1, each)
+    stripes[::2] = 0
+    rng = np.random.default_rng(3)
+    mixed = words(config, NBYTES, 1.0, 4).reshape(-1, each)
+    mixed = np.where(rng.random(mixed.shape) < rng.random((len(mixed), 1)), mixed, 0)
+    return {
+        "first half dense, second empty": halves,
+        "every other stripe empty": stripes.reshape(-1),
+        "density of each stripe random": mixed.reshape(-1).astype(halves.dtype),
+    }
+
+
+def _tensors(config, report):
+    """Other tensors, with the policy AUTO, beside the golden recurrence."""
+    for name, array in tensors(config).items():
+        report(f"{config.name}: {name}")
+        done = trip(config, array, "auto")
+        for way, job in zip(WAYS, (done.out, done.back), strict=True):
+            least = golden.cycles(
+                array, config, "auto", job.tensor.address, latency=0, direction=way
+            )
+            limit = int(1.02 * least) + _latency(way) + 64 + config.channels
+            what = f"cycles of {way}, any tensor"
+            yield _row("any", what, name, limit, job.completion.cycles)
+
+
+def _chains(config, report):
+    """Descriptors back to back, ratio below 2."""
+    for nbytes, number in CHAINS.items():
+        for direction, way in ((OFFLOAD, "offload"), (PREFETCH, "prefetch")):
+            report(f"{config.name}: descriptors of {nbytes:,} bytes, {way}")
+            share = back_to_back(config, nbytes, 0.55, number, direction).share
+            case = f"{nbytes // 1024} KiB, {way}"
+            limit = _CHAIN_TARGETS[nbytes]
+            yield _row("chain", "descriptors back to back", case, limit, share, at_least=True)
+
+
+def _start_up(config, report):
+    report(f"{config.name}: start-up")
+    asked, first = reaction(config)
+    yield _row("start", "doorbell to ARVALID", "idle ring", 4, asked)
+    yield _row("start", "descriptor's last R to the data's ARVALID", "idle ring", 6, first)
+
+
+def _latencies(config, report):
+    """Cycles without the latency, over the latency of the device's memory."""
+    for density in (0.5, 0.1):
+        array, found = words(config, NBYTES, density), []
+        for latency in LATENCIES:
+            report(f"{config.name}: latency {latency}, density {density}")
+            job, _ = outward(config, array, latency)
+            found.append(job.completion.cycles - latency)
+        case = f"density {density}, {LATENCIES[0]} to {LATENCIES[-1]} cycles"
+        spread = max(found) / min(found) - 1
+        yield _row("latency", "spread over the memory's latency", case, _MOST_SPREAD, spread)

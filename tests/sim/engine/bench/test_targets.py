@@ -1,0 +1,74 @@
+"""The engine's speed: what is counted, and what is compared with a target."""
+
+import numpy as np
+import pytest
+
+from cdma.sim.engine.bench import report, sweeps, targets, transfers
+
+
+def test_beats_of_a_round_trip(small):
+    array = transfers.words(small, 8192, 0.5)
+    done = transfers.trip(small, array, latency=30, host=50)
+    size = done.out.completion.stream_bytes
+    index = 8 * small.stripes(array.nbytes)
+    assert done.written.beats == -(-size // small.link_bytes) + index // small.link_bytes
+    assert done.read.beats == -(-size // small.link_bytes)
+    assert done.empty == 0
+    for span in (done.written, done.read):
+        assert span.beats <= span.cycles < done.out.cycles
+        assert 0.5 < span.share <= 1
+
+
+def test_the_bound_is_that_of_the_busiest_part(small):
+    dense = np.ones(small.stripe_words * 4, small.format.dtype)
+    masks = small.stripe_bound
+    link = 4 * masks // small.link_bytes
+    assert transfers.bound(dense, small, 0) == link
+    empty = np.zeros_like(dense)
+    assert transfers.bound(empty, small, 0) == 2 * small.stripe_beats, "two stripes a channel"
+    assert transfers.bound(empty[: small.stripe_words * 3], small, 0) == 2 * small.stripe_beats
+
+
+def test_descriptors_that_follow_one_another(small):
+    for way in (transfers.OFFLOAD, targets.PREFETCH):
+        span = transfers.back_to_back(small, 1024, 0.5, 8, way)
+        assert 0 < span.beats < span.cycles
+
+
+def test_start_up_is_in_cycles_of_the_ports(small):
+    asked, first = transfers.reaction(small, 1024)
+    assert 1 <= asked <= 8
+    assert 1 <= first <= 16
+
+
+def test_a_verdict_looks_at_its_limit():
+    row = targets._row("link", "a", "b", 0.98, 0.979, at_least=True)
+    assert (row["target"], row["measured"], row["verdict"]) == (">= 98.00%", "97.90%", "missed")
+    assert targets._row("link", "a", "b", 0.98, 0.98, at_least=True)["verdict"] == "met"
+    assert targets._row("uniform", "a", "b", 1000, 1001)["verdict"] == "missed"
+    assert targets._row("uniform", "a", "b", 1000, 1000)["measured"] == "1,000"
+
+
+@pytest.mark.slow
+def test_all_rows_and_points(small, monkeypatch):
+    """Everything is measured, with little data."""
+    monkeypatch.setattr(targets, "NBYTES", 16384)
+    monkeypatch.setattr(targets, "DENSITIES", (1.0, 0.1))
+    monkeypatch.setattr(targets, "CHAINS", {65536: 4, 4096: 8})
+    monkeypatch.setattr(targets, "LATENCIES", (0, 60))
+    monkeypatch.setattr(sweeps, "NBYTES", 8192)
+    monkeypatch.setattr(sweeps, "DENSITIES", (0.5,))
+    monkeypatch.setattr(sweeps, "SIZES", {1024: 4})
+    monkeypatch.setattr(sweeps, "LATENCIES", (30,))
+    messages = []
+    result = report.measure([small], [small], messages.append)
+    names = {row["row"] for row in result["records"]}
+    assert names == {"link", "uniform", "any", "empty", "chain", "start", "latency"}
+    assert {point["sweep"] for point in result["sweeps"]} == {"density", "size", "latency"}
+    shares = result["sweeps"][0]["shares"]
+    assert set(shares) == set(sweeps.COUNTED)
+    assert shares["raw_beats"] > 0
+    assert any("latency 60" in message for message in messages)
+    text = report.text(result)
+    met = sum(row["verdict"] == "met" for row in result["records"])
+    assert text.endswith(f"{met} of {len(result['records'])} met\n")
