@@ -110,6 +110,11 @@ def _channels(record: dict) -> int:
     return int(record["config"].partition("x")[0])
 
 
+def _counted(record: dict) -> str:
+    number = _channels(record)
+    return f"{number} channel{'s' * (number > 1)}"
+
+
 def _cells(record: dict) -> dict:
     return record["asic"]["abc"]
 
@@ -131,11 +136,11 @@ def _goals() -> str:
         rows.append(_goal(what, FURTHER_KGE, value))
     for each in engines:
         if _cells(each)["critical_ns"]:
-            what = f"critical path of {_channels(each)} channels in Nangate45, ns"
+            what = f"critical path in Nangate45, {_counted(each)}, ns"
             rows.append(_goal(what, CRITICAL_NS, _cells(each)["critical_ns"], 2))
     for each in _lattice():
         if each["ecp5"]["fmax_mhz"]:
-            what = f"Fmax of {_channels(each)} channels on ECP5, MHz"
+            what = f"Fmax on ECP5, {_counted(each)}, MHz"
             rows.append(_goal(what, FMAX_MHZ, each["ecp5"]["fmax_mhz"], 0, at_least=True))
     if _channels(engines[-1]) == 8:
         value = silicon.areas(_cells(engines[-1]))["all"]
@@ -156,7 +161,7 @@ def _goal(what, limit, value, digits=1, *, at_least=False):
 
 def _parts() -> str:
     engines = _engines()
-    names = {f"{_channels(each)} channels": each for each in engines}
+    names = {_counted(each): each for each in engines}
     rows = []
     for name in ROOTS:
         title = f"{name}, of all channels" if name in OF_CHANNELS else name
@@ -242,7 +247,7 @@ def draw_cycles() -> str:
 
 def draw_area() -> str:
     """Area of the parts and clock over the channels, and the estimate for 28 nm."""
-    return _picture(_draw_area, (9, 3.4))
+    return _picture(_draw_area, (9, 3.8))
 
 
 def _picture(draw, size) -> str:
@@ -322,7 +327,9 @@ def _draw_area(figure) -> None:
         base = [low + more for low, more in zip(base, height, strict=True)]
     left.set_ylabel("kGE in Nangate45, without RAM")
     left.set_xlabel("channels")
-    left.legend(fontsize=6)
+    figure.legend(
+        *left.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=7
+    )
     clocked = [each for each in engines if _cells(each)["critical_ns"]]
     middle.plot(
         [str(_channels(each)) for each in clocked],
@@ -334,7 +341,8 @@ def _draw_area(figure) -> None:
     if placed:
         clocks = [each["ecp5"]["fmax_mhz"] for each in placed]
         middle.plot([str(_channels(each)) for each in placed], clocks, "s", label="ECP5")
-    middle.set_ylim(bottom=0)
+    middle.axhline(1000 / CRITICAL_NS, color="#969696", lw=1, ls="--", label="target, Nangate45")
+    middle.set_ylim(0, 1100 / CRITICAL_NS)
     middle.set_xlabel("channels")
     middle.set_ylabel("MHz before wires")
     middle.legend(fontsize=7)

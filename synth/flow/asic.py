@@ -145,13 +145,13 @@ def timing(label: str, answer: str, netlist: str) -> Timing:
     pins = re.findall(r"^.*\s[v^] (\S+)/\S+ \(\w+\)$", path, re.MULTILINE)
     return Timing(
         PERIOD_NS - float(slack[1]),
-        _register(start, netlist),
-        _register(end, netlist),
+        register(start, netlist),
+        register(end, netlist),
         len(set(pins) - {start, end}),
     )
 
 
-def _register(instance: str, netlist: str) -> str:
+def register(instance: str, netlist: str) -> str:
     """Name of a flip-flop's output signal, or else of the instance."""
     found = re.search(
         rf"^  \w+ {re.escape(instance)} \((.*?)\);", netlist, re.MULTILINE | re.DOTALL

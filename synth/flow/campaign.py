@@ -137,7 +137,7 @@ def run(
     ):
         measured.records.append(record)
         if record["unit"] == measure.ENGINE:
-            measured.records += engine.part_records(record)
+            measured.records.extend(engine.part_records(record))
         # A campaign may take hours: after an interruption, the report has all results up to here.
         write_text(folder / "synth.json", report.as_json(*measured))
         write_text(folder / "synth.md", report.markdown(*measured))

@@ -88,13 +88,13 @@ def cells(
         raise UserError(f"{label}: the design has no module {missing[0]}, is it an engine?")
     channels = re.compile(rf"{top}_data_(offload_channel|prefetch_channel|memory)[1-9]\d*")
     others = {name for name in modules.texts if channels.fullmatch(name)}
-    found, netlists = {}, []
+    found, netlists = {}, {}
     for name, ends in ROOTS.items():
         mapped = []
         for root in (f"{top}{end}" for end in ends):
             part = modules.part(root, roots | others)
             mapped.append(parts.synthesise(steps, f"{label}: {root}", root, part, liberty))
-            netlists.append(mapped[-1].netlist)
+            netlists[root] = mapped[-1].netlist
         found[name] = _Part(
             config.channels if name in OF_CHANNELS else 1,
             sum(each.area for each in mapped),
@@ -103,8 +103,9 @@ def cells(
         )
     figures = _figures(found.values(), config, liberty)
     if with_timing:
-        netlist = "\n".join(netlists)
-        whole = asic.Mapped(figures["area_um2"], figures["storage_um2"], netlist)
+        whole = asic.Mapped(
+            figures["area_um2"], figures["storage_um2"], "\n".join(netlists.values())
+        )
         timed = asic.critical_path(steps, label, top, whole, liberty, FLOW)
         figures |= asic_figures(
             config.beat_bytes,
@@ -113,7 +114,8 @@ def cells(
             timed.period_ns,
             liberty.nand2_area,
         )
-        figures["critical_path"] = f"{timed.start} to {timed.end}, {timed.gates} cells"
+        start, end = (_register(top, name, netlists) for name in (timed.start, timed.end))
+        figures["critical_path"] = f"{start} to {end}, {timed.gates} cells"
     figures["macros"] = [
         asdict(macro) | {"bits": macro.bits, "count": part.count}
         for part in found.values()
@@ -121,6 +123,14 @@ def cells(
     ]
     figures["parts"] = {name: _figures([part], config, liberty) for name, part in found.items()}
     return figures
+
+
+def _register(top: str, instance: str, netlists: Mapping[str, str]) -> str:
+    """Output signal of a flip-flop in a part, after the path of the part."""
+    path, _, cell = instance.rpartition("/")
+    root = "_".join([top, *path.split("/")]) if path else top
+    name = asic.register(cell, netlists.get(root, ""))
+    return f"{path}/{name}" if path else name
 
 
 def _figures(found: Sequence[_Part], config: EngineConfig, liberty: Liberty) -> dict:

@@ -161,7 +161,10 @@ def _empty_beats(model: EngineModel, out: Job, back: Job) -> int:
 
 
 def bound(array: np.ndarray, config: EngineConfig, device: int, raw: str = "never") -> int:
-    """Beats of the busiest part: the codec of a channel, on either side, or the link."""
+    """Beats of the busiest part: the codec of a channel, on either side, or the link.
+
+    The link carries the stream and the index.
+    """
     sent = golden.offload(array, config, raw)
     flags = sent.index.view("<u4")[::2]
     sizes = (flags & 0xFFFFFF).astype(np.int64)
@@ -174,7 +177,7 @@ def bound(array: np.ndarray, config: EngineConfig, device: int, raw: str = "neve
         int(max(np.sum(-(-side[channel == c] // config.beat_bytes)) for side in (memory, sizes)))
         for c in range(config.channels)
     ]
-    return max(*beats, -(-int(sizes.sum()) // config.link_bytes))
+    return max(*beats, _beats(int(sizes.sum()), config) + _beats(sent.index.size, config))
 
 
 def back_to_back(
