@@ -23,6 +23,8 @@ from pathlib import Path
 import atheris
 import numpy as np
 
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # of the reference
+
 with atheris.instrument_imports(include=["cdma.golden"]):
     import agreement
     import reference

@@ -1,9 +1,11 @@
 """What a forged file can make a reader take: memory by its size, not by what it claims."""
 
 import io
+import os
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from cdma.golden import Format, StreamError, read_container, write_container
 from cdma.golden.container import file
 
+HELPERS = Path(__file__).parents[2] / "helpers"
 #: Reads files whose headers lie, sealed with CRCs that match, in an address space that the lies do
 #: not fit in; prints how many were refused.
 PROGRAM = """
@@ -72,6 +75,7 @@ def test_lies_take_no_memory(reference):
         [sys.executable, "-c", PROGRAM.format(reference=reference.__file__)],
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONPATH": str(HELPERS)},
     )
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) > 6000
