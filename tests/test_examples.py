@@ -25,6 +25,7 @@ PAGES = {
     "docs/integrating-the-units.md": [],
     "docs/choosing-parameters.md": ["cdma synth --compare 8x32 16x16 "],
     "docs/when-it-fails.md": [],
+    "docs/zvcplus.md": [],
 }
 SLOW = {"docs/when-it-fails.md", "docs/getting-started.md", "docs/choosing-parameters.md"}
 #: Pages with a test of their own, and pages whose commands belong to the Makefile, another machine
