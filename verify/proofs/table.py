@@ -32,9 +32,14 @@ def row_of(name: str, proof: Proof) -> dict:
 
 
 def merged(rows: list[dict], before: list[dict]) -> list[dict]:
-    """Rows sorted by name, with the run times in whole seconds. A run time that changed by less
-    than half keeps its earlier value, so that the file does not change with each run."""
+    """Rows sorted by name, with the run times in whole seconds.
+
+    Proofs that were not run keep their earlier rows. A run time that changed by less than half
+    keeps its earlier value, so that the file does not change with each run.
+    """
     known = {row["proof"]: row["seconds"] for row in before}
+    ran = {row["proof"] for row in rows}
+    rows = [*rows, *(row for row in before if row["proof"] not in ran)]
     result = []
     for row in sorted(rows, key=lambda row: row["proof"]):
         seconds = max(1, round(row["seconds"]))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cdma.files import write_text
 from cdma.tables import format_table
+from cdma.verify.proofs.registry import registry
 from cdma.verify.proofs.table import COLUMNS, merged
 
 
@@ -36,6 +37,8 @@ class _Records:
 
     def pytest_terminal_summary(self, terminalreporter, exitstatus):
         before = json.loads(self.file.read_text()) if self.file.is_file() else []
+        proofs = registry()
+        before = [row for row in before if row["proof"] in proofs]
         rows = merged(list(self.rows.values()), before)
         terminalreporter.write_line(format_table(rows, COLUMNS))
         if exitstatus == 0:

@@ -67,6 +67,11 @@ def test_seconds_change_only_by_much():
     assert merged(rows(a=14.0, b=6.0), rows(a=10, b=13)) == rows(a=10, b=6)
 
 
+def test_proofs_that_were_not_run_keep_their_rows():
+    row = {"proof": "b", "seconds": 3}
+    assert merged([{"proof": "a", "seconds": 1.2}], [row]) == [{"proof": "a", "seconds": 1}, row]
+
+
 def test_the_document_names_every_proof():
     text = (DOCS / "verification.md").read_text()
     named = set(re.findall(r"`((?:axi|engine|lib|zvc)/\w+)`", text))
