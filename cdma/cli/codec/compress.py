@@ -5,6 +5,7 @@ import json
 import sys
 
 from cdma.cli.codec.shared import PLUS, add_codec_verb, add_plus_options, refuse_json_on_stdout
+from cdma.cli.codec.undo import undo
 from cdma.cli.options import add_format_options, add_zero_options, zeros_from
 from cdma.files import STDIO
 from cdma.tensors.load import NAMING
@@ -30,6 +31,8 @@ example:
   producer | cdma compress - -o - | consumer
 """
 
+_PASSED = ("word_bits", "block_words", "tail", "dtype", "lossy", "codec")
+
 
 def add_parser(subparsers) -> None:
     """Add the verb ``compress``."""
@@ -46,12 +49,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--dtype", metavar="TYPE", help=help_)
 
 
-def _zeros(args) -> str:
-    """Options of zeros, as given."""
-    value = f" --zero-value {args.zero_value:#x}" if args.zero_value else ""
-    return value + (" --fold-negative-zero" if args.fold_negative_zero else "")
-
-
 def run(args: argparse.Namespace) -> int:
     """Write the container, or the bare stream."""
     from cdma.tensors.codec.compress import compress_tensor
@@ -62,13 +59,8 @@ def run(args: argparse.Namespace) -> int:
         args.input,
         args.output,
         is_raw=args.raw,
-        word_bits=args.word_bits,
-        block_words=args.block_words,
-        tail=args.tail,
         **zeros_from(args),
-        dtype=args.dtype,
-        lossy=args.lossy,
-        **{name: getattr(args, name) for name in ("codec", *PLUS)},
+        **{name: getattr(args, name) for name in (*_PASSED, *PLUS)},
     )
     if args.json:
         print(json.dumps(facts, indent=2))
@@ -78,18 +70,10 @@ def run(args: argparse.Namespace) -> int:
         f"wrote {args.output}: {facts['dtype']} {by(facts['shape'])}, {facts['raw_bytes']:,} bytes "
         f"to {stored:,} (ratio {facts['ratio']:.3f}, density {facts['density']:.1%})"
     ]
-    if args.lossy:
-        lines.append(lossy_line(facts))
-    elif args.codec == "zvcplus":
-        lines.append(codec_line(facts))
+    if args.lossy or args.codec == "zvcplus":
+        lines.append((lossy_line if args.lossy else codec_line)(facts))
     lines += [f"note: {note}" for note in facts["notes"]]
     if args.raw:
-        shape = ",".join(map(str, facts["shape"]))
-        lines.append(
-            f"undo with: cdma decompress {args.output} --raw --count {facts['words']} "
-            f"--word-bits {facts['word_bits']} --block-words {facts['block_words']}"
-            f"{f' --tail {args.tail}' if args.tail else ''}{_zeros(args)} --dtype "
-            f"{facts['dtype']}{f' --shape {shape}' if len(facts['shape']) > 1 else ''} -o OUT.npy"
-        )
+        lines.append(f"undo with: {undo(args, facts)}")
     print("\n".join(lines), file=sys.stderr if args.output == STDIO else sys.stdout)
     return 0

@@ -21,17 +21,14 @@ example:
   cdma convert int8.zvc --to nvdla --group-words 4608 -o int8   (int8.wmb, int8.wt, int8.wgs)
 """
 HELP = "convert between a .zvc file and the engine's stream and index, or data of other silicon"
-DESCRIPTION = "Convert a .zvc file into the engine's stream and index, or into the data of another \
-chip, or back."
 
 
 def add_parser(subparsers) -> None:
     """Add the verb ``convert``."""
-    texts = {"description": DESCRIPTION, "epilog": EPILOG}
+    texts = {"description": f"{HELP.capitalize()}.", "epilog": EPILOG}
     add = add_verb(subparsers, "convert", run, HELP, **texts).add_argument
     add("input", metavar="IN", help="container (.zvc), or the engine's stream")
-    output = "file to write: a .zvc file, or stream"
-    add("-o", "--output", required=True, metavar="OUT", help=output)
+    add("-o", "--output", required=True, metavar="OUT", help="file to write: .zvc, or stream")
     foreign.add_options(add)
     add("--index", metavar="FILE", help="the engine's index, read or written; needed without --to")
     stripe = "bytes in a stripe of the engine (default: 4096)"
@@ -76,9 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0
-    print(
-        f"wrote {' and '.join(facts['wrote'])}: {facts['dtype']} {by(facts['shape'])}, "
-        f"{facts['stripes']:,} stripes ({facts['raw_stripes']:,} raw), "
-        f"{facts['stream_bytes']:,} bytes"
-    )
+    stripes = f"{facts['stripes']:,} stripes ({facts['raw_stripes']:,} raw)"
+    what = f"{facts['dtype']} {by(facts['shape'])}, {stripes}, {facts['stream_bytes']:,} bytes"
+    print(f"wrote {' and '.join(facts['wrote'])}: {what}")
     return 0

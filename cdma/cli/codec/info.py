@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
         codec_figures,
         codec_line,
         figures,
+        format_line,
         lossy_figures,
         lossy_line,
     )
@@ -62,10 +63,7 @@ def run(args: argparse.Namespace) -> int:
     lines = {
         "file": f"{args.input} (container version {header.version})",
         "array": f"{header.dtype} {by(header.shape)}, {header.words:,} words",
-        "format": f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words"
-        + (f", tail of {fmt.tail}" if "tail" in facts else "")
-        + (f", zero value {fmt.zero_value:#x}" if "zero_value" in facts else "")
-        + (", -0.0 folded into 0.0" if "fold_negative_zero" in facts else ""),
+        "format": format_line(fmt, facts),
         "size": f"{header.raw_bytes:,} bytes as an array, {header.stream_bytes:,} as a stream, "
         f"{header.file_bytes:,} in the file",
         "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words"

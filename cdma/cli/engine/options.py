@@ -38,13 +38,7 @@ def engine_config_from(args: argparse.Namespace, word_bits: int = 32) -> EngineC
 
 
 def engine_config_of(args: argparse.Namespace, unit) -> EngineConfig:
-    """``EngineConfig`` with the units' ``Config`` and the options of the engine.
-
-    Raises
-    ------
-    UserError
-        When the size is refused.
-    """
+    """``EngineConfig`` with the units' ``Config`` and the options of the engine; may be refused."""
     given = {name: getattr(args, name) for name in SIZES if getattr(args, name) is not None}
     return engine_of(unit, **given)
 

@@ -13,11 +13,9 @@ from cdma.cli.options.saves import add_save_option, file_to_write
 from cdma.cli.options.sizes import (
     add_config_options,
     add_format_options,
-    add_zero_options,
     config_from,
     config_named,
     format_from,
-    zeros_from,
 )
 from cdma.cli.options.stalls import PROFILES, add_stall_option
 from cdma.cli.options.types import (
@@ -37,6 +35,7 @@ from cdma.cli.options.units import (
     add_units_option,
     units_from,
 )
+from cdma.cli.options.zeros import add_zero_options, zeros_from
 
 __all__ = [
     "PROFILES",

@@ -3,55 +3,20 @@
 import argparse
 
 from cdma.cli.options.types import flag
+from cdma.cli.options.zeros import zeros_from
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.format import TAILS
 
 
 def add_format_options(parser: argparse.ArgumentParser, default: str = "32") -> None:
     """Add ``--word-bits`` and ``--block-words``; ``default`` is how the help calls the default."""
-    parser.add_argument(
-        "--word-bits",
-        type=int,
-        metavar="N",
-        help=f"bits in a word: 8, 16, 32 or 64 (default: {default})",
-    )
-    parser.add_argument(
-        "--block-words",
-        type=int,
-        metavar="N",
-        help="words under one mask, a multiple of the word width (default: 128, 64, 32 or 64 words "
-        "of 8, 16, 32 or 64 bits)",
-    )
-    parser.add_argument(
-        "--tail",
-        choices=TAILS,
-        help="mask bits past the end of the data; with ones, the stream has its number of words "
-        "(default: zeros)",
-    )
-
-
-def add_zero_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is omitted beside words whose bits are all zero."""
-    value = "bit pattern of the words that are omitted, such as 0x80 (default: 0)"
-    parser.add_argument("--zero-value", type=whole_number, metavar="N", help=value)
-    fold = "omit -0.0 too, which comes back as 0.0: the sign of zeros is lost"
-    parser.add_argument("--fold-negative-zero", action="store_true", default=None, help=fold)
-
-
-def zeros_from(args: argparse.Namespace) -> dict:
-    """Arguments of ``Format`` that the options of :func:`add_zero_options` describe."""
-    given = {name: getattr(args, name, None) for name in ("zero_value", "fold_negative_zero")}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def whole_number(text: str) -> int:
-    """A number as Python writes it: decimal, or with 0x, 0b or 0o."""
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be a number such as 128 or 0x80, not {text!r}"
-        ) from None
+    add = parser.add_argument
+    word = f"bits in a word: 8, 16, 32 or 64 (default: {default})"
+    add("--word-bits", type=int, metavar="N", help=word)
+    block = "words under one mask, a multiple of the word width (default: 128, 64, 32 or 64 words "
+    add("--block-words", type=int, metavar="N", help=f"{block}of 8, 16, 32 or 64 bits)")
+    tail = "mask bits past the end of the data; with ones, the stream has its number of words"
+    add("--tail", choices=TAILS, help=f"{tail} (default: zeros)")
 
 
 def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> None:

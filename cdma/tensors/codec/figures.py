@@ -74,3 +74,13 @@ def lossy_line(facts: dict) -> str:
         f"lossy: error at most {facts['error_bound']:g}, {facts['q_bits']}-bit numbers, "
         f"{facts['outliers']:,} outliers"
     )
+
+
+def format_line(fmt: Format, facts: dict) -> str:
+    """What :func:`figures` says of the format, for people."""
+    return (
+        f"{fmt.word_bits}-bit words, blocks of {fmt.block_words} words"
+        + (f", tail of {fmt.tail}" if "tail" in facts else "")
+        + (f", zero value {fmt.zero_value:#x}" if "zero_value" in facts else "")
+        + (", -0.0 folded into 0.0" if "fold_negative_zero" in facts else "")
+    )

@@ -112,7 +112,7 @@ def test_more_bytes_are_refused():
     ("at", "code", "value", "blamed", "message"),
     [
         (8, "H", 1, 14, "codec must be 0, zero-value, not 1"),
-        (14, "H", 2, 14, "codec must be 0, zero-value, or 1, lossy, not 2"),
+        (14, "H", 3, 14, "codec must be 0, zero-value, or 1, lossy, or 2, "),
         (12, "B", 64, 12, "numbers must have 8, 16 or 32 bits, not 64"),
         (48, "16s", b"int16", 48, "element type must be float16, bfloat16, float32, float64, not"),
         (64, "d", 0.0, 64, "step must be finite and above 0, not 0.0"),
