@@ -150,6 +150,7 @@ PROOFS = (
         components=(Expander,),
         design=lambda lanes: Spread(Expander(lanes, WORD_BITS, reports_missing=True, fills=True)),
         sizes={"2x32": 2, "8x32": 8},
+        slow=("8x32",),
         depth=4,
         broken=faults(8, 4, stuck_at(0, "dut.missing", 2)),
     ),

@@ -231,6 +231,7 @@ PROOFS = (
         components=(OffloadChannel,),
         design=lambda config: AlwaysHasRoom(OffloadChannel(config)),
         sizes={"2 lanes, 16 rows": small()},
+        slow=("2 lanes, 16 rows",),
         broken=faults(
             small(),
             20,
