@@ -31,11 +31,8 @@ def add_parser(subparsers) -> None:
     parser = options.add_verb(subparsers, "analyze", run, HELP, **texts)
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help=f"{NAMING}; or a folder")
-    algorithms = (
-        "zvc32, zvc16, zvc8, zvcplus, zvcplus_left, zvcplus_above, ebpc, rl, eyeriss, zlib4k, "
-    )
-    algorithms += "zlib, zstd or lz4; may be repeated "
-    algorithms += "(default: all that are installed)"
+    algorithms = "zvc32, zvc16, zvc8, zvcplus, zvcplus_left, zvcplus_above, ebpc, rl, eyeriss, "
+    algorithms += "zlib4k, zlib, zstd or lz4; may be repeated (default: all that are installed)"
     add("--algorithm", action="append", metavar="NAME", help=algorithms)
     layouts = "layout to compare; may be repeated (default: the table shows each tensor as it is "
     layouts += "stored; --csv and --json have all three)"

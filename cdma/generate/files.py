@@ -80,8 +80,7 @@ def write(
         raise ValueError("A name is for one unit, without a prefix; give a prefix for both units")
     if with_template and set(units) != set(UNITS):
         raise ValueError("The test bench connects both units: generate both")
-    fmt = config.format
-    if with_template and (fmt.ends_itself or config.fills or fmt.fold_negative_zero):
+    if with_template and config.has_options:
         raise ValueError("The test bench is for units without options: leave --template out")
     modules = {
         unit: name if name is not None else f"{prefix}_{unit}" if prefix is not None else None
@@ -106,8 +105,7 @@ def write(
             temporary.write_text(text, encoding="utf-8", newline="\n")
     lines = [
         f"{unit} {config.name}: {config.lanes} lanes of {config.format.word_bits} bits, "
-        f"blocks of {config.format.block_words} words, "
-        f"{config.beat_bytes} bytes a cycle, "
+        f"blocks of {config.format.block_words} words, {config.beat_bytes} bytes a cycle, "
         f"latency {entry['latency_cycles']} cycles"
         for unit, entry in manifests.items()
     ]

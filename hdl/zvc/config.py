@@ -124,6 +124,11 @@ class Config:
         return sized + options + ("-fold" if fmt.fold_negative_zero else "")
 
     @property
+    def has_options(self) -> bool:
+        """The stream ends itself, or words are omitted that are not zero in all bits."""
+        return self.format.ends_itself or self.zero_port or not self.format.is_plain
+
+    @property
     def fills(self) -> bool:
         """Omitted words may be other than zero: the decompressor fills them in."""
         return self.zero_port or self.format.zero_value != 0

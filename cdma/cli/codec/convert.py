@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from cdma.cli.codec import foreign
+from cdma.cli.codec.shared import OF_A_CONTAINER, refuse_given
 from cdma.cli.options import add_verb, shape_of
 from cdma.errors import UserError
 
@@ -61,9 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     size = {name: getattr(args, name) for name in ("stripe_bytes", "lanes", "block_words")}
     if is_container[0]:
-        for option in ("dtype", "shape"):
-            if getattr(args, option) is not None:
-                raise UserError(f"--{option} is for writing a container: leave it out")
+        refuse_given(args, OF_A_CONTAINER, "is for writing a container")
         facts = convert.to_streams(args.input, args.output, args.index, **size, raw=args.raw)
     else:
         if args.dtype is None or args.shape is None:

@@ -3,12 +3,14 @@
 import argparse
 import json
 
+from cdma.cli.codec.shared import OF_A_CONTAINER, refuse_given
 from cdma.cli.options import flag
 from cdma.errors import UserError
 
 FORMATS = ("iaa", "aie-ml", "nvdla")
 #: Options of each format; their values have to come from the user.
 NEEDED = {"iaa": (), "aie-ml": ("mask_order",), "nvdla": ("group_words",)}
+_OPTIONS = ("mask_order", "group_words")
 _OF_THE_ENGINE = ("index", "lanes", "block_words")
 
 
@@ -25,9 +27,7 @@ def add_options(add) -> None:
 
 def refuse_options(args: argparse.Namespace) -> None:
     """Refuse the options of other silicon where its data is not converted."""
-    for option in ("mask_order", "group_words"):
-        if getattr(args, option) is not None:
-            raise UserError(f"{flag(option)} goes with --to or --from: leave it out")
+    refuse_given(args, _OPTIONS, "goes with --to or --from")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,19 +38,15 @@ def run(args: argparse.Namespace) -> int:
     if args.to and args.origin:
         raise UserError("--to and --from exclude each other: one side is a .zvc file")
     name = args.to or args.origin
-    for option in _OF_THE_ENGINE:
-        if getattr(args, option) is not None:
-            raise UserError(f"{flag(option)} is for the engine's data: leave it out")
-    for option in ("mask_order", "group_words"):
+    refuse_given(args, _OF_THE_ENGINE, "is for the engine's data")
+    for option in _OPTIONS:
         given = getattr(args, option) is not None
         if given != (option in NEEDED[name]):
             verb = "is not for" if given else "is needed for"
             raise UserError(f"{flag(option)} {verb} {name}")
     options = {option: getattr(args, option) for option in NEEDED[name]}
     if args.to:
-        for option in ("dtype", "shape"):
-            if getattr(args, option) is not None:
-                raise UserError(f"--{option} is for writing a container: leave it out")
+        refuse_given(args, OF_A_CONTAINER, "is for writing a container")
         facts = foreign.write(args.input, args.output, name, **options)
     else:
         if args.dtype is None:

@@ -23,7 +23,6 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Describe a container from its header."""
-
     from cdma.golden import read_container, read_header
     from cdma.golden.zvc.stages import count_nonzeros
     from cdma.golden.zvc.words import to_words

@@ -1,8 +1,9 @@
 """What the verbs of the codec share: options and their types."""
 
 import argparse
+from collections.abc import Iterable
 
-from cdma.cli.options import add_verb
+from cdma.cli.options import add_verb, flag
 from cdma.errors import UserError
 from cdma.files import STDIO
 
@@ -15,6 +16,8 @@ def add_codec_verb(subparsers, name: str, run, summary: str, epilog: str):
     return parser
 
 
+#: Options that say what the elements of a container are.
+OF_A_CONTAINER = ("dtype", "shape")
 #: Options of ZVC+.
 PLUS = ("repeats", "distance", "layout")
 
@@ -30,6 +33,13 @@ def add_plus_options(parser: argparse.ArgumentParser) -> None:
     plus.add_argument("--distance", metavar="auto|D", help=distance)
     layout = "axes, for the distance (default: the last axis is a row)"
     plus.add_argument("--layout", choices=("NCHW", "NHWC", "CHWN"), help=layout)
+
+
+def refuse_given(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Refuse the first of these options that is given; ``why`` follows its name."""
+    for name in names:
+        if getattr(args, name) is not None:
+            raise UserError(f"{flag(name)} {why}: leave it out")
 
 
 def refuse_json_on_stdout(args: argparse.Namespace) -> None:

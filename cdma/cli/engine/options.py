@@ -51,12 +51,12 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
     UserError
         When the size is refused.
     """
-    fmt = unit.format
-    if fmt.ends_itself or unit.fills or fmt.fold_negative_zero:
+    if unit.has_options:
         raise UserError(
             "the engine has a tail of zeros, and omits zero words only: leave --tail and the "
             "options of zeros out"
         )
+    fmt = unit.format
     with refusals_as_user_errors():
         return EngineConfig(
             lanes=unit.lanes, word_bits=fmt.word_bits, block_words=fmt.block_words, **sizes
