@@ -98,6 +98,11 @@ class Format:
         return self.tail == "ones"
 
     @property
+    def has_options(self) -> bool:
+        """The stream ends itself, or words are omitted that are not zero in all bits."""
+        return self.ends_itself or not self.is_plain
+
+    @property
     def word_bytes(self) -> int:
         """Bytes in a word."""
         return self.word_bits // 8

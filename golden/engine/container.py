@@ -146,7 +146,7 @@ def read_zvc(
         raise ValueError("Container is of the lossy codec, which the engine does not have")
     if codec_of(header.format):
         raise ValueError(f"Container is of {header.codec_name}, which the engine does not have")
-    if header.format.ends_itself or not header.format.is_plain:
+    if header.format.has_options:
         raise ValueError(
             "Container has a tail of ones or another zero, which the engine does not have"
         )

@@ -56,9 +56,7 @@ def encode(words: np.ndarray, group_words: int) -> Surfaces:
     """
     _check(8 * words.itemsize, group_words)
     bits = words != 0
-    groups = -(-words.size // group_words)
-    starts = np.arange(groups) * group_words
-    counts = np.add.reduceat(bits, starts, dtype=np.int64) if groups else np.zeros(0, np.int64)
+    counts = _counts(bits, group_words)
     sizes = (counts * words.itemsize).astype("<u4")
     kept = words[bits].view(np.uint8)
     return Surfaces(
@@ -90,8 +88,7 @@ def decode(surfaces: Surfaces, count: int, group_words: int, word_bits: int) -> 
         reason = f"mask surface marks element {at} of {count}"
         raise StreamError(reason, at // 8, ErrorCode.MASK_PAST_END)
     bits = bits[:count]
-    starts = np.arange(groups) * group_words
-    counts = np.add.reduceat(bits, starts, dtype=np.int64) if groups else np.zeros(0, np.int64)
+    counts = _counts(bits, group_words)
     wrong = np.flatnonzero(counts * size != surfaces.sizes.view("<u4"))
     if wrong.size:
         group = int(wrong[0])
@@ -109,6 +106,12 @@ def decode(surfaces: Surfaces, count: int, group_words: int, word_bits: int) -> 
     words = np.zeros(count, f"<u{size}")
     words[bits] = kept
     return words
+
+
+def _counts(bits: np.ndarray, group_words: int) -> np.ndarray:
+    """Elements of each group whose bit is set."""
+    starts = np.arange(0, bits.size, group_words)
+    return np.add.reduceat(bits, starts, dtype=np.int64) if starts.size else starts
 
 
 def _check(word_bits: int, group_words: int) -> None:

@@ -125,8 +125,8 @@ class Config:
 
     @property
     def has_options(self) -> bool:
-        """The stream ends itself, or words are omitted that are not zero in all bits."""
-        return self.format.ends_itself or self.zero_port or not self.format.is_plain
+        """The format has options, or its zero value comes from a port."""
+        return self.zero_port or self.format.has_options
 
     @property
     def fills(self) -> bool:

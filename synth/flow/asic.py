@@ -74,16 +74,11 @@ def synthesise(
     steps: Steps, label: str, top: str, verilog: str, liberty: Liberty, flow: str
 ) -> Mapped:
     """Map a unit onto the cells of a library. ``flow`` is a key of ``FLOWS``."""
-    # ABC does not see the flip-flops that an enable drives, and would insert no buffers.
-    unmap = "dffunmap -ce-only" if liberty.has_enables else ""
+    commands, files = mapping(liberty, flow)
     script = f"""\
 read_verilog unit.v
 synth -flatten -top {top}
-{unmap}
-dfflibmap -liberty cells.lib
-abc -liberty cells.lib -constr abc.constr -D {GOAL_PS} {FLOWS[flow]}
-setundef -zero
-opt_clean -purge
+{commands}
 write_verilog -noattr -noexpr -simple-lhs mapped.v
 tee -q -o stat.json stat -json -liberty cells.lib -top {top}
 """
@@ -91,16 +86,25 @@ tee -q -o stat.json stat -json -liberty cells.lib -top {top}
         f"{label}: Yosys for {liberty.name}, {flow} script",
         yowasp.yosys(),
         ["asic.ys"],
-        {
-            "unit.v": verilog,
-            "cells.lib": liberty.text,
-            "abc.constr": f"set_driving_cell {liberty.buffer}\nset_load {LOAD_FF} [all_outputs]\n",
-            "asic.ys": script,
-        },
+        {"unit.v": verilog, **files, "asic.ys": script},
         ["mapped.v", "stat.json"],
     )
     figures = json.loads(files["stat.json"])["design"]
     return Mapped(figures["area"], figures["sequential_area"], files["mapped.v"])
+
+
+def mapping(liberty: Liberty, flow: str) -> tuple[str, dict[str, str]]:
+    """Commands of Yosys that map a design onto the cells of a library, and the files they read."""
+    # ABC does not see the flip-flops that an enable drives, and would insert no buffers.
+    unmap = "dffunmap -ce-only" if liberty.has_enables else ""
+    commands = f"""\
+{unmap}
+dfflibmap -liberty cells.lib
+abc -liberty cells.lib -constr abc.constr -D {GOAL_PS} {FLOWS[flow]}
+setundef -zero
+opt_clean -purge"""
+    limits = f"set_driving_cell {liberty.buffer}\nset_load {LOAD_FF} [all_outputs]\n"
+    return commands, {"cells.lib": liberty.text, "abc.constr": limits}
 
 
 def critical_path(

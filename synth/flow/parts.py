@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cdma.errors import UserError
-from cdma.synth.flow.asic import FLOWS, GOAL_PS, LOAD_FF
+from cdma.synth.flow.asic import mapping
 from cdma.synth.liberty.library import Liberty
 from cdma.toolchain import yowasp
 from cdma.toolchain.steps import Steps
@@ -201,7 +201,6 @@ def synthesise(
         When Yosys is missing or fails.
     """
     text, others = part
-    unmap = "dffunmap -ce-only" if liberty.has_enables else ""
     boxes = "\n".join(f"blackbox {name}" for name in others)
     script = f"""\
 read_verilog part.v
@@ -228,17 +227,14 @@ dump -o rams.txt @rams
         f"chtype -set {macro.cell} {root}/{name}\nsetparam {_UNSET} {root}/{name}"
         for name, macro in macros.items()
     )
+    commands, cells = mapping(liberty, "abc")
     boxes = "".join(sorted({macro.box for macro in macros.values()}))
     script = f"""\
 read_rtlil part.il
 {chosen}
 read_verilog -lib rams.v
 synth -run coarse: -noabc -top {root}
-{unmap}
-dfflibmap -liberty cells.lib
-abc -liberty cells.lib -constr abc.constr -D {GOAL_PS} {FLOWS["abc"]}
-setundef -zero
-opt_clean -purge
+{commands}
 tee -q -o stat.json stat -json -liberty cells.lib -top {root}
 write_verilog -noattr -noexpr -simple-lhs mapped.v
 """
@@ -249,8 +245,7 @@ write_verilog -noattr -noexpr -simple-lhs mapped.v
         {
             "part.il": files["part.il"],
             "rams.v": boxes,
-            "cells.lib": liberty.text,
-            "abc.constr": f"set_driving_cell {liberty.buffer}\nset_load {LOAD_FF} [all_outputs]\n",
+            **cells,
             "asic.ys": script,
         },
         ["mapped.v", "stat.json"],
