@@ -1,0 +1,1 @@
+"""ZVC+ in hardware: sizes and networks that both units share."""

@@ -1,0 +1,138 @@
+"""Parameters of a ZVC+ unit, and the configurations that command, tests and reports share."""
+
+import re
+from dataclasses import dataclass
+
+from cdma.hdl.zvc.config import Config as ByteConfig
+from cdma.zvcplus import BEAT_BYTES, RAW_BITS, TYPES, ErrorCode, Format, WordType
+
+#: Repeat options that the hardware has.
+REPEATS = ("none",)
+#: Error codes in the status of the decompressor. All other errors of a stream give some words.
+ERROR_CODES = (
+    ErrorCode.NONE,
+    ErrorCode.TRUNCATED,
+    ErrorCode.TRAILING,
+    ErrorCode.MASK_PAST_END,
+    ErrorCode.RESERVED,
+    ErrorCode.COUNT,
+    ErrorCode.TOO_LONG,
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Element type and options of a ZVC+ compressor or decompressor.
+
+    A beat has 32 bytes, a block four beats.
+
+    Parameters
+    ----------
+    type : str
+        Element type: ``"fp32"``, ``"fp16"``, ``"bf16"`` or ``"int8"``.
+    repeats : str
+        ``"none"``, the only repeat option in hardware.
+
+    Raises
+    ------
+    ValueError
+        When a parameter breaks its rule.
+    """
+
+    type: str = "fp32"
+    repeats: str = "none"
+
+    def __post_init__(self):
+        Format(self.type)  # refuses an unknown type
+        if self.repeats not in REPEATS:
+            raise ValueError(
+                f"Repeats of hardware must be {' or '.join(REPEATS)}, not {self.repeats!r}"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> "Config":
+        """Configuration of a name: ``zvcplus-fp32``.
+
+        Raises
+        ------
+        ValueError
+            When the text is no such name, or the configuration is refused.
+        """
+        parts = re.fullmatch(r"zvcplus-([a-z0-9]+)", text, re.ASCII)
+        if parts is None:
+            raise ValueError(f"Configuration must be a name such as zvcplus-fp32, not {text!r}")
+        return cls(parts[1])
+
+    @property
+    def name(self) -> str:
+        """Short name, ``zvcplus-fp32``."""
+        return f"zvcplus-{self.type}"
+
+    @property
+    def format(self) -> Format:
+        """Format of the stream."""
+        return Format(self.type, self.repeats)
+
+    @property
+    def word(self) -> WordType:
+        """Fields of a word."""
+        return TYPES[self.type]
+
+    @property
+    def lanes(self) -> int:
+        """Words in a beat."""
+        return self.word.beat_words
+
+    @property
+    def beat_bits(self) -> int:
+        """Bits in a beat."""
+        return 8 * BEAT_BYTES
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes in a beat."""
+        return BEAT_BYTES
+
+    @property
+    def block_beats(self) -> int:
+        """Beats in a whole block."""
+        return self.word.block_words // self.lanes
+
+    @property
+    def control_bits(self) -> int:
+        """Bits of the longest control."""
+        word = self.word
+        # A mask coding is at most as long as a raw mask with its extension.
+        mask = word.block_words + 3
+        return 2 + mask + (6 + word.exponent if word.is_float else 1 + 24)
+
+    @property
+    def block_bits(self) -> int:
+        """Bits of the longest block, control and payload."""
+        return RAW_BITS
+
+    @property
+    def stream_side(self) -> ByteConfig:
+        """Size of the stream's beats, as bytes."""
+        return ByteConfig.of(BEAT_BYTES, 8)
+
+    @property
+    def zero_port(self) -> bool:
+        """A port for the zero value: ZVC+ has none."""
+        return False
+
+    @property
+    def has_options(self) -> bool:
+        """Options that change the ports: ZVC+ has none."""
+        return False
+
+
+#: The configurations that documents, reports and the regression name.
+NAMED = {config.name: config for config in map(Config, TYPES)}
+
+
+def checked(config: Config) -> Config:
+    """``config`` itself; TypeError, in the words of a constructor, when it is none."""
+    if not isinstance(config, Config):
+        raise TypeError(f"Configuration must be a ZVC+ Config, not {config!r}")
+    return config

@@ -1,0 +1,176 @@
+"""Order-preserving networks for bits: fields of any width to consecutive places, and back."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+#: Levels of multiplexers between two registers.
+LEVELS_PER_STAGE = 3
+
+
+class BitPacker(wiring.Component):
+    """Bring the fields of a beat to cyclically consecutive places.
+
+    A field is in the lowest bits of its word. ``starts`` says where the lowest bit of each field
+    goes; the fields are consecutive: field ``i`` ends where field ``i + 1`` starts, modulo the
+    size of a row, and all fields together are at most a row long.
+
+    First each word is rotated in itself, then a cyclic butterfly moves bits between words, least
+    significant bit of the destination first. Fields are consecutive, so no two bits ever collide
+    (the argument of :class:`~cdma.hdl.zvc.network.Compactor`, a bit as a lane).
+
+    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles; the outputs are
+    registered. Places without a bit of a field get anything.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat, a power of two of at least 2.
+    word_bits : int
+        Bits in a word, a power of two of at least 2.
+
+    Members
+    -------
+    enable : In, the registers load
+    words : In, array of ``lanes`` words
+    starts : In, array of ``lanes`` places
+    bits : Out, ``lanes * word_bits`` bits
+    """
+
+    enable: Signal
+    words: data.View
+    starts: data.View
+    bits: Signal
+
+    def __init__(self, lanes: int, word_bits: int):
+        self.lanes = lanes
+        self.word_bits = word_bits
+        super().__init__(
+            {
+                "enable": In(1),
+                "words": In(data.ArrayLayout(word_bits, lanes)),
+                "starts": In(data.ArrayLayout(levels_of(lanes, word_bits), lanes)),
+                "bits": Out(lanes * word_bits),
+            }
+        )
+
+    @staticmethod
+    def latency(lanes: int, word_bits: int) -> int:
+        """Cycles from ``words`` to ``bits``."""
+        return -(-levels_of(lanes, word_bits) // LEVELS_PER_STAGE)
+
+    def elaborate(self, platform):
+        m = Module()
+        levels = levels_of(self.lanes, self.word_bits)
+        bits, starts = Value.cast(self.words), list(self.starts)
+        for level in range(levels):
+            bits = _level(m, bits, starts, level, self.word_bits, is_reverse=False)
+            if level % LEVELS_PER_STAGE == LEVELS_PER_STAGE - 1 or level == levels - 1:
+                bits, starts = _stage(m, f"after{level}", self.enable, bits, starts)
+        m.d.comb += self.bits.eq(bits)
+        return m
+
+
+class BitUnpacker(wiring.Component):
+    """Bring consecutive fields of a row to the lowest bits of their words.
+
+    The reverse of :class:`BitPacker`: word ``i`` gets the bits of the row from place ``starts[i]``
+    on, cyclically. Only the bits of its field mean anything, the others are anything.
+
+    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles; the outputs are
+    registered.
+
+    Parameters
+    ----------
+    lanes : int
+        Words in a beat, a power of two of at least 2.
+    word_bits : int
+        Bits in a word, a power of two of at least 2.
+
+    Members
+    -------
+    enable : In, the registers load
+    bits : In, ``lanes * word_bits`` bits
+    starts : In, array of ``lanes`` places
+    words : Out, array of ``lanes`` words
+    """
+
+    enable: Signal
+    bits: Signal
+    starts: data.View
+    words: data.View
+
+    def __init__(self, lanes: int, word_bits: int):
+        self.lanes = lanes
+        self.word_bits = word_bits
+        super().__init__(
+            {
+                "enable": In(1),
+                "bits": In(lanes * word_bits),
+                "starts": In(data.ArrayLayout(levels_of(lanes, word_bits), lanes)),
+                "words": Out(data.ArrayLayout(word_bits, lanes)),
+            }
+        )
+
+    @staticmethod
+    def latency(lanes: int, word_bits: int) -> int:
+        """Cycles from ``bits`` to ``words``."""
+        return BitPacker.latency(lanes, word_bits)
+
+    def elaborate(self, platform):
+        m = Module()
+        levels = levels_of(self.lanes, self.word_bits)
+        bits, starts = self.bits, list(self.starts)
+        for passed, level in enumerate(reversed(range(levels)), 1):
+            bits = _level(m, bits, starts, level, self.word_bits, is_reverse=True)
+            if passed % LEVELS_PER_STAGE == 0 or not level:
+                bits, starts = _stage(m, f"before{level}", self.enable, bits, starts)
+        m.d.comb += Value.cast(self.words).eq(bits)
+        return m
+
+
+def levels_of(lanes: int, word_bits: int) -> int:
+    """Levels of a network; ValueError when a number is no power of two of at least 2."""
+    for name, number in (("Number of lanes", lanes), ("Width of a word", word_bits)):
+        if number < 2 or number & (number - 1):
+            raise ValueError(f"{name} must be a power of two of at least 2, not {number!r}")
+    return (lanes * word_bits).bit_length() - 1
+
+
+def _level(m: Module, bits: Value, starts: list, level: int, word_bits: int, *, is_reverse: bool):
+    """The bits behind one level."""
+    span, after = 1 << level, Signal(len(bits), name=f"level{level}")
+    if span < word_bits:
+        for word, start in enumerate(starts):
+            old = bits.word_select(word, word_bits)
+            turned = old.rotate_right(span) if is_reverse else old.rotate_left(span)
+            m.d.comb += after.word_select(word, word_bits).eq(Mux(start[level], turned, old))
+        return after
+    for group in range(0, len(bits), 2 * span):
+        # The fields of the upper half begin where its first word's field starts.
+        start = starts[(group + span) // word_bits]
+        low, high = bits[group : group + span], bits[group + span : group + 2 * span]
+        crossing = Signal(span, name=f"crossing{level}_{group}")
+        m.d.comb += [
+            crossing.eq(Cat(~(start[level] ^ (start[:level] > place)) for place in range(span))),
+            after[group : group + 2 * span].eq(
+                Cat(
+                    *(Mux(*each) for each in zip(crossing, high, low, strict=True)),
+                    *(Mux(*each) for each in zip(crossing, low, high, strict=True)),
+                )
+            ),
+        ]
+    return after
+
+
+def _stage(m: Module, name: str, enable, bits: Value, starts: list) -> tuple[Signal, list]:
+    """Registers for the bits and for the places; synthesis drops those that nobody reads."""
+    held = Signal(len(bits), name=f"{name}_bits", reset_less=True)
+    held_starts = [
+        Signal.like(start, name=f"{name}_start{i}", reset_less=True)
+        for i, start in enumerate(starts)
+    ]
+    with m.If(enable):
+        m.d.sync += held.eq(bits)
+        m.d.sync += [new.eq(old) for new, old in zip(held_starts, starts, strict=True)]
+    return held, held_starts
