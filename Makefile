@@ -27,7 +27,7 @@ check: $(READY)  ## before each commit: style, layers, and a sample of every lay
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(CHECK) $(PYTEST)
 
-test: $(READY)  ## the regression, about a quarter of an hour
+test: $(READY)  ## the regression, about twelve minutes on two cores
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
 
 test-all: $(READY)  ## the regression with its long sweeps

@@ -19,6 +19,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 IMAGES = ROOT / "docs" / "images"
 
 
+@pytest.mark.slow
 def test_pictures_are_what_their_scripts_draw(tmp_path):
     subprocess.run([sys.executable, ROOT / "docs" / "draw", tmp_path], check=True)
     drawn = {file.name: file.read_bytes() for file in tmp_path.iterdir()}

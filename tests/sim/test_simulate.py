@@ -82,6 +82,7 @@ def test_wrong_status_is_named():
     assert result.difference == f"packet 0: status is 101, {size}, expected 100, {size}"
 
 
+@pytest.mark.slow
 def test_lost_packet_is_a_hang_not_a_pass():
     result = cosim("compressor", WORDS, CONFIG, verilog=wrapped(tvalid="valid && beats < 3"))
     assert result.failure.startswith("hangs: no handshake since cycle ")
@@ -120,7 +121,8 @@ def test_one_array_is_one_packet(simulator):
 
 
 @pytest.mark.parametrize(
-    "simulator", [pytest.param("verilator", marks=pytest.mark.slow), "icarus", "fast"]
+    "simulator",
+    ["icarus", *(pytest.param(s, marks=pytest.mark.slow) for s in ("verilator", "fast"))],
 )
 def test_waveforms_have_the_ports_and_their_values(simulator, tmp_path):
     if simulator == "icarus" and shutil.which("iverilog") is None:

@@ -52,15 +52,15 @@ def test_packets_of_every_power_of_two(verify, unit, config):
 
 
 @UNIT
-def test_does_not_look_where_it_must_not(verify, unit, config):
-    packets = packets_of(unit, config, 1)
+def test_does_not_look_where_it_must_not(verify, unit, some_config):
+    packets = packets_of(unit, some_config, 1)
     scenarios = [Scenario(packets, stall, is_dirty=True) for stall in ("never", "alternating")]
-    verify(unit, scenarios, config)
+    verify(unit, scenarios, some_config)
 
 
 @UNIT
-def test_back_pressure_changes_nothing(verify, unit, config):
-    packets = packets_of(unit, config, 2, 40)
+def test_back_pressure_changes_nothing(verify, unit, some_config):
+    packets = packets_of(unit, some_config, 2, 40)
     stalls = {
         name: stall
         for name, stall in STALLS.items()
@@ -69,30 +69,33 @@ def test_back_pressure_changes_nothing(verify, unit, config):
     scenarios = [
         Scenario(packets, stall, seed, name) for seed, (name, stall) in enumerate(stalls.items())
     ]
-    results = verify(unit, scenarios, config)
+    results = verify(unit, scenarios, some_config)
     held_up = [result for result in results if "source" not in result.scenario.name]
     assert all(sum(result.stalls.values()) for result in held_up)
 
 
 @UNIT
-def test_throughput_of_each_packet(verify, unit, config):
+def test_throughput_of_each_packet(verify, unit, some_config):
     rng = np.random.default_rng(4)
-    packets = stimulus.block_mix_packets(config, rng) + stimulus.place_packets(config)
+    packets = stimulus.block_mix_packets(some_config, rng) + stimulus.place_packets(some_config)
     results = verify(
-        unit, [Scenario([packet]) for packet in stimulus.fed(unit, packets, config)], config
+        unit,
+        [Scenario([packet]) for packet in stimulus.fed(unit, packets, some_config)],
+        some_config,
     )
     assert all(result.is_fast_enough for result in results)
 
 
 @UNIT
-def test_back_to_back_packets_overlap(verify, unit, config):
+def test_back_to_back_packets_overlap(verify, unit, some_config):
     rng = np.random.default_rng(5)
     short = [
-        stimulus.random_words(n, 0.5, config.format, rng) for n in (1, 0, config.lanes, 2) * 25
+        stimulus.random_words(n, 0.5, some_config.format, rng)
+        for n in (1, 0, some_config.lanes, 2) * 25
     ]
-    blocks = blocks_of(config, rng, (0.0, 1.0, 0.3) * 20)
-    scenarios = [Scenario(stimulus.fed(unit, packets, config)) for packets in (short, blocks)]
-    results = verify(unit, scenarios, config)
+    blocks = blocks_of(some_config, rng, (0.0, 1.0, 0.3) * 20)
+    scenarios = [Scenario(stimulus.fed(unit, packets, some_config)) for packets in (short, blocks)]
+    results = verify(unit, scenarios, some_config)
     assert all(result.is_fast_enough for result in results)
 
 

@@ -7,8 +7,15 @@ from sized import sized
 from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, stimulus
 
-SMALL = [Config.parse("2x8b8-z80-zport"), Config.parse("2x8b8-fold")]
-LARGE = ["2x8b8-z80", "8x32-z7f800000", "8x32-zffffffff-zport", "16x16-fold", "32x8-z1-zport"]
+SMALL = [Config.parse("2x8b8-z80-zport")]
+LARGE = [
+    "2x8b8-fold",
+    "2x8b8-z80",
+    "8x32-z7f800000",
+    "8x32-zffffffff-zport",
+    "16x16-fold",
+    "32x8-z1-zport",
+]
 LARGE += ["4x8b8-ones-z80", "2x8b32-ones-z1-zport", "8x32-fold"]
 
 

@@ -23,6 +23,7 @@ def test_help_has_an_example(helped):
     assert "example:\n  cdma capture -o activations" in helped("study")
 
 
+@pytest.mark.slow
 def test_captured_activations(captured, tmp_path, capsys):
     assert main(["study", str(captured), "-o", str(tmp_path / "new" / "study")]) == 0
     assert capsys.readouterr().out == f"wrote {tmp_path}/new/study/study.md and its figures\n"

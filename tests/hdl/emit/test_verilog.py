@@ -19,6 +19,10 @@ from cdma.hdl.zvc.config import Config
 
 CONFIG = Config.of(4, 16)
 BOTH = pytest.mark.parametrize("unit", UNITS)
+#: Quick for one unit, where the other tells little more.
+FIRST = pytest.mark.parametrize(
+    "unit", ["compressor", pytest.param("decompressor", marks=pytest.mark.slow)]
+)
 SIZES = pytest.mark.parametrize(
     "config", [CONFIG, Config.of(2, 8, 32), Config.of(8, 8, 8)], ids=["4x16", "2x8", "8x8b8"]
 )
@@ -79,7 +83,7 @@ def source(tmp_path):
     return write
 
 
-@BOTH
+@FIRST
 def test_the_same_bytes_in_every_process(unit):
     here = [verilog(unit, CONFIG), manifest(unit, CONFIG)]
     for seed in ("1", "4711"):
@@ -210,7 +214,7 @@ def test_both_units_go_into_one_design(iverilog, source):
     assert (run.returncode, run.stderr) == (0, "")
 
 
-@BOTH
+@FIRST
 def test_two_sizes_go_into_one_design_by_their_names(iverilog, tmp_path, unit):
     texts = {f"{name}_top": verilog(unit, config, f"{name}_top")
              for name, config in (("a", CONFIG), ("b", Config.of(2, 8, 32)))}  # fmt: skip
@@ -230,7 +234,7 @@ def test_a_name_that_is_no_identifier_is_refused(name):
         verilog("compressor", CONFIG, name)
 
 
-@BOTH
+@FIRST
 def test_lines_of_the_source_are_there_when_asked_for(unit):
     plain, annotated = (verilog(unit, CONFIG, with_sources=each) for each in (False, True))
     places = set(re.findall(r'src = "([^"]*)"', annotated))

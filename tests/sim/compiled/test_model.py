@@ -114,7 +114,7 @@ def assert_same_as_cocotb(unit, config):
     assert compiled == under_cocotb
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", [*UNITS[:2], pytest.param(UNITS[2], marks=pytest.mark.slow)])
 def test_same_as_cocotb(unit):
     assert_same_as_cocotb(unit, Config.of(4, 16))
 

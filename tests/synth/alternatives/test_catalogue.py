@@ -32,8 +32,10 @@ def test_verilog_has_a_clock(name):
     ("name", "area"),
     [
         # For 4 lanes of 8 bits, blocks of 32 words: 8 beats of 32 bits.
-        ("limit: a block's words", {"flip_flops": 32 * 8, "lut4": 0}),
-        ("limit: skid", {"flip_flops": 2 * 32 + 2}),
+        pytest.param(
+            *("limit: a block's words", {"flip_flops": 32 * 8, "lut4": 0}), marks=pytest.mark.slow
+        ),
+        pytest.param("limit: skid", {"flip_flops": 2 * 32 + 2}, marks=pytest.mark.slow),
         ("buffer: block memory", {"block_rams": 1, "lut_rams": 0}),
     ],
 )

@@ -68,6 +68,7 @@ def test_the_first_failure_ends_the_run_everywhere(spoiled, frail_cluster, monke
     assert (again.problem, again.failed_batch) == (here.problem, here.failed_batch)
 
 
+@pytest.mark.slow
 def test_the_lowest_batch_counts_whichever_ends_first(spoiled, monkeypatch):
     verilog = spoiled(*FAULT)
     here = fuzz(*RUN, verilog=verilog)

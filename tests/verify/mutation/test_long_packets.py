@@ -33,7 +33,12 @@ def woven(unit):
 
 
 @pytest.mark.parametrize(
-    ("unit", "is_cut"), [("compressor", False), ("decompressor", False), ("decompressor", True)]
+    ("unit", "is_cut"),
+    [
+        ("compressor", False),
+        ("decompressor", True),
+        pytest.param("decompressor", False, marks=pytest.mark.slow),
+    ],
 )
 def test_counters_go_on_from_any_number(unit, is_cut):
     packets = LongPackets(unit, CONFIG, woven(unit)[1], is_cut=is_cut)

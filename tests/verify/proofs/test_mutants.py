@@ -36,6 +36,7 @@ def test_what_no_trial_kills_is_put_to_the_proofs(request):
     assert found == json.loads((MEASUREMENTS / "mutation_proofs.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_fault_in_a_component_breaks_its_proof(tmp_path):
     drawn = mutants.draw("decompressor", SMALL, 60, 1, tmp_path)
     inside = {each.number for each in drawn.mutants if each.module.startswith("core.report")}

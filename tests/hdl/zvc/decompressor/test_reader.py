@@ -30,7 +30,7 @@ CONFIGS = [
     Config.of(8, 8, 8),  # a block a beat
 ]
 #: Corners of all of them; the other sizes are slow.
-EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b24", "8x8b8")))
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b24")))
 
 
 class Reader(wiring.Component):
