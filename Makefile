@@ -16,6 +16,9 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 	tests/cdma/test_format.py tests/cdma/test_signals.py tests/cdma/tensors tests/cdma/study/algorithms \
 	tests/synth/liberty tests/sim/test_backpressure.py tests/sim/test_compare.py
 
+# Hundreds of tests start processes of their own: each would compile our sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := demo
 .PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw synth-engine bench-engine performance bench study lint docs soc clean help
 

@@ -27,7 +27,7 @@ PAGES = {
     "docs/when-it-fails.md": [],
     "docs/zvcplus.md": [],
 }
-SLOW = {"docs/when-it-fails.md", "docs/getting-started.md", "docs/choosing-parameters.md"}
+SLOW = {*PAGES} - {"README.md", "docs/zvcplus.md"}
 #: Pages with a test of their own, and pages whose commands belong to the Makefile, another machine
 #: or another project.
 NOT_COVERED = {

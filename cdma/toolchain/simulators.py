@@ -23,6 +23,8 @@ from cdma.toolchain.waves import convert
 
 SIMULATORS = ("verilator", "icarus")
 
+#: Ports of all designs, which Verilator lets the bench see.
+_PORTS = ("aclk", "aresetn", "s_zero", "*irq*", "*_t*", "*_axi*")
 _VERILATOR_RUN = ["+verilator+rand+reset+2", "+verilator+seed+1"]
 
 
@@ -167,7 +169,10 @@ def environment(simulator: str) -> dict[str, str]:
 
 def _versions(simulator: str, env: dict[str, str]) -> str:
     """Versions of what a build depends on, beside its sources."""
-    program = verilator.versions(env) if simulator == "verilator" else icarus.iverilog().version
+    if simulator == "verilator":
+        program = f"{verilator.versions(env)} {_PORTS}"
+    else:
+        program = icarus.iverilog().version
     return f"{program} cocotb {metadata.version('cocotb')} {sys.version}"
 
 
@@ -186,10 +191,7 @@ def _build(work, verilog, top, simulator, env, runtime, has_waves):
     if simulator == "verilator":
         # The runner logs each of its two commands into the same file, the last one wins.
         ports = work / "ports.vlt"
-        names = "".join(
-            f'public_flat_rw -module "{top}" -var "{pattern}"\n'
-            for pattern in ("aclk", "aresetn", "s_zero", "*irq*", "*_t*", "*_axi*")
-        )
+        names = "".join(f'public_flat_rw -module "{top}" -var "{pattern}"\n' for pattern in _PORTS)
         ports.write_text("`verilator_config\n" + names)
         spec["sources"].insert(0, str(ports))
         spec["build_args"] = verilator.BUILD

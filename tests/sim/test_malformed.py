@@ -8,9 +8,9 @@ from cdma.sim import Scenario, stimulus
 UNIT = "decompressor"
 
 
-def test_malformed_streams_end_and_the_next_is_decoded(verify, config):
-    packets = stimulus.malformed(config, np.random.default_rng(3))
-    (result,) = verify(UNIT, [Scenario(packets)], config)
+def test_malformed_streams_end_and_the_next_is_decoded(verify, some_config):
+    packets = stimulus.malformed(some_config, np.random.default_rng(3))
+    (result,) = verify(UNIT, [Scenario(packets)], some_config)
     codes = {packet.status[1] for packet in result.packets}
     assert codes == {
         ErrorCode.NONE,

@@ -132,6 +132,7 @@ def without_reset(unit):
     return verilog[:at] + re.sub(r"rst \? 2'h0 : ", "", verilog[at:], count=1)
 
 
+@pytest.mark.slow
 def test_a_register_that_lost_its_reset_is_found():
     scenarios = resets("decompressor", SMALL, STALLS["slow sink"])
     verilog = without_reset("decompressor")

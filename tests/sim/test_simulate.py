@@ -63,6 +63,7 @@ def test_equal_packets_have_no_problem():
     assert result.cycles <= result.bound
 
 
+@pytest.mark.slow
 def test_flipped_bit_is_named():
     result = cosim(
         "compressor", WORDS, CONFIG, verilog=wrapped(tdata="data ^ (beats == 2 ? 64'h100 : 0)")

@@ -71,9 +71,8 @@ def test_report_and_output(report, tensor, tmp_path):
     assert result["bytes_per_cycle"] == 600 / result["cycles"]
 
 
-@pytest.mark.parametrize(
-    "unit", ["decompressor", pytest.param("roundtrip", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["decompressor", "roundtrip"])
 def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
     result = report("cosim", tensor, "--lanes", 4, "--unit", unit, "-o", tmp_path / "out.bin")
     assert (tmp_path / "out.bin").read_bytes() == np.load(tensor).tobytes()

@@ -94,7 +94,7 @@ def test_fields_of_records():
 
 
 def test_ring_and_error_codes_of_the_decompressor():
-    config = Config.of(8, 32)
+    config = Config.of(4, 16)
     described = manifest("decompressor", config)
     assert described["ring_rows"] == Decompressor.rows(config)
     assert described["error_codes"] == {

@@ -214,6 +214,7 @@ def test_both_units_go_into_one_design(iverilog, source):
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @FIRST
 def test_two_sizes_go_into_one_design_by_their_names(iverilog, tmp_path, unit):
     texts = {f"{name}_top": verilog(unit, config, f"{name}_top")

@@ -9,7 +9,9 @@ from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.zvc.network import Compactor, Expander, Routes, routes
 
 WORD_BITS = 16
-LANES = pytest.mark.parametrize("lanes", [2, 4, 8, 16, 32])
+LANES = pytest.mark.parametrize(
+    "lanes", [2, 4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (8, 16, 32))]
+)
 
 
 def ranks_of(mask, lanes):

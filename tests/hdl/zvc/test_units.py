@@ -12,10 +12,10 @@ from cdma.sim.stimulus import random_words
 QUICK = [
     NAMED["8x32"],
     Config.of(2, 8, 32),  # a mask of two beats
-    Config.of(4, 8, 32),  # a mask of a beat
     Config.of(4, 8, 24),  # blocks that are no power of two
 ]
 SLOW = [
+    Config.of(4, 8, 32),  # a mask of a beat
     Config.of(4, 64),
     Config.of(8, 32, 64),  # a mask of two words
     *(NAMED[name] for name in ("16x16", "32x8", "32x32")),

@@ -50,6 +50,7 @@ def test_compressor(play, pauses):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pauses", [[0], [0, 1, 1, 0, 1]], ids=["willing", "pausing"])
 def test_decompressor(play, pauses):
     inputs = {

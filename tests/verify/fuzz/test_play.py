@@ -35,6 +35,7 @@ def same(outcome):
     return replace(outcome, seconds=0.0)
 
 
+@pytest.mark.slow
 def test_as_many_batches_as_it_takes(here):
     assert here.problem == ""
     assert here.batches == 10

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from sized import sized
 
 from cdma.errors import UserError
 from cdma.golden import ErrorCode, salvage
@@ -21,7 +22,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("config", [Config.of(8, 32), CONFIG], ids=lambda config: config.name)
+@pytest.mark.parametrize("config", sized([Config.of(8, 32)], [CONFIG]))
 @pytest.mark.parametrize("unit", UNITS)
 def test_random_packets(unit, config):
     outcome = fuzz(unit, config, 3000, seed=1)

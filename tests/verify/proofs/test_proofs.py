@@ -5,11 +5,14 @@ import pytest
 from cdma.verify.proofs.registry import registry
 from cdma.verify.proofs.table import row_of
 
+#: Proofs that take more than five seconds even for a small size.
+LONG = {"zvc/assembler", "zvc/payload_reader", "zvc/jump_table", "engine/completion_writer"}
+
 
 def sizes():
-    """Name and size of each proof. Only the first size of a proof that is not slow is quick."""
+    """Name and size of each proof. The first size of a proof that is not slow is quick."""
     for name, proof in registry().items():
-        quick = [size for size in proof.sizes if size not in proof.slow][:1]
+        quick = [size for size in proof.sizes if size not in proof.slow and name not in LONG][:1]
         for size in proof.sizes:
             marks = [] if size in quick else [pytest.mark.slow]
             yield pytest.param(name, size, marks=marks, id=f"{name}-{size}")
@@ -18,7 +21,7 @@ def sizes():
 def broken():
     """Each proof with each broken design. Only the first design of a proof is quick."""
     for name, proof in registry().items():
-        is_slow = set(proof.sizes) == set(proof.slow)
+        is_slow = name in LONG or set(proof.sizes) == set(proof.slow)
         for index, design in enumerate(proof.broken):
             marks = [pytest.mark.slow] if is_slow or index else []
             yield pytest.param(name, index, marks=marks, id=f"{name}-{design.name}")

@@ -25,7 +25,7 @@ CONFIGS = [
 ]
 JUNK = 0xDEADBEEFDEADBEEF  # in banks to which no word comes
 #: Corners of all of them; the other sizes are slow.
-EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b32", "8x8b8")))
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b32")))
 
 
 @dataclass

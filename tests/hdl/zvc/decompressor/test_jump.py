@@ -15,7 +15,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("config", "rows"), CASES, ids=[config.name for config, _ in CASES])
+@pytest.mark.parametrize(
+    ("config", "rows"),
+    [
+        pytest.param(*case, id=case[0].name, marks=[pytest.mark.slow] * (case[0].lanes == 16))
+        for case in CASES
+    ],
+)
 def test_every_word_has_the_end_of_the_next_mask(simulate, rng, config, rows):
     assert fetcher_of(config) is LookupFetcher
     fmt, lanes = config.format, config.lanes
