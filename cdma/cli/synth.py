@@ -76,5 +76,5 @@ def run(args: argparse.Namespace) -> int:
         text += f"\nagainst {args.baseline}:\n{changes.text()}"
     print(report.as_json(*done, changes and changes.as_dict()) if args.json else text, end="")
     if args.save_baseline:
-        baseline.save(args.save_baseline, done.records, done.tools)
+        baseline.save(args.save_baseline, done.records, done.tools, keeps_ecp5=args.no_ecp5)
     return int(changes is not None and changes.is_worse)

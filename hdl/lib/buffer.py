@@ -9,8 +9,7 @@ from amaranth.lib.wiring import In, Out
 class RowBuffer(wiring.Component):
     """First-in first-out buffer in a small memory: LUT RAM on an FPGA, flip-flops on an ASIC.
 
-    Throughput one transfer a cycle; latency one cycle. A full buffer accepts an entry while another
-    leaves: ``i.ready`` follows ``o.ready`` through a gate. ``o.valid`` comes from a register,
+    Throughput one transfer a cycle; latency one cycle. ``o.valid`` comes from a register,
     ``o.payload`` is read combinationally from the memory.
 
     Parameters
@@ -19,6 +18,9 @@ class RowBuffer(wiring.Component):
         Payload.
     depth : int
         Entries, at least 2.
+    pipe : bool
+        A full buffer accepts an entry while another leaves: ``i.ready`` follows ``o.ready`` through
+        a gate. Else ``i.ready`` comes from a register.
 
     Members
     -------
@@ -28,11 +30,12 @@ class RowBuffer(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, shape, depth: int):
+    def __init__(self, shape, depth: int, *, pipe: bool = True):
         if depth < 2:
             raise ValueError(f"Depth of a buffer must be at least 2, not {depth!r}")
         self.shape = shape
         self.depth = depth
+        self.pipe = pipe
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     def elaborate(self, platform):
@@ -45,7 +48,7 @@ class RowBuffer(wiring.Component):
         level = Signal(range(empty + self.depth + 1), init=empty)
         enters, leaves = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(~level[-1] | self.o.ready),
+            self.i.ready.eq(~level[-1] | self.o.ready if self.pipe else ~level[-1]),
             self.o.valid.eq(level != empty),
             enters.eq(self.i.valid & self.i.ready),
             leaves.eq(self.o.valid & self.o.ready),

@@ -96,10 +96,46 @@ def _row(change: Change) -> dict:
     }
 
 
-def save(path: str | os.PathLike, records: Sequence[Mapping], tools: Mapping[str, str]) -> None:
-    """Write a baseline: the records, and the versions of the tools."""
-    whole = {"tools": dict(tools), "records": list(records)}
-    write_text(path, json.dumps(whole, indent=2) + "\n")
+def save(
+    path: str | os.PathLike,
+    records: Sequence[Mapping],
+    tools: Mapping[str, str],
+    *,
+    keeps_ecp5: bool = False,
+) -> None:
+    """Write a baseline: the records, and the versions of the tools.
+
+    Parameters
+    ----------
+    path : path
+    records : sequence of records
+    tools : dict of str
+        Versions by tool.
+    keeps_ecp5 : bool
+        ECP5 was left out: figures of ECP5 that the file has so far stay.
+
+    Raises
+    ------
+    UserError
+        When the file exists and is no baseline, with ``keeps_ecp5``.
+    """
+    records = list(records)
+    if keeps_ecp5 and Path(path).exists():
+        before = load(path)
+        tools = {**before.get("tools", {}), **tools}
+        records = _with_ecp5(records, before["records"])
+    write_text(path, json.dumps({"tools": dict(tools), "records": records}, indent=2) + "\n")
+
+
+def _with_ecp5(records: list[Mapping], before: Sequence[Mapping]) -> list[dict]:
+    """Records with the figures of ECP5 of those before; those measured for ECP5 only stay whole."""
+    kept = {(each["unit"], each["config"]): each for each in before if each["ecp5"]}
+    merged = []
+    for each in records:
+        earlier = kept.pop((each["unit"], each["config"]), None)
+        has_none = earlier is not None and not each["ecp5"]
+        merged.append({**each, "ecp5": earlier["ecp5"]} if has_none else dict(each))
+    return merged + [{**each, "asic": None} for each in kept.values()]
 
 
 def load(path: str | os.PathLike) -> dict:

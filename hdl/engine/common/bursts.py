@@ -1,6 +1,6 @@
 """Bursts: where they end, and how they are read."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -31,8 +31,9 @@ class RangeReader(wiring.Component):
 
     A burst is asked for when room for all of it is reserved and either the next multiple of
     ``burst_bytes`` is within the range, or ``final``. Bytes of the range's first and last beats
-    that are outside of it are read along. Throughput one beat a cycle; ``client.r`` is always
-    ready.
+    that are outside of it are read along. Throughput one beat a cycle, and one burst in three
+    cycles; ``client.r`` is always ready. The first address is valid 5 cycles after ``start``, and 4
+    cycles after the ``end`` or ``final`` that a burst waits for.
 
     Parameters
     ----------
@@ -82,22 +83,24 @@ class RangeReader(wiring.Component):
         m = Module()
         size, low = self.data_bytes, self.data_bytes.bit_length() - 1
         m.submodules.buffer = buffer = Fifo(ReadData(size), self.depth)
-        ar = self.client.ar
+        ar, most = self.client.ar, self.burst_bytes // size
         place = Signal(self.address_bits + 1)  # the next beat to be asked for
         owed = Signal(range(self.depth + 1))  # beats asked for and not yet given
-        most = self.burst_bytes // size
-        beats, left = Signal(range(most + 1)), Signal(self.address_bits + 1 - low)
-        reach = Signal(range(most + 1))
-        is_whole, is_due, issue, phantom = Signal(), Signal(), Signal(), Signal()
+        beats, is_due = Signal(range(most + 1)), Signal()
+        issue, phantom, gives = Signal(), Signal(), Signal()
+        left, is_settled = self._plan(m, place, beats, is_due, issue, phantom, gives)
+        is_last = left <= size
         m.d.comb += [
-            reach.eq(beats_to_boundary(place, size, self.burst_bytes)),
-            left.eq((self.end + size - 1 - place)[low:]),
-            is_whole.eq((self.end > place) & (left >= reach)),
-            beats.eq(Mux(is_whole, reach, left)),
-            is_due.eq(self.enable & (self.end > place) & (is_whole | self.final)),
-            issue.eq(is_due & ~self.stop & (~ar.valid | ar.ready) & (owed + beats <= self.depth)),
-            phantom.eq(self.enable & self.stop & (owed == 0) & (self.end > place)),
+            issue.eq(
+                self.enable
+                & is_settled
+                & is_due
+                & ~self.stop
+                & (~ar.valid | ar.ready)
+                & (owed + beats <= self.depth)
+            ),
             self.idle.eq((owed == 0) & ~ar.valid),
+            gives.eq(self.o.valid & self.o.ready),
         ]
         with m.If(ar.ready):
             m.d.sync += ar.valid.eq(0)
@@ -108,14 +111,17 @@ class RangeReader(wiring.Component):
                 ar.payload.beats.eq(beats),
                 ar.payload.attr.eq(self.attr),
             ]
-        gives = Signal()
-        m.d.comb += gives.eq(self.o.valid & self.o.ready)
         m.d.sync += owed.eq(owed + Mux(issue, beats, 0) - (gives & ~phantom))
+        with m.If(phantom):
+            m.d.sync += phantom.eq(~(gives & is_last))
+        with m.Else():
+            m.d.sync += phantom.eq(
+                self.enable & self.stop & (owed == 0) & is_settled & (left > 0) & ~self.start
+            )
         with m.If(self.start):
             m.d.sync += place.eq(self.address & -size)
-        with m.Else():
-            step = Mux(issue, beats, gives & phantom)
-            m.d.sync += place.eq(place + (step << low))
+        with m.Elif(issue | (phantom & gives)):
+            m.d.sync += place.eq(place + (Mux(phantom, 1, beats) << low))
         m.d.comb += [
             buffer.i.valid.eq(self.client.r.valid),
             buffer.i.payload.data.eq(self.client.r.payload.data),
@@ -127,3 +133,37 @@ class RangeReader(wiring.Component):
         with m.If(~phantom):
             m.d.comb += self.o.payload.eq(buffer.o.payload)
         return m
+
+    def _plan(self, m, place, beats, is_due, issue, phantom, gives):
+        """Plan the next burst in steps of a cycle: the range's end, what is left, the burst.
+
+        Gives the bytes that are left, which may be negative, and whether these and the burst follow
+        ``place``. While zeros are given, what is left is counted down.
+        """
+        size, low = self.data_bytes, self.data_bytes.bit_length() - 1
+        high = self.burst_bytes.bit_length() - 1
+        end, finals = Signal.like(self.end), Signal(2)
+        left, waits = Signal(signed(self.address_bits + 2)), Signal(2)
+        reach, rest = Signal.like(beats, name="reach"), Signal.like(beats, name="rest")
+        is_whole = Signal()
+        m.d.sync += [end.eq(self.end), finals.eq(Cat(self.final, finals[0]))]
+        with m.If(~phantom):
+            m.d.sync += left.eq(end - place)
+        with m.Elif(gives):
+            m.d.sync += left.eq(left - size)
+        m.d.comb += [
+            reach.eq(beats_to_boundary(place, size, self.burst_bytes)),
+            rest.eq((left[:high] + (size - 1)) >> low),
+            is_whole.eq(left[high:].any() | (rest >= reach)),
+        ]
+        m.d.sync += [
+            beats.eq(Mux(is_whole, reach, rest)),
+            is_due.eq((left > 0) & (is_whole | finals[1])),
+        ]
+        with m.If(self.start):
+            m.d.sync += waits.eq(3)
+        with m.Elif(issue | phantom):
+            m.d.sync += waits.eq(2)
+        with m.Elif(waits != 0):
+            m.d.sync += waits.eq(waits - 1)
+        return left, waits == 0

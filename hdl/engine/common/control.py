@@ -27,6 +27,8 @@ class JobControl(wiring.Component):
     o : Out stream of :class:`~cdma.hdl.engine.job.Done`
     abort : In, level
     busy : Out, a job was taken and not answered
+    waits : Out, no job was taken: ``i`` is looked at
+    begins : Out, ``i`` is taken and will ``start`` in the next cycle, or a copy starts now
     job : Out, the job, from ``start`` on
     start : Out, begin with ``job``
     running : Out, from the cycle after ``start`` until the job has finished
@@ -47,6 +49,8 @@ class JobControl(wiring.Component):
                 "o": Out(stream.Signature(Done())),
                 "abort": In(1),
                 "busy": Out(1),
+                "waits": Out(1),
+                "begins": Out(1),
                 "job": Out(Job(config.address_bits)),
                 "start": Out(1),
                 "running": Out(1),
@@ -74,17 +78,22 @@ class JobControl(wiring.Component):
             size.rows.eq(job.rows),
             size.row_bytes.eq(job.row_bytes),
             self.total.eq(size.product),
-            fits.eq(~is_copy | (size.product <= job.limit)),
             self.failing.eq(self.running & self.found),
             self.halt.eq(self.halt_errors),
             self.halt.all.eq(aborted | self.halt_errors.all),
         ]
-        m.d.sync += cycles.eq(cycles + 1)
+        m.d.sync += [cycles.eq(cycles + 1), fits.eq(size.product <= job.limit)]
         with m.If(self.abort):
             m.d.sync += aborted.eq(1)
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.i.ready.eq(~self.abort)
+                op = self.i.payload.op
+                is_offered_copy = (op == Op.COPY_OUT) | (op == Op.COPY_IN)
+                m.d.comb += [
+                    self.waits.eq(1),
+                    self.i.ready.eq(~self.abort),
+                    self.begins.eq(self.i.valid & self.i.ready & ~is_offered_copy),
+                ]
                 m.d.sync += [job.eq(self.i.payload), aborted.eq(0), cycles.eq(1)]
                 with m.If(self.i.valid & self.i.ready):
                     m.next = "SIZE"
@@ -92,15 +101,18 @@ class JobControl(wiring.Component):
                 m.d.comb += [self.busy.eq(1), size.start.eq(is_copy), self.start.eq(~is_copy)]
                 m.next = "RUN"
                 with m.If(is_copy):
+                    m.next = "MULTIPLY"
+            with m.State("MULTIPLY"):
+                m.d.comb += self.busy.eq(1)
+                with m.If(~size.busy):
                     m.next = "CHECK"
             with m.State("CHECK"):
-                m.d.comb += [self.busy.eq(1), self.start.eq(~size.busy & fits)]
-                with m.If(~size.busy):
-                    m.next = "DONE"
-                    with m.If(fits):
-                        m.next = "RUN"
-                    with m.Else():
-                        self._overflow(m)
+                m.d.comb += [self.busy.eq(1), self.start.eq(fits), self.begins.eq(fits)]
+                m.next = "DONE"
+                with m.If(fits):
+                    m.next = "RUN"
+                with m.Else():
+                    self._overflow(m)
             with m.State("RUN"):
                 m.d.comb += [self.busy.eq(1), self.running.eq(1)]
                 with m.If(self.finished):

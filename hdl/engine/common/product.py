@@ -31,7 +31,7 @@ class RowsProduct(wiring.Component):
         m.d.comb += self.busy.eq(rows != 0)
         with m.If(self.start):
             m.d.sync += [rows.eq(self.rows), addend.eq(self.row_bytes), self.product.eq(0)]
-        with m.Elif(self.busy):
+        with m.Else():
             m.d.sync += [rows.eq(rows >> 1), addend.eq(addend << 1)]
             with m.If(rows[0]):
                 m.d.sync += self.product.eq(self.product + addend)

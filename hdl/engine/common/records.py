@@ -6,7 +6,8 @@ from amaranth.lib import data
 from cdma.engine_config import EngineConfig
 
 NUMBER_BITS = 32  # of a stripe's number in its job
-OFFSET_BITS = 64  # of an offset in a stream
+#: Bits of an offset in a stream: 2**32 stripes of at most 64 KiB with their masks.
+OFFSET_BITS = 49
 
 
 class Stripe(data.StructLayout):

@@ -13,7 +13,7 @@ class StripeSequencer(wiring.Component):
     """Walk over the rows of a job and give its stripes in order.
 
     Throughput one stripe a cycle; the first stripe is offered in the cycle after ``start``. All
-    outputs come from registers, ``bytes`` through a comparison.
+    outputs come from registers, ``bytes`` through a multiplexer.
 
     Parameters
     ----------
@@ -21,14 +21,18 @@ class StripeSequencer(wiring.Component):
 
     Members
     -------
-    start : In, begin with ``job``
-    job : In, :class:`~cdma.hdl.engine.job.Job`; must stay while ``busy``
+    load : In, take the first row's place and size from ``first``
+    first : In, :class:`~cdma.hdl.engine.job.Job`, whose pitch is not looked at
+    start : In, begin with what was loaded, in this cycle or before
+    job : In, the same job; must stay while ``busy``
     stop : In, give no further stripe, but for the one that is offered
     o : Out stream of :class:`~cdma.hdl.engine.common.records.Stripe`, ``raw`` is 0
     last : Out, the offered stripe is the job's last
     busy : Out, stripes are left
     """
 
+    load: Signal
+    first: data.View
     start: Signal
     job: data.View
     stop: Signal
@@ -40,6 +44,8 @@ class StripeSequencer(wiring.Component):
         self.config = config
         super().__init__(
             {
+                "load": In(1),
+                "first": In(Job(config.address_bits)),
                 "start": In(1),
                 "job": In(Job(config.address_bits)),
                 "stop": In(1),
@@ -51,39 +57,50 @@ class StripeSequencer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        job, stripe, size = self.job, self.o.payload, self.config.stripe_bytes
-        row_start = Signal.like(job.device)
-        left = Signal.like(job.row_bytes)  # of the row, this stripe included
+        first, job, stripe = self.first, self.job, self.o.payload
+        size = self.config.stripe_bytes
+        shift = size.bit_length() - 1
+        bits = len(job.device)
+        row_start, next_start = Signal(bits), Signal(bits)
+        left = Signal(bits + 1)  # of the row, this stripe included; no row is longer
         rows = Signal.like(job.rows)
-        ends_row, next_start = Signal(), Signal.like(job.device)
+        ends_row, is_last_row = Signal(), Signal()  # of the offered stripe
         m.d.comb += [
             self.o.valid.eq(self.busy),
-            ends_row.eq(left <= size),
             stripe.bytes.eq(Mux(ends_row, left, size)),
-            self.last.eq(ends_row & (rows == 1)),
+            self.last.eq(ends_row & is_last_row),
             next_start.eq(row_start + job.pitch),
         ]
+        advances = self.busy & self.o.ready
         with m.If(self.start):
+            m.d.sync += self.busy.eq(1)
+        with m.Elif(advances):
+            m.d.sync += self.busy.eq(~self.last & ~self.stop)
+        with m.If(self.load):
             m.d.sync += [
-                self.busy.eq(1),
-                row_start.eq(job.device),
-                stripe.address.eq(job.device),
+                row_start.eq(first.device),
+                stripe.address.eq(first.device),
                 stripe.number.eq(0),
-                left.eq(job.row_bytes),
-                rows.eq(job.rows),
+                left.eq(first.row_bytes),
+                ends_row.eq(first.row_bytes <= size),
+                rows.eq(first.rows),
+                is_last_row.eq(first.rows == 1),
             ]
-        with m.Elif(self.busy & self.o.ready):
-            m.d.sync += [
-                self.busy.eq(~self.last & ~self.stop),
-                stripe.number.eq(stripe.number + 1),
-            ]
+        with m.Elif(advances):
+            m.d.sync += stripe.number.eq(stripe.number + 1)
             with m.If(ends_row):
                 m.d.sync += [
                     rows.eq(rows - 1),
+                    is_last_row.eq(rows == 2),
                     row_start.eq(next_start),
                     stripe.address.eq(next_start),
                     left.eq(job.row_bytes),
+                    ends_row.eq(job.row_bytes <= size),
                 ]
             with m.Else():
-                m.d.sync += [stripe.address.eq(stripe.address + size), left.eq(left - size)]
+                m.d.sync += [
+                    stripe.address.eq(stripe.address + size),
+                    left[shift:].eq(left[shift:] - 1),
+                    ends_row.eq(left <= 2 * size),
+                ]
         return m

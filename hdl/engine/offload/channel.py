@@ -11,7 +11,6 @@ from cdma.hdl.engine.job import Events, ReadClient
 from cdma.hdl.engine.offload.codec import StripeCompressor, StripeStatus
 from cdma.hdl.engine.offload.reader import StripeReader
 from cdma.hdl.lib.fifo import Fifo
-from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import assert_ready
 
 
@@ -72,11 +71,9 @@ class OffloadChannel(wiring.Component):
         rows = config.stage_bytes // config.beat_bytes
         m.submodules.reader = reader = self.reader
         m.submodules.codec = codec = StripeCompressor(config)
-        m.submodules.stripes = stripes = Queue(Stripe(config), 2)
         m.submodules.stage = stage = Fifo(Row(config), rows)
         m.submodules.statuses = statuses = Fifo(StripeStatus(), self.slots)
-        wiring.connect(m, wiring.flipped(self.i), stripes.i)
-        wiring.connect(m, stripes.o, reader.i)
+        has_waiting = self._take(m, reader)
         wiring.connect(m, reader.client, wiring.flipped(self.client))
         wiring.connect(m, reader.o, codec.i)
         wiring.connect(m, stage.o, wiring.flipped(self.o))
@@ -112,13 +109,29 @@ class OffloadChannel(wiring.Component):
         m.d.comb += [
             reader.free.eq(free),
             reader.has_slot.eq(slots != 0),
-            self.idle.eq(~stripes.o.valid & reader.idle & (slots == self.slots)),
+            self.idle.eq(~has_waiting & reader.idle & (slots == self.slots)),
             self.events.raw_beats.eq(reader.o.valid & reader.o.ready),
             self.events.stream_beats.eq(left),
             self.events.credit.eq(reader.waits_credit),
             self.events.rate.eq(self.hold & reader.is_ready),
             self.events.address.eq(reader.client.ar.valid & ~reader.client.ar.ready),
-            self.events.stripe_valid.eq(stripes.o.valid),
-            self.events.stripe.eq(stripes.o.payload.number),
+            self.events.stripe_valid.eq(reader.i.valid),
+            self.events.stripe.eq(reader.i.payload.number),
         ]
         return m
+
+    def _take(self, m, reader):
+        """Keep a stripe that the reader has no room for; gives whether there is one.
+
+        A stripe that comes while none waits goes to the reader in the same cycle.
+        """
+        waiting, has_waiting = Signal(Stripe(self.config)), Signal()
+        m.d.comb += [
+            self.i.ready.eq(~has_waiting),
+            reader.i.valid.eq(has_waiting | self.i.valid),
+            reader.i.payload.eq(Mux(has_waiting, waiting.as_value(), self.i.payload.as_value())),
+        ]
+        m.d.sync += has_waiting.eq(reader.i.valid & ~reader.i.ready)
+        with m.If(~has_waiting):
+            m.d.sync += waiting.eq(self.i.payload)
+        return has_waiting

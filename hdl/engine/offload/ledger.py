@@ -75,19 +75,22 @@ class Ledger(wiring.Component):
         shift = self.config.word_bytes.bit_length() - 1
         row, status = self.i.payload.row, self.i.payload.status
         number, offset = Signal(NUMBER_BITS), Signal(OFFSET_BITS - shift)
-        room = Signal.like(offset)  # words that may still be written
+        room = Signal(len(self.job.limit) - shift)  # words that may still be written
+        # Room for less than four rows, at the latest when it is less than three: the comparison of
+        # a row with its room then needs the low bits only.
+        is_near, low = Signal(), (4 * self.config.lanes).bit_length() - 1
         is_first, cut = Signal(init=1), Signal()
         size = Signal(SIZE_BITS)  # bytes of the stripe, this row included
         before = Signal(SIZE_BITS)
         tag, first_tag = Signal(Tag()), Signal(Tag())
         wants_start, wants_entry, moves = Signal(), Signal(), Signal()
         m.d.comb += [
-            cut.eq(room < row.count),
+            cut.eq(is_near & (room[:low] < row.count)),
             size.eq(before + (row.count << shift)),
             self.offset.eq(offset << shift),
             first_tag.number.eq(number),
             first_tag.offset.eq(self.offset),
-            wants_start.eq(is_first & (room != 0)),
+            wants_start.eq(is_first & (~is_near | room[:low].any())),
             wants_entry.eq(row.last & self.job.index),
             moves.eq(
                 self.i.valid
@@ -111,14 +114,17 @@ class Ledger(wiring.Component):
             self.exceeds.eq(status.exceeds),
         ]
         for k in range(self.config.lanes):
-            m.d.comb += self.o.payload.words[k].eq(Mux(cut & (room <= k), 0, row.words[k]))
+            is_cut = is_near & (room[:low] <= k)
+            m.d.comb += self.o.payload.words[k].eq(Mux(is_cut, 0, row.words[k]))
+        most, is_measure = self.job.limit >> shift, self.job.op == Op.MEASURE
         with m.If(self.start):
             m.d.sync += [
                 number.eq(0),
                 offset.eq(0),
                 self.raw_stripes.eq(0),
                 is_first.eq(1),
-                room.eq(Mux(self.job.op == Op.MEASURE, 0, self.job.limit >> shift)),
+                room.eq(Mux(is_measure, 0, most)),
+                is_near.eq(is_measure | ~most[low:].any()),
             ]
         with m.Elif(moves):
             m.d.sync += [
@@ -126,6 +132,7 @@ class Ledger(wiring.Component):
                 before.eq(Mux(row.last, 0, size)),
                 offset.eq(offset + row.count),
                 room.eq(Mux(cut, 0, room - row.count)),
+                is_near.eq(~room[low:].any()),
                 number.eq(number + row.last),
                 self.raw_stripes.eq(self.raw_stripes + (row.last & status.raw)),
             ]

@@ -67,7 +67,7 @@ class Packer(wiring.Component):
         beat_words = link // size
         m.submodules.rows = rows = Queue(Words(config.word_bits, config.lanes), 2)
         m.submodules.shifter = shifter = WordShifter(config.word_bits, config.lanes, beat_words)
-        m.submodules.starts = starts = RowBuffer(Tag(), _STARTS)
+        m.submodules.starts = starts = RowBuffer(Tag(), _STARTS, pipe=False)
         wiring.connect(m, wiring.flipped(self.i), rows.i)
         wiring.connect(m, wiring.flipped(self.i_start), starts.i)
         wiring.connect(m, rows.o, shifter.i)

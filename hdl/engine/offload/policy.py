@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Raw
 from cdma.engine_config import EngineConfig
-from cdma.hdl.engine.common.records import NUMBER_BITS, Stripe
+from cdma.hdl.engine.common.records import Stripe
 
 
 class RawDecision(wiring.Component):
@@ -56,13 +56,17 @@ class RawDecision(wiring.Component):
             shape=data.StructLayout({"exceeds": 1}), depth=distance, init=[]
         )
         write, read = memory.write_port(), memory.read_port(domain="comb")
-        count = Signal(NUMBER_BITS + 1)  # stripes of which it is known
+        count = Signal(range(distance))  # stripes of which it is known, modulo D
         number = self.i.payload.number
-        is_early, waits = Signal(), Signal()
+        # Stripes that were given and are not known yet: with AUTO at most D.
+        unknown = Signal(range(2 * distance))
+        is_early = Signal(init=1)
+        waits = Signal()
+        moves = Signal()
         m.d.comb += [
-            is_early.eq(number < distance),
             # Entry k mod D holds stripe k - D's until stripe k's replaces it.
-            waits.eq((self.policy == Raw.AUTO) & ~is_early & (count + distance <= number)),
+            waits.eq((self.policy == Raw.AUTO) & unknown[distance.bit_length() - 1]),
+            moves.eq(self.o.valid & self.o.ready),
             write.en.eq(self.known),
             write.addr.eq(count),
             write.data.exceeds.eq(self.exceeds),
@@ -79,7 +83,9 @@ class RawDecision(wiring.Component):
             ),
         ]
         with m.If(self.clear):
-            m.d.sync += count.eq(0)
-        with m.Elif(self.known):
-            m.d.sync += count.eq(count + 1)
+            m.d.sync += [count.eq(0), unknown.eq(0), is_early.eq(1)]
+        with m.Else():
+            m.d.sync += [count.eq(count + self.known), unknown.eq(unknown + moves - self.known)]
+            with m.If(moves & number[: distance.bit_length() - 1].all()):
+                m.d.sync += is_early.eq(0)
         return m

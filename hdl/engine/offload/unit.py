@@ -91,7 +91,7 @@ class OffloadUnit(wiring.Component):
         wiring.connect(m, data_writer.o_error, errors.i[1])
         wiring.connect(m, index_writer.o_error, errors.i[2])
         m.d.comb += [
-            errors.clear.eq(control.start),
+            errors.clear.eq(control.begins),
             control.halt_errors.eq(errors.halt),
             control.found.eq(errors.found),
             control.error.eq(errors.error),
@@ -120,10 +120,13 @@ class OffloadUnit(wiring.Component):
         stripe = decision.o
         is_turn = [order.o.valid & (order.o.payload == k) for k in range(config.channels)]
         m.d.comb += [
-            sequencer.start.eq(control.start),
+            # A job that is not a copy gives its first stripe in the cycle of `control.start`.
+            sequencer.load.eq(control.waits),
+            sequencer.first.eq(control.i.payload),
+            sequencer.start.eq(control.begins),
             sequencer.job.eq(control.job),
             sequencer.stop.eq(control.halt.all | control.halt.above),
-            decision.clear.eq(control.start),
+            decision.clear.eq(control.begins),
             decision.policy.eq(Mux(is_copy, Raw.ALWAYS, control.job.raw)),
             number.eq(stripe.payload.address[low:] & (config.channels - 1)),
             order.i.payload.eq(number),

@@ -8,7 +8,8 @@ _PERIOD_BITS = 10  # the rate is in bytes per 1,024 cycles
 
 
 class RateLimiter(wiring.Component):
-    """Limit bursts to a mean rate of bytes: each burst delays the next by the time of its bytes.
+    """Limit bursts to a mean rate of bytes: each burst delays the next by the time of its bytes, at
+    least by a cycle.
 
     Parameters
     ----------
@@ -41,6 +42,7 @@ class RateLimiter(wiring.Component):
         ]
         m.d.sync += [
             debt.eq(Mux(self.rate == 0, 0, owed)),
-            self.hold.eq((self.rate != 0) & (owed > self.rate)),
+            # More than the rate is left after this cycle.
+            self.hold.eq((self.rate != 0) & ((self.issued != 0) | (debt > (self.rate << 1)))),
         ]
         return m

@@ -83,8 +83,8 @@ class PrefetchChannel(wiring.Component):
         m = Module()
         config = self.config
         m.submodules.queue = queue = Fifo(Row(config), config.queue_bytes // config.beat_bytes)
-        m.submodules.stripes = stripes = RowBuffer(CodedStripe(config), TASKS)
-        m.submodules.places = places = RowBuffer(_Place(config), 2 * TASKS)
+        m.submodules.stripes = stripes = RowBuffer(CodedStripe(config), TASKS, pipe=False)
+        m.submodules.places = places = RowBuffer(_Place(config), 2 * TASKS, pipe=False)
         m.submodules.codec = codec = StripeDecompressor(config)
         m.submodules.writer = writer = self.writer
         task = self.i_task.payload

@@ -31,7 +31,8 @@ class SplitRow(data.StructLayout):
 class Split(wiring.Component):
     """Cut the beats of the link into the rows of stripes.
 
-    Throughput one row or one beat a cycle, latency 2 cycles; the row comes from registers.
+    Throughput one row or one beat a cycle, latency 2 cycles; the row comes from registers. The next
+    cut is taken with a stripe's last row.
 
     Parameters
     ----------
@@ -45,6 +46,7 @@ class Split(wiring.Component):
     i_cut : In stream of :class:`Cut`
     o : Out stream of :class:`SplitRow`
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
+    idle : Out, no cut is at hand
     """
 
     start: Signal
@@ -53,6 +55,7 @@ class Split(wiring.Component):
     i_cut: stream.Interface
     o: stream.Interface
     o_error: stream.Interface
+    idle: Signal
 
     def __init__(self, config: EngineConfig):
         self.config = config
@@ -64,6 +67,7 @@ class Split(wiring.Component):
                 "i_cut": In(stream.Signature(Cut())),
                 "o": Out(stream.Signature(SplitRow(config))),
                 "o_error": Out(stream.Signature(ErrorReport())),
+                "idle": Out(1),
             }
         )
 
@@ -76,27 +80,28 @@ class Split(wiring.Component):
         # Each word carries the response of its beat: the stripes in a beat may be several.
         m.submodules.shifter = shifter = WordShifter(bits + 2, beat_words, lanes)
         skip = Signal(range(max(beat_words, 2)))  # words of the first beat before the stream
-        done = Signal(24 - shift)  # words of the stripe
-        left, count = Signal.like(done), Signal(range(lanes + 1))
-        cut, row = self.i_cut.payload, self.o.payload.row
-        skips, moves, is_last = Signal(), Signal(), Signal()
+        cut, has_cut = Signal(Cut()), Signal()
+        left, is_last = Signal(24 - shift), Signal()  # words of the stripe; no more than a row
+        words, count = Signal.like(left), Signal(range(lanes + 1))
+        row = self.o.payload.row
+        skips, moves = Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(shifter.i.ready),
             shifter.i.valid.eq(self.i.valid & ~self.start),
             shifter.clear.eq(self.start),
             shifter.i.payload.count.eq(beat_words),
             skips.eq(skip != 0),
-            left.eq((cut.size >> shift) - done),
-            is_last.eq(left <= lanes),
+            words.eq(self.i_cut.payload.size >> shift),
             count.eq(Mux(is_last, left, lanes)),
             shifter.need.eq(Mux(skips, Mux(skip < lanes, skip, lanes), count)),
-            self.o.valid.eq(shifter.o.valid & self.i_cut.valid & ~skips),
+            self.o.valid.eq(shifter.o.valid & has_cut & ~skips),
             self.o.payload.channel.eq(cut.channel),
             row.count.eq(count),
             row.last.eq(is_last),
             moves.eq(self.o.valid & self.o.ready),
-            shifter.o.ready.eq(skips | (self.i_cut.valid & self.o.ready)),
-            self.i_cut.ready.eq(moves & is_last),
+            shifter.o.ready.eq(skips | (has_cut & self.o.ready)),
+            self.i_cut.ready.eq(~has_cut | (moves & is_last)),
+            self.idle.eq(~has_cut),
         ]
         for k in range(beat_words):
             word = self.i.payload.data[bits * k : bits * (k + 1)]
@@ -104,22 +109,27 @@ class Split(wiring.Component):
         for k in range(lanes):
             m.d.comb += row.words[k].eq(shifter.o.payload.words[k][:bits])
         with m.If(self.start):
-            m.d.sync += [
-                skip.eq(self.address[shift : link.bit_length() - 1] if beat_words > 1 else 0),
-                done.eq(0),
-            ]
+            m.d.sync += skip.eq(
+                self.address[shift : link.bit_length() - 1] if beat_words > 1 else 0
+            )
         with m.Elif(skips & shifter.o.valid):
             m.d.sync += skip.eq(skip - shifter.need)
+        with m.If(self.i_cut.ready):
+            m.d.sync += [
+                has_cut.eq(self.i_cut.valid),
+                cut.eq(self.i_cut.payload),
+                left.eq(words),
+                is_last.eq(words <= lanes),
+            ]
         with m.Elif(moves):
-            m.d.sync += done.eq(Mux(is_last, 0, done + lanes))
-        self._report(m, shifter, done, count, moves, is_last)
+            m.d.sync += [left.eq(left - lanes), is_last.eq(left <= 2 * lanes)]
+        self._report(m, shifter, cut, count, moves, is_last)
         return m
 
-    def _report(self, m, shifter, done, count, moves, is_last):
+    def _report(self, m, shifter, cut, count, moves, is_last):
         """Report a stripe's first word that was read with an error."""
         config = self.config
         shift = config.word_bytes.bit_length() - 1
-        cut = self.i_cut.payload
         m.submodules.slot = slot = ErrorSlot()
         wiring.connect(m, slot.o, wiring.flipped(self.o_error))
         kept = thermometer(count, config.lanes)
@@ -129,15 +139,21 @@ class Split(wiring.Component):
             m.d.comb += found.eq(shifter.o.payload.words[k][config.word_bits :])
             with m.If(kept[k] & is_error(found)):
                 m.d.comb += [first.eq(k), resp.eq(found), fails.eq(1)]
-        place = self.address + cut.tag.offset + ((done + first) << shift)
+        place, word = Signal(config.address_bits), Signal(config.address_bits)
+        m.d.comb += word.eq(place + (first << shift))
         reported = Signal()  # of this stripe
         m.d.comb += [
             slot.valid.eq(moves & fails & ~reported),
             slot.report.tag.eq(cut.tag),
             slot.report.status.eq(status_of(resp, Status.HOST_SLVERR)),
-            slot.report.where.eq(place[: config.address_bits] & Const(-config.link_bytes, 64)),
+            slot.report.where.eq(word & Const(-config.link_bytes, 64)),
             slot.report.channel.eq(LINK),
             slot.report.halts.eq(1),
         ]
-        with m.If(moves):
-            m.d.sync += reported.eq((reported | fails) & ~is_last)
+        with m.If(self.start):
+            m.d.sync += place.eq(self.address)
+        with m.Elif(moves):
+            m.d.sync += [
+                place.eq(place + (count << shift)),
+                reported.eq((reported | fails) & ~is_last),
+            ]

@@ -6,10 +6,12 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import LINK, Op, Status
 from cdma.engine_config import EngineConfig
+from cdma.hdl.axi.full import Response
 from cdma.hdl.engine.common.errors import ErrorSlot, is_error, status_of
 from cdma.hdl.engine.common.records import OFFSET_BITS, ErrorReport, Stripe, Tag
 from cdma.hdl.engine.job import Job
 from cdma.hdl.engine.prefetch.entries import Entry
+from cdma.hdl.lib.queue import Queue
 
 
 class Task(data.StructLayout):
@@ -38,6 +40,29 @@ class Task(data.StructLayout):
         )
 
 
+class _Joined(data.StructLayout):
+    """A stripe with its entry.
+
+    Members
+    -------
+    task : :class:`Task`, its offset is not yet known
+    last : the job's last stripe
+    is_possible : the entry can be that of the stripe
+    resp, where : of the entry
+    """
+
+    def __init__(self, config: EngineConfig):
+        super().__init__(
+            {
+                "task": Task(config),
+                "last": unsigned(1),
+                "is_possible": unsigned(1),
+                "resp": Response,
+                "where": unsigned(config.address_bits),
+            }
+        )
+
+
 class TaskMaker(wiring.Component):
     """Join each stripe with its entry of the index, and check that the entry is possible.
 
@@ -45,7 +70,8 @@ class TaskMaker(wiring.Component):
     and whole words. The sum must not exceed the job's limit, and must reach it with the last
     stripe. Copies have no index: their stripes are raw. After an error no task follows.
 
-    Throughput one task a cycle; stripes and entries pass combinationally.
+    Throughput one task a cycle, latency one cycle: an entry is compared with its stripe in one
+    cycle, and with the bytes that are left of the limit in the next.
 
     Parameters
     ----------
@@ -63,6 +89,7 @@ class TaskMaker(wiring.Component):
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
     end : Out, bytes of the stream that tasks cover
     ended : Out, no more tasks
+    idle : Out, ended, and nothing waits
     count, raw_stripes : Out, tasks given, and those that are raw
     """
 
@@ -80,6 +107,7 @@ class TaskMaker(wiring.Component):
                 "o_error": Out(stream.Signature(ErrorReport())),
                 "end": Out(OFFSET_BITS),
                 "ended": Out(1, init=1),
+                "idle": Out(1),
                 "count": Out(32),
                 "raw_stripes": Out(32),
             }
@@ -87,38 +115,71 @@ class TaskMaker(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        stripe, entry, task, job = self.i.payload, self.i_entry.payload, self.o.payload, self.job
-        is_copy, is_good, total = Signal(), Signal(), Signal(OFFSET_BITS)
-        has_both, moves = Signal(), Signal()
+        m.submodules.joined = joined = Queue(_Joined(self.config), 2)
+        is_copy = Signal()
+        m.d.comb += is_copy.eq(self.job.op == Op.COPY_IN)
+        self._join(m, joined.i, is_copy)
+        self._check(m, joined.o, is_copy)
+        m.d.comb += self.idle.eq(self.ended & ~joined.o.valid)
+        return m
+
+    def _join(self, m, joined, is_copy):
+        """Join stripe and entry, and compare the two."""
+        stripe, entry = self.i.payload, self.i_entry.payload
+        found, task = joined.payload, joined.payload.task
+        has_both = self.i.valid & (is_copy | self.i_entry.valid)
         m.d.comb += [
-            is_copy.eq(job.op == Op.COPY_IN),
-            has_both.eq(~self.ended & self.i.valid & (is_copy | self.i_entry.valid)),
-            is_good.eq(is_copy | (self._is_possible(m) & (total <= job.limit))),
+            joined.valid.eq(has_both & ~self.ended),
+            self.i.ready.eq((has_both & joined.ready) | self.ended),
+            self.i_entry.ready.eq(self.i.valid & joined.ready & ~self.ended & ~is_copy),
             task.address.eq(stripe.address),
             task.bytes.eq(stripe.bytes),
             task.tag.number.eq(stripe.number),
-            task.tag.offset.eq(self.end),
             task.size.eq(Mux(is_copy, stripe.bytes, entry.bytes)),
             task.raw.eq(is_copy | entry.raw),
-            task.has_crc.eq(~is_copy & job.crc & entry.has_crc),
+            task.has_crc.eq(~is_copy & self.job.crc & entry.has_crc),
             task.crc.eq(entry.crc),
-            total.eq(self.end + task.size),
-            self.o.valid.eq(has_both & is_good),
-            moves.eq(has_both & (self.o.ready | ~is_good)),
-            self.i.ready.eq(moves | self.ended),
-            self.i_entry.ready.eq(moves & ~is_copy),
+            found.last.eq(self.i_last),
+            found.is_possible.eq(is_copy | self._is_possible(m)),
+            found.resp.eq(Mux(is_copy, Response.OKAY, entry.resp)),
+            found.where.eq(entry.where),
+        ]
+
+    def _check(self, m, joined, is_copy):
+        """Compare the sum with the limit, and give the task."""
+        found, size = joined.payload, joined.payload.task.size
+        left = Signal.like(self.job.limit)  # bytes up to the limit
+        total, fits, is_good, moves = Signal(OFFSET_BITS), Signal(), Signal(), Signal()
+        m.d.comb += [
+            fits.eq(left[len(size) :].any() | (size <= left[: len(size)])),
+            is_good.eq(found.is_possible & (fits | is_copy)),
+            total.eq(self.end + size),
+            self.o.payload.eq(found.task),
+            self.o.payload.tag.offset.eq(self.end),
+            self.o.valid.eq(joined.valid & ~self.ended & is_good),
+            moves.eq(joined.valid & ~self.ended & (self.o.ready | ~is_good)),
+            joined.ready.eq(moves | self.ended),
         ]
         with m.If(self.start):
-            m.d.sync += [self.end.eq(0), self.ended.eq(0), self.count.eq(0), self.raw_stripes.eq(0)]
+            m.d.sync += [
+                self.end.eq(0),
+                left.eq(self.job.limit),
+                self.ended.eq(0),
+                self.count.eq(0),
+                self.raw_stripes.eq(0),
+            ]
         with m.Else():
             with m.If(moves & is_good):
-                m.d.sync += [self.end.eq(total), self.count.eq(self.count + 1)]
-                with m.If(~is_copy & entry.raw):
-                    m.d.sync += self.raw_stripes.eq(self.raw_stripes + 1)
-            with m.If((moves & (~is_good | self.i_last)) | (self.stop & (moves | ~self.o.valid))):
+                m.d.sync += [
+                    self.end.eq(total),
+                    left.eq(left - size),
+                    self.count.eq(self.count + 1),
+                    self.raw_stripes.eq(self.raw_stripes + (~is_copy & found.task.raw)),
+                ]
+            with m.If((moves & (~is_good | found.last)) | (self.stop & (moves | ~self.o.valid))):
                 m.d.sync += self.ended.eq(1)
-        self._report(m, moves, is_good, is_copy, total)
-        return m
+        is_short = is_good & found.last & (left != size)
+        self._report(m, found, moves & ~is_copy & (~is_good | is_short), is_good, total)
 
     def _is_possible(self, m):
         """The entry can be that of the stripe."""
@@ -135,23 +196,21 @@ class TaskMaker(wiring.Component):
         is_raw = entry.bytes == stripe.bytes
         return (entry.reserved == 0) & ~is_error(entry.resp) & Mux(entry.raw, is_raw, is_coded)
 
-    def _report(self, m, moves, is_good, is_copy, total):
+    def _report(self, m, found, fails, is_good, total):
         """Report a bad entry, a failed read of it, or a sum below the limit."""
-        stripe, entry = self.i.payload, self.i_entry.payload
         m.submodules.slot = slot = ErrorSlot()
         wiring.connect(m, slot.o, wiring.flipped(self.o_error))
-        report = slot.report
-        is_short = is_good & self.i_last & (total != self.job.limit)
+        report, offset = slot.report, Mux(is_good, total, self.end)
         m.d.comb += [
-            slot.valid.eq(moves & ~is_copy & (~is_good | is_short)),
+            slot.valid.eq(fails),
             report.channel.eq(LINK),
             report.status.eq(Status.INDEX),
-            report.tag.number.eq(stripe.number + is_good),
-            report.tag.offset.eq(Mux(is_good, total, self.end)),
-            report.where.eq(Mux(is_good, total, self.end)),
+            report.tag.number.eq(found.task.tag.number + is_good),
+            report.tag.offset.eq(offset),
+            report.where.eq(offset),
         ]
-        with m.If(is_error(entry.resp)):
+        with m.If(is_error(found.resp)):
             m.d.comb += [
-                report.status.eq(status_of(entry.resp, Status.HOST_SLVERR)),
-                report.where.eq(entry.where),
+                report.status.eq(status_of(found.resp, Status.HOST_SLVERR)),
+                report.where.eq(found.where),
             ]

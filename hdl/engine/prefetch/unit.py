@@ -1,7 +1,7 @@
 """Prefetch: a stream of the host, split and written to all channels."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Op
@@ -9,6 +9,7 @@ from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.bursts import RangeReader
 from cdma.hdl.engine.common.control import JobControl
 from cdma.hdl.engine.common.errors import ErrorCollector
+from cdma.hdl.engine.common.records import Stripe
 from cdma.hdl.engine.common.stripes import StripeSequencer
 from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
 from cdma.hdl.engine.prefetch.channel import TASKS, PrefetchChannel
@@ -17,6 +18,7 @@ from cdma.hdl.engine.prefetch.entries import EntryReader
 from cdma.hdl.engine.prefetch.split import Cut, Split
 from cdma.hdl.engine.prefetch.tasks import TaskMaker
 from cdma.hdl.lib.buffer import RowBuffer
+from cdma.hdl.lib.queue import Queue
 
 
 class PrefetchUnit(wiring.Component):
@@ -75,7 +77,7 @@ class PrefetchUnit(wiring.Component):
             self.port.failing.eq(control.failing),
         ]
 
-        entries, tasks = self._make_tasks(m, control)
+        entries, tasks, is_walked = self._make_tasks(m, control)
         cuts, expected = self._dispatch(m, control, tasks)
         reader, split, check = self._read(m, control, tasks, cuts, expected)
 
@@ -95,12 +97,14 @@ class PrefetchUnit(wiring.Component):
             control.stream_bytes.eq(tasks.end),
         ]
         is_idle = (
-            tasks.ended
+            is_walked
+            & tasks.idle
             & ~tasks.o_error.valid
             & entries.idle
             & reader.idle
             & ~cuts.o.valid
             & ~expected.o.valid
+            & split.idle
             & ~split.o_error.valid
             & check.idle
         )
@@ -110,15 +114,21 @@ class PrefetchUnit(wiring.Component):
         return m
 
     def _make_tasks(self, m, control):
-        """Join the stripes with the entries of the index."""
+        """Join the stripes with the entries of the index.
+
+        Gives the reader of entries, the joiner, and whether no stripe waits.
+        """
         config = self.config
         m.submodules.sequencer = sequencer = StripeSequencer(config)
+        walked = data.StructLayout({"stripe": Stripe(config), "last": 1})
+        m.submodules.stripes = stripes = Queue(walked, 2)
         m.submodules.entries = entries = EntryReader(config)
         m.submodules.tasks = tasks = TaskMaker(config)
-        wiring.connect(m, sequencer.o, tasks.i)
         wiring.connect(m, entries.o, tasks.i_entry)
         wiring.connect(m, entries.client, wiring.flipped(self.index))
         m.d.comb += [
+            sequencer.load.eq(control.start),
+            sequencer.first.eq(control.job),
             sequencer.start.eq(control.start),
             sequencer.job.eq(control.job),
             sequencer.stop.eq(tasks.ended),
@@ -128,16 +138,23 @@ class PrefetchUnit(wiring.Component):
             tasks.start.eq(control.start),
             tasks.job.eq(control.job),
             tasks.stop.eq(control.halt.all | control.halt.above),
-            tasks.i_last.eq(sequencer.last),
+            stripes.i.valid.eq(sequencer.o.valid),
+            stripes.i.payload.stripe.eq(sequencer.o.payload),
+            stripes.i.payload.last.eq(sequencer.last),
+            sequencer.o.ready.eq(stripes.i.ready),
+            tasks.i.valid.eq(stripes.o.valid),
+            tasks.i.payload.eq(stripes.o.payload.stripe),
+            tasks.i_last.eq(stripes.o.payload.last),
+            stripes.o.ready.eq(tasks.i.ready),
         ]
-        return entries, tasks
+        return entries, tasks, ~sequencer.busy & ~stripes.o.valid
 
     def _dispatch(self, m, control, tasks):
         """Give each task to its channel, its cut to the splitter, its CRC to the check."""
         config = self.config
         depth = TASKS * config.channels
-        m.submodules.cuts = cuts = RowBuffer(Cut(), depth)
-        m.submodules.expected = expected = RowBuffer(Expected(), depth)
+        m.submodules.cuts = cuts = RowBuffer(Cut(), depth, pipe=False)
+        m.submodules.expected = expected = RowBuffer(Expected(), depth, pipe=False)
         task, number = tasks.o.payload, Signal(3)
         low = config.stripe_bytes.bit_length() - 1
         room = cuts.i.ready & expected.i.ready

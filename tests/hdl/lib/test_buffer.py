@@ -7,8 +7,9 @@ from cdma.hdl.zvc.beat import DecompressorStatus
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4, 6, 13])
-def test_every_order_of_pushes_and_pops(check_fifo, rng, depth):
-    check_fifo(RowBuffer(8, depth), depth, rng, pipe=True)
+@pytest.mark.parametrize("pipe", [False, True])
+def test_every_order_of_pushes_and_pops(check_fifo, rng, depth, pipe):
+    check_fifo(RowBuffer(8, depth, pipe=pipe), depth, rng, pipe=pipe)
 
 
 def test_carries_any_layout(exchange):
@@ -38,6 +39,15 @@ def test_no_path_runs_through_but_that_of_ready(simulate, cut, held):
         return [ctx.get(buffer.i.ready), ctx.get(buffer.o.valid)]
 
     assert simulate(buffer, bench) == [held < 2, held > 0]
+
+
+def test_no_path_runs_through_without_pipe(simulate, cut):
+    buffer = RowBuffer(8, 2, pipe=False)
+
+    async def bench(ctx):
+        cut(ctx, [buffer.o.ready], [buffer.i.ready, buffer.o.valid, buffer.o.payload])
+
+    simulate(buffer, bench)
 
 
 @pytest.mark.parametrize("depth", [1, 0, -2])

@@ -142,6 +142,19 @@ def test_saved_and_loaded(tmp_path):
     assert baseline.load(path) == {"tools": TOOLS, "records": [WHOLE]}
 
 
+def test_figures_of_ecp5_stay_where_it_was_left_out(tmp_path):
+    path = tmp_path / "baseline.json"
+    other = {**WHOLE, "config": "2x8"}
+    baseline.save(path, [WHOLE, other], {**TOOLS, "nextpnr": "0.9"})
+    now = {**changed("asic.abc.critical_ns", 2), "ecp5": None}
+    baseline.save(path, [now], {"Yosys": "0.71"}, keeps_ecp5=True)
+    whole = baseline.load(path)
+    assert whole["records"] == [{**now, "ecp5": WHOLE["ecp5"]}, {**other, "asic": None}]
+    assert whole["tools"] == {"Yosys": "0.71", "nextpnr": "0.9"}
+    baseline.save(path, [now], TOOLS)
+    assert baseline.load(path)["records"] == [now]
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

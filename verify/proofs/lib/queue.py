@@ -80,13 +80,21 @@ PROOFS = (
         name="row_buffer",
         promise="A buffer keeps the order and never holds more entries than its depth",
         components=(RowBuffer,),
-        design=lambda depth: KeepsOrder(RowBuffer(BITS, depth), pipe=True),
-        sizes={f"8 bits, depth {depth}": depth for depth in (2, 3, 5)},
-        slow=("8 bits, depth 5",),
+        design=lambda size: KeepsOrder(RowBuffer(BITS, size[0], pipe=size[1]), pipe=size[1]),
+        sizes={
+            f"8 bits, depth {depth}{', pipe' if pipe else ''}": (depth, pipe)
+            for pipe in (False, True)
+            for depth in (2, 3, 5)
+        },
+        slow=("8 bits, depth 5", "8 bits, depth 5, pipe"),
         mode=PDR,
         depth=3,
         broken=faults(
-            5, 10, stuck_at(1, "dut.i__ready"), stuck_at(0, "dut.read__addr", 2), late("dut.level")
+            (5, True),
+            10,
+            stuck_at(1, "dut.i__ready"),
+            stuck_at(0, "dut.read__addr", 2),
+            late("dut.level"),
         ),
     ),
 )

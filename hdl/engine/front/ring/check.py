@@ -73,7 +73,7 @@ class Checker(wiring.Component):
         with m.Else():
             m.d.sync += compares.eq((self.start & ~has_rows) | is_multiplied)
             m.d.sync += multiplies.eq((self.start & has_rows) | (multiplies & ~is_multiplied))
-        leaves = self._ranges(m, stripes, span, self.start | is_multiplied)
+        leaves = self._ranges(m, stripes, span, is_multiplied)
         m.d.sync += self.done.eq(compares & ~self.abandon)
         with m.If(compares):
             outside = ~self.is_empty & (any_of(leaves) | (is_far & has_rows))
@@ -179,23 +179,32 @@ class Checker(wiring.Component):
         m.d.comb += is_multiplied.eq(multiplies & (rows == 0))
         is_one = d.rows <= 1
         count = Mux(is_one, whole[:STRIPE_COUNT_BITS] + partial, stripes)
-        return count, Mux(is_one, 0, span), is_far
+        return count, span, is_far
 
-    def _ranges(self, m, stripes, span, sums):
-        """Whether tensor, stream or index leave their windows; the sums are a cycle earlier."""
+    def _ranges(self, m, stripes, span, is_multiplied):
+        """Whether tensor, stream or index leave their windows; the sums are a cycle earlier.
+
+        The tensor is first that of one row; ``span`` is added when it is known.
+        """
         d, bits = self.descriptor, self.config.address_bits
         end, width = 1 << bits, bits + 3
         is_down = d.pitch < 0
         first, last = Signal(width), Signal(width)
         stream_last, index_last = Signal(width), Signal(width)
-        is_under = Signal()
-        with m.If(sums):
-            low = Signal(width + 1)
-            m.d.comb += low.eq(d.device[:bits] - Mux(is_down, span, 0))
+        is_under, low = Signal(), Signal(width + 1)
+        m.d.comb += low.eq(first - span)
+        with m.If(self.start):
             m.d.sync += [
-                first.eq(low),
-                is_under.eq(low[-1]),
-                last.eq(d.device[:bits] + d.row_bytes[: bits + 1] + Mux(is_down, 0, span)),
+                first.eq(d.device[:bits]),
+                is_under.eq(0),
+                last.eq(d.device[:bits] + d.row_bytes[: bits + 1]),
+            ]
+        with m.Elif(is_multiplied & is_down):
+            m.d.sync += [first.eq(low), is_under.eq(low[-1])]
+        with m.Elif(is_multiplied):
+            m.d.sync += last.eq(last + span)
+        with m.If(self.start | is_multiplied):
+            m.d.sync += [
                 stream_last.eq(self.host[: bits + 1] + self.limit[: bits + 1]),
                 index_last.eq(d.index_address[:bits] + (stripes << 3)),
             ]

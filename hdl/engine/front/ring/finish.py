@@ -86,18 +86,9 @@ class Finisher(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.started = started = RowBuffer(Started(self.address_bits), self.depth)
-        # The buffer takes an entry in as one leaves; that path is cut here.
-        is_full, level = Signal(), Signal(range(self.depth + 1))
-        m.d.comb += [
-            is_full.eq(level == self.depth),
-            self.i.ready.eq(~is_full),
-            started.i.valid.eq(self.i.valid & ~is_full),
-            started.i.payload.eq(self.i.payload),
-        ]
-        m.d.sync += level.eq(
-            level + (self.i.valid & self.i.ready) - (started.o.valid & started.o.ready)
-        )
+        started = RowBuffer(Started(self.address_bits), self.depth, pipe=False)
+        m.submodules.started = started
+        wiring.connect(m, wiring.flipped(self.i), started.i)
         record, done = started.o.payload, self.done.payload
         ends = Signal()
         m.d.comb += [

@@ -46,7 +46,7 @@ class _State(enum.Enum):
 class Starter(wiring.Component):
     """Takes fetched descriptors, gives jobs and what is to be finished.
 
-    A descriptor of one row without FENCE becomes a job three cycles after it is offered. When
+    A descriptor of one row without FENCE becomes a job two cycles after it is offered. When
     ``run`` falls, the job that is offered is taken back; it was not started.
 
     A wrong phase and a failed read halt the ring: nothing is started after them until ``run`` was
@@ -119,19 +119,26 @@ class Starter(wiring.Component):
         d = self.i.payload.descriptor
         state, status = Signal(_State), Signal(8)
         is_halted = Signal()  # since a descriptor that cannot be trusted
-        goes = Signal()
+        goes, passes = Signal(), Signal()
         is_unreadable, failure = self._unreadable(m, d)
         is_ready = self._arena(m, checker, d, state)
         is_open = self._fence_is_open(m, state)
-        m.d.comb += checker.abandon.eq(~self.run)
+        m.d.comb += [
+            # Also of a descriptor that cannot be trusted: nothing is started after that.
+            checker.start.eq((state == _State.IDLE) & self.i.valid & is_ready),
+            checker.abandon.eq(~self.run),
+            # A good descriptor without FENCE is issued in the cycle in which the check is done.
+            passes.eq((state == _State.CHECK) & checker.done & ~checker.is_bad & ~d.fence),
+        ]
         with m.If(~self.run):
             m.d.sync += [state.eq(_State.IDLE), is_halted.eq(0)]
         with m.Elif(state == _State.IDLE):
             with m.If(self.i.valid & ~is_halted & is_unreadable):
                 m.d.sync += [state.eq(_State.ISSUE), status.eq(failure), is_halted.eq(1)]
             with m.Elif(self.i.valid & ~is_halted & is_ready):
-                m.d.comb += checker.start.eq(1)
                 m.d.sync += [state.eq(_State.CHECK), status.eq(Status.OK)]
+        with m.Elif(passes & goes):
+            m.d.sync += state.eq(_State.IDLE)
         with m.Elif((state == _State.CHECK) & checker.done):
             m.d.sync += state.eq(Mux(d.fence & ~checker.is_bad, _State.WAIT, _State.ISSUE))
             with m.If(checker.is_bad):
@@ -140,7 +147,7 @@ class Starter(wiring.Component):
             m.d.sync += state.eq(_State.ISSUE)
         with m.Elif(goes):
             m.d.sync += state.eq(_State.IDLE)
-        issues = self.run & (state == _State.ISSUE)
+        issues = self.run & ((state == _State.ISSUE) | passes)
         is_local = (status != Status.OK) | checker.is_empty
         m.d.comb += [
             self.job.valid.eq(issues & ~is_local & self.o.ready),
@@ -175,9 +182,10 @@ class Starter(wiring.Component):
         """Address and capacity of the stream; gives whether they are known."""
         bits = self.config.address_bits
         room, is_clipped, waited = Signal(bits + 1), Signal(), Signal(2)
-        is_past = self.arena_pointer > self.arena_end
+        rest = Signal(bits + 2)  # negative when the pointer is past the end
+        m.d.comb += rest.eq(self.arena_end - self.arena_pointer)
         m.d.sync += [
-            room.eq(Mux(is_past, 0, self.arena_end - self.arena_pointer)),
+            room.eq(Mux(rest[-1], 0, rest)),
             is_clipped.eq(d.limit > room),
         ]
         # Two cycles for these registers, once the arena and the descriptor are stable.

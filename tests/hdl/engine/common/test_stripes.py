@@ -30,13 +30,13 @@ def test_stripes(exchange, begin, job, small, rows, row_bytes, pitch, stall):
     lasts = []
 
     def watch(ctx, cycle, passed):
+        ctx.set(dut.load, cycle == 0)
         if ctx.get(dut.o.valid) and ctx.get(dut.last):
             lasts.append(len(passed["o"].cycles))
 
     fields = job(rows=rows, device=device, row_bytes=row_bytes, pitch=pitch)
-    passed = exchange(
-        dut, {}, {"o": len(expected)}, stalls=stall, each=begin(dut, watch, job=fields)
-    )
+    each = begin(dut, watch, first=fields, job=fields)
+    passed = exchange(dut, {}, {"o": len(expected)}, stalls=stall, each=each)
     assert passed["o"].payloads == expected
     assert set(lasts) == {len(expected) - 1}
 
@@ -45,9 +45,11 @@ def test_stop(exchange, begin, job, small):
     dut = StripeSequencer(small())
 
     def stop(ctx, cycle, passed):
+        ctx.set(dut.load, cycle == 0)
         ctx.set(dut.stop, cycle >= 4)
 
-    each = begin(dut, stop, job=job(row_bytes=1 << 30))
+    fields = job(row_bytes=1 << 30)
+    each = begin(dut, stop, first=fields, job=fields)
     passed = exchange(dut, {}, {"o": 4}, each=each)
     assert [item["number"] for item in passed["o"].payloads] == [0, 1, 2, 3]
 
@@ -58,7 +60,11 @@ def test_more_bytes_than_32_bits_count(exchange, begin, job, small):
     size = (1 << 32) + 4
     dut, stripes = StripeSequencer(config), (1 << 16) + 1
     fields = job(device=device, row_bytes=size)
-    each = begin(dut, job=fields)
+
+    def load(ctx, cycle, passed):
+        ctx.set(dut.load, cycle == 0)
+
+    each = begin(dut, load, first=fields, job=fields)
     passed = exchange(dut, {}, {"o": stripes}, each=each, cycles=2 * stripes)
     found = passed["o"].payloads
     assert [item["number"] for item in found] == list(range(stripes))

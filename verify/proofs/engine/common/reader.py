@@ -79,12 +79,12 @@ class ReadsRange(Elaboratable):
         with m.If(dut.o.valid):
             m.d.comb += Assert(running & ~is_done)
         # Something moves while the memory answers and nothing stalls.
-        waits, idle = Signal(), Signal(range(8))
+        waits, idle = Signal(), Signal(range(16))
         willing = client.ar.ready & dut.o.ready & ((beats == 0) | client.r.valid)
         m.d.comb += waits.eq(running & is_final & ~is_done & willing)
         m.d.sync += idle.eq(Mux(waits & ~gives, idle + 1, 0))
         m.d.comb += [
-            Assert(idle < 6),
+            Assert(idle < 10),
             Cover(running & is_done & is_final & (end - first > 9) & ~stopped),
             Cover(stopped & is_done & is_final & (end - first > 9)),
         ]

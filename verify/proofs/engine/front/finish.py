@@ -79,6 +79,6 @@ PROOFS = (
         slow=("2 in flight",),
         mode=PDR,
         depth=5,
-        broken=faults(2, 10, stuck_at(0, "dut.ends"), late("dut.level"), late("dut.count")),
+        broken=faults(2, 10, stuck_at(0, "dut.ends"), late("dut.started.level"), late("dut.count")),
     ),
 )
