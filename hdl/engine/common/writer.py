@@ -133,7 +133,7 @@ class BurstWriter(wiring.Component):
         burst = _Burst(self.address_bits, self.burst_bytes // size)
         stored = data.StructLayout({"data": unsigned(8 * size), "strobe": unsigned(size)})
         m.submodules.beats = beats = Fifo(stored, self.depth)
-        m.submodules.bursts = bursts = Queue(burst, 4)
+        m.submodules.bursts = bursts = Queue(burst, 2)
         m.submodules.addresses = issued = Queue(
             data.StructLayout({"beats": burst["beats"].shape, "dropped": unsigned(1)}), 4
         )

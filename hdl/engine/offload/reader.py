@@ -64,7 +64,8 @@ class StripeReader(wiring.Component):
     stripes are not charged for masks. Every stripe gives all of its beats: those of bursts that are
     halted or whose channel is lost are zeros.
 
-    Throughput one beat a cycle; the first address is valid 2 cycles after its stripe was offered.
+    Throughput one beat a cycle, and one burst in two cycles; the first address is valid 2 cycles
+    after its stripe was offered.
     ``client.r.ready`` follows ``o.ready`` through a gate.
 
     Parameters
@@ -136,37 +137,31 @@ class StripeReader(wiring.Component):
     def _issue(self, m, bursts):
         """Cut stripes into bursts and ask for them; gives whether a stripe is at hand."""
         config, ar = self.config, self.client.ar
-        lanes, low = config.lanes, config.beat_bytes.bit_length() - 1
-        block_beats = config.block_words // lanes
+        low = config.beat_bytes.bit_length() - 1
         active, stripe = Signal(), Signal(Stripe(config))
         done = Signal(range(config.stripe_beats + 1))  # beats of the stripe that are asked for
         left = Signal.like(done)
-        reach, beats, after = Signal.like(self.issued), Signal.like(self.issued), Signal.like(done)
-        m.d.comb += [
-            reach.eq(beats_to_boundary(stripe.address, config.beat_bytes, config.burst_bytes)),
-            beats.eq(Mux(left < reach, left, reach)),
-            after.eq(done + beats),
-        ]
-        blocks = -(-config.stripe_beats // block_beats)
-        begun, begun_after = Signal(range(blocks + 1)), Signal(range(blocks + 1))
-        words, masks, charge = (
-            Signal.like(self.charge, name=name) for name in ("words", "masks", "cost")
+        beats, charge, is_planned = Signal.like(self.issued), Signal.like(self.charge), Signal()
+        loads = self.i.ready
+        offered, offered_left = self.i.payload, Signal.like(done)
+        m.d.comb += offered_left.eq((offered.bytes + (config.beat_bytes - 1)) >> low)
+        # A stripe's first burst is planned as the stripe is taken, each further one in a cycle.
+        replans = active & ~is_planned
+        planned = self._plan(
+            m,
+            Mux(replans, stripe.address, offered.address),
+            Mux(replans, left, offered_left),
+            Mux(replans, done, 0),
+            Mux(replans, stripe.raw, offered.raw),
         )
-        m.d.comb += [
-            begun.eq((done + (block_beats - 1)) // block_beats),
-            begun_after.eq((after + (block_beats - 1)) // block_beats),
-            words.eq((beats + (done == 0)) * lanes),
-            masks.eq(Mux(stripe.raw, 0, (begun_after - begun) * config.format.mask_words)),
-            charge.eq(words + masks),
-        ]
         phantom, can, goes, asks = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             phantom.eq(is_halted(self.halt, stripe.number) | self.lost),
             can.eq((self.free >= charge) & ((done != 0) | self.has_slot)),
-            self.waits_credit.eq(active & ~can),
-            self.is_ready.eq(active & can),
+            self.waits_credit.eq(active & is_planned & ~can),
+            self.is_ready.eq(active & is_planned & can),
             goes.eq(
-                active & can & bursts.i.ready & (phantom | ((~ar.valid | ar.ready) & ~self.hold))
+                self.is_ready & bursts.i.ready & (phantom | ((~ar.valid | ar.ready) & ~self.hold))
             ),
             asks.eq(goes & ~phantom),
             self.charge.eq(Mux(goes, charge, 0)),
@@ -191,22 +186,50 @@ class StripeReader(wiring.Component):
                 ar.payload.beats.eq(beats),
                 ar.payload.attr.eq(self.attr),
             ]
-        with m.If(self.i.ready):
+        with m.If(loads | replans):
+            m.d.sync += [beats.eq(planned[0]), charge.eq(planned[1])]
+        m.d.sync += is_planned.eq(loads | ~goes)
+        with m.If(loads):
             m.d.sync += [
                 active.eq(self.i.valid),
-                stripe.eq(self.i.payload),
+                stripe.eq(offered),
                 done.eq(0),
-                left.eq((self.i.payload.bytes + (config.beat_bytes - 1)) >> low),
+                left.eq(offered_left),
             ]
         with m.Elif(goes):
             m.d.sync += [
                 stripe.address.eq(stripe.address + (beats << low)),
-                done.eq(after),
+                done.eq(done + beats),
                 left.eq(left - beats),
             ]
         answered = self.client.r.valid & self.client.r.ready & self.client.r.payload.last
         m.d.sync += self.outstanding.eq(self.outstanding + asks - answered)
         return active
+
+    def _plan(self, m, address, left, done, raw):
+        """Beats of the next burst, and the words that it is charged."""
+        config, lanes = self.config, self.config.lanes
+        block_beats = config.block_words // lanes
+        reach, beats = Signal.like(self.issued), Signal.like(self.issued)
+        after = Signal(range(config.stripe_beats + 1))
+        m.d.comb += [
+            reach.eq(beats_to_boundary(address, config.beat_bytes, config.burst_bytes)),
+            beats.eq(Mux(left < reach, left, reach)),
+            after.eq(done + beats),
+        ]
+        blocks = -(-config.stripe_beats // block_beats)
+        begun, begun_after = Signal(range(blocks + 1)), Signal(range(blocks + 1))
+        words, masks, charge = (
+            Signal.like(self.charge, name=name) for name in ("words", "masks", "cost")
+        )
+        m.d.comb += [
+            begun.eq((done + (block_beats - 1)) // block_beats),
+            begun_after.eq((after + (block_beats - 1)) // block_beats),
+            words.eq((beats + (done == 0)) * lanes),
+            masks.eq(Mux(raw, 0, (begun_after - begun) * config.format.mask_words)),
+            charge.eq(words + masks),
+        ]
+        return beats, charge
 
     def _receive(self, m, bursts):
         """Give the beats of the oldest burst."""

@@ -70,8 +70,8 @@ class TaskMaker(wiring.Component):
     and whole words. The sum must not exceed the job's limit, and must reach it with the last
     stripe. Copies have no index: their stripes are raw. After an error no task follows.
 
-    Throughput one task a cycle, latency one cycle: an entry is compared with its stripe in one
-    cycle, and with the bytes that are left of the limit in the next.
+    Throughput one task in two cycles, latency one cycle: an entry is compared with its stripe in
+    one cycle, and with the bytes that are left of the limit in the next.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class TaskMaker(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.joined = joined = Queue(_Joined(self.config), 2)
+        m.submodules.joined = joined = Queue(_Joined(self.config), 1)
         is_copy = Signal()
         m.d.comb += is_copy.eq(self.job.op == Op.COPY_IN)
         self._join(m, joined.i, is_copy)

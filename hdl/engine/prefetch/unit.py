@@ -121,7 +121,7 @@ class PrefetchUnit(wiring.Component):
         config = self.config
         m.submodules.sequencer = sequencer = StripeSequencer(config)
         walked = data.StructLayout({"stripe": Stripe(config), "last": 1})
-        m.submodules.stripes = stripes = Queue(walked, 2)
+        m.submodules.walk = walk = Queue(walked, 1)
         m.submodules.entries = entries = EntryReader(config)
         m.submodules.tasks = tasks = TaskMaker(config)
         wiring.connect(m, entries.o, tasks.i_entry)
@@ -138,16 +138,16 @@ class PrefetchUnit(wiring.Component):
             tasks.start.eq(control.start),
             tasks.job.eq(control.job),
             tasks.stop.eq(control.halt.all | control.halt.above),
-            stripes.i.valid.eq(sequencer.o.valid),
-            stripes.i.payload.stripe.eq(sequencer.o.payload),
-            stripes.i.payload.last.eq(sequencer.last),
-            sequencer.o.ready.eq(stripes.i.ready),
-            tasks.i.valid.eq(stripes.o.valid),
-            tasks.i.payload.eq(stripes.o.payload.stripe),
-            tasks.i_last.eq(stripes.o.payload.last),
-            stripes.o.ready.eq(tasks.i.ready),
+            walk.i.valid.eq(sequencer.o.valid),
+            walk.i.payload.stripe.eq(sequencer.o.payload),
+            walk.i.payload.last.eq(sequencer.last),
+            sequencer.o.ready.eq(walk.i.ready),
+            tasks.i.valid.eq(walk.o.valid),
+            tasks.i.payload.eq(walk.o.payload.stripe),
+            tasks.i_last.eq(walk.o.payload.last),
+            walk.o.ready.eq(tasks.i.ready),
         ]
-        return entries, tasks, ~sequencer.busy & ~stripes.o.valid
+        return entries, tasks, ~sequencer.busy & ~walk.o.valid
 
     def _dispatch(self, m, control, tasks):
         """Give each task to its channel, its cut to the splitter, its CRC to the check."""

@@ -104,8 +104,8 @@ class Fetcher(wiring.Component):
         ar = self.link.ar
         following = Signal(COUNT_BITS)  # count of the next descriptor
         size = Signal(COUNT_BITS)
+        m.d.sync += size.eq(1 << self.completion_log2)  # which stays while the ring runs
         m.d.comb += [
-            size.eq(1 << self.completion_log2),
             asks.eq(
                 may_ask
                 & (following != self.tail)

@@ -108,9 +108,12 @@ class Ring(wiring.Component):
         tail, completion_head = Signal(COUNT_BITS), Signal(COUNT_BITS)
         size, completion_size = Signal(COUNT_BITS), Signal(COUNT_BITS)
         submitted, unread = Signal(COUNT_BITS), Signal(COUNT_BITS)
-        m.d.comb += [
+        # Sizes stay while the ring runs, and no count is written in the cycle after one of them.
+        m.d.sync += [
             size.eq(1 << regs.sq_size_log2),
             completion_size.eq(1 << regs.cq_size_log2),
+        ]
+        m.d.comb += [
             submitted.eq(written - self.head),
             unread.eq(self.head - written),
         ]
