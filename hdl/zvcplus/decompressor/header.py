@@ -1,0 +1,132 @@
+"""The fields of a control in front of its mask."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.zvcplus.config import Config
+from cdma.hdl.zvcplus.decompressor.layouts import Header, window_bits
+
+EXTENDED = 3  # of modes
+RAW, RAW_MASK, DENSE, RESERVED, WIDE_DIFFERENCES, WIDE_RAW_MASK, WIDE_DENSE, WIDE_AS_IS = range(8)
+
+
+class HeaderReader(wiring.Component):
+    """Read the fields of a control of floats, and its length.
+
+    The fields of the short header (mode 1 and 2) and of the extended one are read side by side.
+
+    Throughput one control a cycle, latency one cycle, when ``load`` is set; the output comes from
+    registers.
+
+    Parameters
+    ----------
+    config : Config
+        Element type.
+
+    Members
+    -------
+    bits : In, the stream from the control on
+    load : In, load the registers
+    nothing : In, there is no control: the block has only zeros, and the length is 0
+    header : Out, :class:`~cdma.hdl.zvcplus.decompressor.layouts.Header`
+    """
+
+    bits: Signal
+    load: Signal
+    nothing: Signal
+    header: data.View
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "bits": In(window_bits(config)),
+                "load": In(1),
+                "nothing": In(1),
+                "header": Out(Header(config)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        mode, ext = self.bits[:2], self.bits[2:5]
+        is_extended = Signal()
+        m.d.comb += is_extended.eq(mode == EXTENDED)
+        short = self._fields(m, 2, Const(0, 1), Const(0, 1), "short")
+        extended = self._fields(
+            m,
+            5,
+            (ext == RAW_MASK) | (ext == WIDE_RAW_MASK),
+            (ext == DENSE) | (ext == WIDE_DENSE),
+            "extended",
+        )
+        header = Signal(Header(self.config))
+        has_fields = (ext != RAW) & (ext != RESERVED)
+        m.d.comb += [
+            header.eq(Mux(is_extended, extended, short)),
+            header.coded.eq(Mux(is_extended, has_fields, mode != 0)),
+            header.raw.eq(is_extended & (ext == RAW)),
+            header.reserved.eq(is_extended & (ext == RESERVED)),
+            header.differences.eq(Mux(is_extended, ext == WIDE_DIFFERENCES, mode == 1)),
+            header.dense.eq(is_extended & ((ext == DENSE) | (ext == WIDE_DENSE))),
+            header.wide.eq(is_extended & ext[2]),
+        ]
+        with m.If(~header.coded):
+            m.d.comb += [header.length.eq(Mux(is_extended, 5, 2)), header.flags.eq(0)]
+        with m.If(self.nothing):
+            m.d.comb += header.eq(0)
+        with m.If(self.load):
+            m.d.sync += self.header.eq(header)
+        return m
+
+    def _fields(self, m, start, is_raw_mask, is_dense, name):
+        """Those that a coded block has from bit ``start`` on; others are anything."""
+        word, bits = self.config.word, self.bits
+        result = Signal(Header(self.config), name=name)
+        d, k = bits[start:][:3], bits[start + 3 :][:3]
+        has_flags = Signal(name=f"{name}_has_flags")
+        has_base = Signal(name=f"{name}_has_base")
+        at = start + 6
+        flags = bits[at:][: word.flags]
+        behind = [
+            _at(bits, at + flags_bits + base_bits, word.block_words)
+            for flags_bits in (0, word.flags)
+            for base_bits in (0, word.exponent)
+        ]
+        ones = (1 << word.flags) - 1
+        # Nibbles and a base, in units of their own, then the rest, which is constant.
+        nibbles = popcount(m, flags)
+        m.d.comb += [
+            has_flags.eq(~is_raw_mask & ~is_dense),
+            has_base.eq(d == 7),
+            result.k.eq(k),
+            result.d.eq(d),
+            result.base.eq(
+                Mux(has_flags, bits[at + word.flags :][: word.exponent], bits[at:][: word.exponent])
+            ),
+            result.flags.eq(Mux(is_raw_mask, ones, flags)),
+            result.body.eq(
+                Mux(
+                    has_flags,
+                    Mux(has_base, behind[3], behind[2]),
+                    Mux(has_base, behind[1], behind[0]),
+                )
+            ),
+            result.length.eq(
+                Mux(
+                    has_flags,
+                    at + word.flags + 4 * nibbles,
+                    Mux(is_dense, at, at + word.block_words),
+                )
+                + Mux(has_base, word.exponent, 0)
+            ),
+        ]
+        return result
+
+
+def _at(bits, start, width):
+    """``width`` bits from ``start`` on, with zeros behind the end."""
+    part = bits[start:][:width]
+    return Cat(part, Const(0, width - len(part))) if len(part) < width else part

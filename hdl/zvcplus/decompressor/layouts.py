@@ -1,0 +1,179 @@
+"""What the components of the decompressor pass on about blocks, beats and packets."""
+
+from amaranth.lib import data
+
+from cdma.hdl.zvc.beat import COUNT_BITS
+from cdma.hdl.zvcplus.config import Config
+
+
+def window_bits(config: Config) -> int:
+    """Bits of the longest control that a stream can have, right or wrong."""
+    word = config.word
+    return 2 + 3 + 3 + 3 + word.flags + word.exponent + word.block_words
+
+
+class Header(data.StructLayout):
+    """Fields of a control, up to its mask.
+
+    Members
+    -------
+    coded : the block has a mask
+    raw, reserved : it has none, because it is raw, or because its extension is reserved
+    differences, dense : how the mask is coded; with neither it is as it is
+    wide : words have a sign
+    k : bits of an exponent's offset, 7 for exponents as they are
+    d : difference of the bases, 7 for a base that follows
+    base : that base
+    flags : nibbles that are in the body
+    body : nibbles of the mask, in order
+    length : bits of the control
+    """
+
+    def __init__(self, config: Config):
+        word = config.word
+        super().__init__(
+            {
+                "coded": 1,
+                "raw": 1,
+                "reserved": 1,
+                "differences": 1,
+                "dense": 1,
+                "wide": 1,
+                "k": 3,
+                "d": 3,
+                "base": word.exponent,
+                "flags": word.flags,
+                "body": word.block_words,
+                "length": range(window_bits(config) + 1),
+            }
+        )
+
+
+class WordCode(data.StructLayout):
+    """How the new words of a block are coded.
+
+    Members
+    -------
+    raw : as they are
+    wide : with a sign
+    k : bits of an exponent's offset, 7 for exponents as they are
+    base : exponent that offsets are subtracted from
+    """
+
+    def __init__(self, config: Config):
+        super().__init__({"raw": 1, "wide": 1, "k": 3, "base": config.word.exponent})
+
+
+class Block(data.StructLayout):
+    """A block, as its control describes it.
+
+    Members
+    -------
+    mask : a bit per word, all of a raw block's
+    width : bits of a word that is not omitted
+    code : :class:`WordCode`
+    last : the packet ends with the block
+    words : words of the packet in the block; counts only when ``last``
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "mask": config.word.block_words,
+                "width": range(config.word.bits + 1),
+                "code": WordCode(config),
+                "last": 1,
+                "words": range(config.word.block_words + 1),
+            }
+        )
+
+
+class BeatTags(data.StructLayout):
+    """What stays with a beat up to the output.
+
+    Members
+    -------
+    mask : a bit per lane, 1 for words that are not omitted
+    code : :class:`WordCode`
+    words : words that belong to the packet
+    given : the beat goes to the output
+    last : the output packet ends with it
+    final : the packet's last payload bits are in it or before it; at the last beat or behind it
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "mask": config.lanes,
+                "code": WordCode(config),
+                "words": range(config.lanes + 1),
+                "given": 1,
+                "last": 1,
+                "final": 1,
+            }
+        )
+
+
+class SizedBeat(data.StructLayout):
+    """A beat and where its words are in its part of the payload.
+
+    Members
+    -------
+    starts : per lane, bits of the beat's payload in front of its word, modulo a row
+    length : bits of the beat's payload
+    first : the beat begins a block
+    tags : :class:`BeatTags`
+    """
+
+    def __init__(self, config: Config):
+        place_bits = (config.beat_bits - 1).bit_length()
+        super().__init__(
+            {
+                "starts": data.ArrayLayout(place_bits, config.lanes),
+                "length": place_bits + 1,
+                "first": 1,
+                "tags": BeatTags(config),
+            }
+        )
+
+
+class PlacedBeat(data.StructLayout):
+    """A beat and where its words are in the rows.
+
+    Members
+    -------
+    passes : rows to pass before the beat's first bit is in the first row
+    rows : rows, from the present first row on, that must be there to read the beat
+    place : place of its first bit in that row
+    starts : per lane, bits of the beat's payload in front of its word, modulo a row
+    tags : :class:`BeatTags`
+    """
+
+    def __init__(self, config: Config):
+        place_bits = (config.beat_bits - 1).bit_length()
+        super().__init__(
+            {
+                "passes": range(MOST_PASSED + 1),
+                "rows": range(MOST_PASSED + 3),
+                "place": place_bits,
+                "starts": data.ArrayLayout(place_bits, config.lanes),
+                "tags": BeatTags(config),
+            }
+        )
+
+
+class PacketEnd(data.StructLayout):
+    """What the controls tell of a packet.
+
+    Members
+    -------
+    error : ``cdma.zvcplus.ErrorCode``
+    bytes : length of what was decoded without error
+    """
+
+    def __init__(self):
+        super().__init__({"error": 4, "bytes": COUNT_BITS})
+
+
+#: Rows that are passed at once, at most: the rest of a row with payload, and one with a control.
+MOST_PASSED = 2

@@ -1,0 +1,45 @@
+"""Masks out of their flags and nibbles, against sums bit by bit."""
+
+from itertools import accumulate
+from operator import xor
+
+import pytest
+
+from cdma.hdl.zvcplus.decompressor.mask import MaskDecoder
+
+
+def decoded(flags: int, nibbles: list[int], groups: int, *, differences: bool, dense: bool) -> int:
+    if dense:
+        return (1 << 4 * groups) - 1
+    left = iter(nibbles)
+    coded = [next(left) if flags >> g & 1 else 0 for g in range(groups)]
+    bits = [nibble >> b & 1 for nibble in coded for b in range(4)]
+    bits = list(accumulate(bits, xor)) if differences else bits
+    return sum(bit << place for place, bit in enumerate(bits))
+
+
+@pytest.mark.parametrize("groups", [8, pytest.param(16, marks=pytest.mark.slow)])
+def test_masks_are_spread_and_added_up(play, rng, groups):
+    cases = []
+    for number in range(150):
+        flags = int(rng.integers(1 << groups)) if number else (1 << groups) - 1
+        nibbles = rng.integers(16, size=groups).tolist()
+        cases.append((flags, nibbles, bool(number % 2), number % 10 == 9))
+    rows = []
+    for flags, nibbles, differences, dense in cases:
+        body = sum(nibble << 4 * place for place, nibble in enumerate(nibbles))
+        rows += [
+            {"flags": flags, "body": body, "load_spread": 1, "load_mask": 0},
+            {"load_spread": 0, "differences": differences, "dense": dense, "load_mask": 1},
+            {"load_mask": 0, "flags": 0},
+        ]
+    seen = play(MaskDecoder(groups), rows, ["mask"])["mask"][2::3]
+    assert seen == [
+        decoded(flags, nibbles, groups, differences=differences, dense=dense)
+        for flags, nibbles, differences, dense in cases
+    ]
+
+
+def test_groups_are_refused():
+    with pytest.raises(ValueError, match=r"^Nibbles of a mask must be 2, 4, 8 or 16, not 12$"):
+        MaskDecoder(12)
