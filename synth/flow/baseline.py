@@ -238,8 +238,8 @@ def _change(record: Mapping, known: Mapping, title: str, column: Column) -> Chan
 
 def _shown(record: Mapping, column: Column) -> str:
     value = column.value(record)
-    if column.path == "ecp5.fmax_mhz":
-        return spread(record["ecp5"])
+    if column.path.endswith(".fmax_mhz"):
+        return spread(record[column.path.removesuffix(".fmax_mhz")])
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 

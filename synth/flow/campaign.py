@@ -16,7 +16,7 @@ from cdma.synth.flow.measure import Design
 from cdma.synth.liberty import read
 from cdma.toolchain.opensta import opensta
 from cdma.toolchain.steps import Steps
-from cdma.toolchain.yowasp import nextpnr_ecp5, yosys
+from cdma.toolchain.yowasp import yosys
 
 
 class Measured(NamedTuple):
@@ -88,7 +88,7 @@ def run(
     units: Collection[str] | None,
     *,
     liberty: str | os.PathLike | None = None,
-    with_ecp5: bool = True,
+    targets: Sequence[str] = ("ecp5",),
     is_sweep: bool = False,
     **options,
 ) -> Measured:
@@ -106,8 +106,9 @@ def run(
         Units to measure. ``None`` for the alternatives of :mod:`cdma.synth.alternatives.catalogue`.
     liberty : path, optional
         Library of cells to map onto. If OpenSTA is installed, the critical path is measured.
-    with_ecp5 : bool
-        Whether to map for ECP5.
+    targets : sequence of str
+        FPGAs, keys of :data:`TARGETS <cdma.synth.flow.measure.TARGETS>`. A unit that does not fit
+        into another FPGA than ECP5 is a note.
     is_sweep : bool
         If a tool fails, add a note and continue. Map onto cells only with ABC's default script.
     **options
@@ -119,20 +120,20 @@ def run(
         When there is nothing to measure, a tool is missing, or a tool fails outside a sweep.
     """
     library = None if liberty is None else read(liberty)
-    if not with_ecp5 and library is None:
+    if not targets and library is None:
         raise UserError("nothing to measure: --no-ecp5 and no --liberty FILE or CDMA_LIBERTY")
-    measured = Measured([], *_tools(with_cells=library is not None, with_ecp5=with_ecp5))
+    measured = Measured([], *_tools(targets, with_cells=library is not None))
     for note in measured.notes:
         print(note, file=sys.stderr)
     folder = make_folder(output)
     for record in measure.measure_each(
         _designs(configs, units, steps),
         steps,
-        with_ecp5=with_ecp5,
+        targets=targets,
         liberty=library,
         with_timing="OpenSTA" in measured.tools,
         flows=["abc"] if is_sweep else None,
-        on_failure=measured.notes.append if is_sweep else None,
+        on_failure=measured.notes.append if is_sweep or set(targets) - {"ecp5"} else None,
         **options,
     ):
         measured.records.append(record)
@@ -144,14 +145,16 @@ def run(
     print(f"wrote {folder / 'synth.md'} and {folder / 'synth.json'}", file=sys.stderr)
     steps.announce(f"done: {steps.ran} steps run, {steps.found} kept from before")
     units = [each for each in measured.records if not each["unit"].startswith(measure.ENGINE)]
-    if len({record["config"] for record in units}) > 1:
-        plot.draw(units, folder)
+    plotted = [each for each in units if each["ecp5"] or each["asic"]]
+    if len({record["config"] for record in plotted}) > 1:
+        plot.draw(plotted, folder)
     return measured
 
 
-def _tools(with_cells: bool, with_ecp5: bool) -> tuple[list[str], dict[str, str]]:
+def _tools(targets: Sequence[str], with_cells: bool) -> tuple[list[str], dict[str, str]]:
     """Notes about figures that cannot be measured, and the version of each used tool."""
-    notes, used = [], [yosys(), *([nextpnr_ecp5()] if with_ecp5 else [])]
+    notes, used = [], [yosys()]
+    used += [tool for target in targets for tool in measure.TARGETS[target].tools()]
     if not with_cells:
         notes.append("no liberty given (--liberty FILE or CDMA_LIBERTY): ASIC columns left out")
     else:

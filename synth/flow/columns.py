@@ -62,6 +62,31 @@ ECP5 = (
     Column("ecp5.gb_per_s_per_klut", "GB/s per kLUT", BIGGER),
 )
 
+#: Columns of the other FPGAs: figures that depend on the clock only where there is one.
+OTHERS = {
+    name: (
+        _WIDTH,
+        LATENCY,
+        Column(f"{name}.luts", luts, SMALLER, _MAPPED),
+        Column(f"{name}.flip_flops", "FF", SMALLER, _MAPPED),
+        Column(f"{name}.carries", "carry", SMALLER),
+        Column(f"{name}.lut_rams", "LUT RAM", SMALLER),
+        Column(f"{name}.block_rams", "block RAM", SMALLER, 0.0),
+        *clock,
+    )
+    for name, luts, clock in (
+        ("xilinx", "LUT6", ()),
+        (
+            "gowin",
+            "LUT4",
+            (
+                Column("gowin.fmax_mhz", "Fmax MHz", BIGGER, _PLACED),
+                Column("gowin.gb_per_s", "GB/s", BIGGER),
+            ),
+        ),
+    )
+}
+
 
 def asic_columns(flow: str) -> tuple[Column, ...]:
     """Columns of the figures in standard cells, mapped with one script of ABC."""
@@ -84,6 +109,7 @@ FLOW_TITLES = {"abc": "ABC's own script", "tuned": "tuned script"}
 def every_column() -> list[tuple[str, Column]]:
     """All columns, each with the name of its technology or ``""``."""
     groups = [("", (LATENCY, _WIDTH)), ("ECP5", ECP5[2:])]
+    groups += [(name, columns[2:]) for name, columns in OTHERS.items()]
     groups += [(f"cells, {title}", asic_columns(flow)[2:]) for flow, title in FLOW_TITLES.items()]
     return [(name, column) for name, columns in groups for column in columns]
 

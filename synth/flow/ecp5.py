@@ -1,13 +1,15 @@
 """Figures of a unit on a Lattice ECP5: area of the unit alone, clock of the unit in a harness."""
 
-import json
 from dataclasses import dataclass
 
 from cdma.errors import UserError
 from cdma.synth.flow import harness
+from cdma.synth.flow.fpga.netlist import Netlist, cells_of, clock_of, ports_of
 from cdma.toolchain import yowasp
 from cdma.toolchain.steps import Steps
+from cdma.toolchain.tool import Tool
 
+TITLE = "ECP5 LFE5UM5G-85F speed 8"
 #: LFE5UM5G-85F, speed grade 8: the device of all compared figures.
 DEVICE = ["--um5g-85k", "--speed", "8", "--package", "CABGA756"]
 GOAL_MHZ = 400
@@ -61,12 +63,9 @@ class Area:
         )
 
 
-@dataclass(frozen=True)
-class Netlist:
-    """A unit after synthesis: its area, and the netlist of unit and harness for nextpnr."""
-
-    area: Area
-    harnessed: str
+def tools() -> list[Tool]:
+    """Tools that a measurement needs. UserError when one is not installed."""
+    return [yowasp.yosys(), yowasp.nextpnr_ecp5()]
 
 
 def synthesise(steps: Steps, label: str, top: str, verilog: str) -> Netlist:
@@ -90,16 +89,12 @@ write_json unit.json
         {"unit.v": verilog, "synth.ys": script},
         ["unit.json"],
     )["unit.json"]
-    module = json.loads(unit)["modules"][top]
-    cells: dict[str, int] = {}
-    for cell in module["cells"].values():
-        cells[cell["type"]] = cells.get(cell["type"], 0) + 1
     try:
-        area = Area.of_cells(cells)
+        area = Area.of_cells(cells_of(unit, top))
     except ValueError as error:
         raise UserError(f"{label}: {error}") from error
 
-    ports = {name: (port["direction"], len(port["bits"])) for name, port in module["ports"].items()}
+    ports = ports_of(unit, top)
     # The unit is a black box while the harness is mapped: no optimisation across its boundary.
     script = f"""\
 read_verilog harness.v
@@ -132,7 +127,4 @@ def fmax(steps: Steps, label: str, netlist: Netlist, seed: int) -> float:
         {"harness.json": netlist.harnessed},
         ["report.json"],
     )["report.json"]
-    clocks = json.loads(report)["fmax"]
-    if len(clocks) != 1:
-        raise UserError(f"{label}: expected one clock, nextpnr found {sorted(clocks)}")
-    return next(iter(clocks.values()))["achieved"]
+    return clock_of(label, report)

@@ -12,6 +12,7 @@ def record(
     lattice: dict | None,
     silicon: dict | None,
     latency_cycles: int | None = None,
+    **others: dict | None,
 ) -> dict:
     """Record of a unit: its size, and its figures in each technology or ``None``.
 
@@ -27,6 +28,8 @@ def record(
         ``library``, its name, and :func:`asic_figures` under the name of each script of ABC.
     latency_cycles : int, optional
         Documented latency.
+    **others : dict, optional
+        :func:`fpga_figures` under the name of each other FPGA.
     """
     return {
         "unit": unit,
@@ -37,6 +40,7 @@ def record(
         "latency_cycles": latency_cycles,
         "ecp5": lattice,
         "asic": silicon,
+        **others,
     }
 
 
@@ -46,14 +50,21 @@ def bytes_per_cycle(lanes: int, word_bits: int) -> int:
 
 
 def ecp5_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> dict:
-    """Figures on ECP5. Without a clock, figures that depend on the clock are ``None``.
+    """:func:`fpga_figures` on ECP5, whose ``cells`` have ``lut4``, with the speed per LUT."""
+    figures = fpga_figures(width, cells, clocks)
+    speed, lut4 = figures["gb_per_s"], cells["lut4"]
+    return figures | {"gb_per_s_per_klut": speed / (lut4 / 1e3) if speed and lut4 else None}
+
+
+def fpga_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> dict:
+    """Figures on an FPGA. Without a clock, figures that depend on the clock are ``None``.
 
     Parameters
     ----------
     width : int
         Bytes per cycle.
     cells : dict of int
-        ``lut4`` and other numbers of cells.
+        Numbers of cells by kind.
     clocks : sequence of float
         Clock in MHz of each run of place-and-route.
     """
@@ -66,7 +77,6 @@ def ecp5_figures(width: int, cells: dict[str, int], clocks: Sequence[float]) -> 
         "fmax_mhz_max": max(clocks, default=None),
         "seeds": len(clocks),
         "gb_per_s": speed,
-        "gb_per_s_per_klut": speed / (cells["lut4"] / 1e3) if speed and cells["lut4"] else None,
     }
 
 

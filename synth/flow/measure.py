@@ -13,9 +13,13 @@ from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
 from cdma.sweep import Packed, Task, sweep
 from cdma.synth.flow import asic, ecp5, engine
-from cdma.synth.flow.figures import asic_figures, ecp5_figures, record
+from cdma.synth.flow.figures import asic_figures, ecp5_figures, fpga_figures, record
+from cdma.synth.flow.fpga import gowin, xilinx
 from cdma.synth.liberty.library import Liberty
 from cdma.toolchain.steps import Steps
+
+#: FPGAs by name: each module maps a unit, places it where it can, and names its tools.
+TARGETS = {"ecp5": ecp5, "xilinx": xilinx, "gowin": gowin}
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Job:
     Parameters
     ----------
     kind : str
-        ``netlist``: map for ECP5. ``clock``: place and route this netlist. ``cells``: map onto
+        ``netlist``: map for an FPGA. ``clock``: place and route this netlist. ``cells``: map onto
         standard cells, and measure the critical path.
     number : int
         Number of the design.
@@ -78,7 +82,7 @@ class Job:
     seed : int
         Only for ``clock``.
     flow : str
-        Only for ``cells``.
+        FPGA, a key of :data:`TARGETS`, or for ``cells`` the script of ABC.
     liberty : Packed, optional
         Only for ``cells``.
     with_timing : bool
@@ -107,7 +111,7 @@ def measure_each(
     seeds: int = 8,
     jobs: int = 1,
     scheduler: str | None = None,
-    with_ecp5: bool = True,
+    targets: Sequence[str] = ("ecp5",),
     liberty: Liberty | None = None,
     with_timing: bool = True,
     flows: Sequence[str] | None = None,
@@ -127,8 +131,8 @@ def measure_each(
         Number of tools that run at the same time without a scheduler.
     scheduler : str, optional
         Address of a Dask scheduler: the tools run on its workers.
-    with_ecp5 : bool
-        Whether to map for ECP5.
+    targets : sequence of str
+        FPGAs, keys of :data:`TARGETS`.
     liberty : Liberty, optional
         Library to map onto. Without a library, the figures in standard cells are omitted.
     with_timing : bool
@@ -157,17 +161,17 @@ def measure_each(
     def tasks():
         for number, design in enumerate(designs):
             own = [engine.FLOW] if design.unit == ENGINE and flows else flows
-            gathered.append(_Gathered(design, own, left=int(with_ecp5) + len(own)))
+            gathered.append(_Gathered(design, own, left=len(targets) + len(own)))
             packed = Packed(design)
-            if with_ecp5:
-                yield _task(design.label, Job("netlist", number, packed))
+            for target in targets:
+                yield _task(design.label, Job("netlist", number, packed, flow=target))
             for flow in own:
                 cells = Job("cells", number, packed, flow=flow, liberty=library)
                 yield _task(design.label, replace(cells, with_timing=with_timing))
 
     def clocks(outcome):
         job = outcome.task.argument
-        if job.kind != "netlist":
+        if job.kind != "netlist" or outcome.value.harnessed is None:
             return
         clock = replace(job, kind="clock", netlist=Packed(outcome.value))
         gathered[job.number].left += seeds
@@ -212,21 +216,30 @@ class _Gathered:
         for key in sorted(self.errors, key=lambda key: (order.index(key[0]), key)):
             on_failure(self.errors[key])
         config = self.design.config
-        lattice = silicon = None
-        netlist = self.values.get(("netlist", 0, ""))
-        if netlist is not None:
-            clocks = sorted(key for key in self.values if key[0] == "clock")
-            reached = [self.values[key] for key in clocks]
-            lattice = ecp5_figures(config.beat_bytes, asdict(netlist.area), reached)
+        found = {name: self._fpga(name) for name in TARGETS}
+        others = {name: found[name] for name in found if name != "ecp5" and found[name]}
+        silicon = None
         if liberty:
             silicon = {flow: self.values.get(("cells", 0, flow)) for flow in self.flows}
             silicon = {"library": liberty.name, **silicon}
         size = (config.name, config.lanes, config.format.word_bits)
-        return record(self.design.unit, *size, lattice, silicon, self.design.latency)
+        latency = self.design.latency
+        return record(self.design.unit, *size, found["ecp5"], silicon, latency, **others)
+
+    def _fpga(self, target: str) -> dict | None:
+        """Figures on an FPGA, or ``None``."""
+        netlist = self.values.get(("netlist", 0, target))
+        if netlist is None:
+            return None
+        clocks = sorted(key for key in self.values if key[0] == "clock" and key[2] == target)
+        figures = ecp5_figures if target == "ecp5" else fpga_figures
+        reached = [self.values[key] for key in clocks]
+        return figures(self.design.config.beat_bytes, asdict(netlist.area), reached)
 
 
 def _task(label: str, job: Job) -> Task:
-    which = {"netlist": "for ECP5", "clock": f"seed {job.seed}", "cells": job.flow}[job.kind]
+    which = {"netlist": f"for {job.flow}", "clock": f"{job.flow} seed {job.seed}"}
+    which = which.get(job.kind, job.flow)
     return Task(f"{job.number}: {label}, {which}", job)
 
 
@@ -238,9 +251,9 @@ def _work_there(cache: str | os.PathLike | None, job: Job):
 def _work(steps: Steps, job: Job):
     design = job.design.value
     if job.kind == "netlist":
-        return ecp5.synthesise(steps, design.label, design.top, design.verilog)
+        return TARGETS[job.flow].synthesise(steps, design.label, design.top, design.verilog)
     if job.kind == "clock":
-        return ecp5.fmax(steps, design.label, job.netlist.value, job.seed)
+        return TARGETS[job.flow].fmax(steps, design.label, job.netlist.value, job.seed)
     return _cells(steps, design, job.flow, job.liberty.value, job.with_timing)
 
 

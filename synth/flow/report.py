@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from cdma.synth.flow import scaling
-from cdma.synth.flow.columns import ECP5, FLOW_TITLES, Column, asic_columns, every_column
+from cdma.synth.flow import ecp5, scaling
+from cdma.synth.flow.columns import ECP5, FLOW_TITLES, OTHERS, Column, asic_columns, every_column
 from cdma.synth.flow.compare import at_clock, comparison
+from cdma.synth.flow.fpga import gowin, xilinx
 from cdma.synth.flow.peers import PEERS
 from cdma.tables import format_table
 
@@ -23,8 +24,13 @@ def tables(records: Sequence[Mapping], style: str = "text") -> list[tuple[str, s
     found = []
     if any(record["ecp5"] for record in records):
         seeds = max(record["ecp5"]["seeds"] for record in records if record["ecp5"])
-        title = f"ECP5 LFE5UM5G-85F speed 8, Fmax as median [min..max] of {seeds} seeds"
+        title = f"{ecp5.TITLE}, Fmax as median [min..max] of {seeds} seeds"
         found.append((title, _table(records, ECP5, style)))
+    for name, module in (("xilinx", xilinx), ("gowin", gowin)):
+        if kept := [record for record in records if record.get(name)]:
+            seeds = max(record[name]["seeds"] for record in kept)
+            placed = f", Fmax as median [min..max] of {seeds} seeds" if seeds else ""
+            found.append((module.TITLE + placed, _table(kept, OTHERS[name], style)))
     for flow, flow_title in FLOW_TITLES.items():
         kept = [record for record in records if (record["asic"] or {}).get(flow)]
         if kept:
@@ -110,14 +116,15 @@ def _table(records: Sequence[Mapping], columns: Sequence[Column], style: str) ->
     for record in records:
         row = {"unit": record["unit"], "config": record["config"]}
         row |= {column.path: column.value(record) for column in columns}
-        if row.get("ecp5.fmax_mhz"):
-            row["ecp5.fmax_mhz"] = spread(record["ecp5"])
+        for name in ("ecp5", "gowin"):
+            if row.get(f"{name}.fmax_mhz"):
+                row[f"{name}.fmax_mhz"] = spread(record[name])
         rows.append(row)
     return format_table(rows, headings, style)
 
 
 def spread(figures: Mapping) -> str:
-    """Clock on ECP5 in MHz: median, and [min..max] for more than one seed."""
+    """Clock on an FPGA in MHz: median, and [min..max] for more than one seed."""
     if figures["seeds"] == 1:
         return f"{figures['fmax_mhz']:.0f}"
     low, high = figures["fmax_mhz_min"], figures["fmax_mhz_max"]

@@ -18,6 +18,7 @@ from cdma.cli.options.sizes import (
     format_from,
 )
 from cdma.cli.options.stalls import PROFILES, add_stall_option
+from cdma.cli.options.targets import TARGETS, add_target_options, targets_from
 from cdma.cli.options.types import (
     above_zero,
     flag,
@@ -40,6 +41,7 @@ from cdma.cli.options.zeros import add_zero_options, zeros_from
 __all__ = [
     "PROFILES",
     "SIMULATED",
+    "TARGETS",
     "UNITS",
     "above_zero",
     "add_cache_option",
@@ -51,6 +53,7 @@ __all__ = [
     "add_save_option",
     "add_stall_option",
     "add_sweep_options",
+    "add_target_options",
     "add_units_option",
     "add_verb",
     "add_zero_options",
@@ -67,6 +70,7 @@ __all__ = [
     "rising",
     "shape_of",
     "size",
+    "targets_from",
     "units_from",
     "zeros_from",
 ]

@@ -95,6 +95,29 @@ def test_baseline_is_written_and_compared(run, capsys, tmp_path, library_file):
     assert run(*options, "--baseline", "new.json") == 0
 
 
+@pytest.mark.slow
+def test_another_fpga_in_place_of_ecp5(run, capsys):
+    options = ("--unit", "compressor", "--config", "8x32", "--config", "16x16")
+    assert run(*options, "--target", "xilinx", "--save-baseline", "fpga.json") == 0
+    out, _ = capsys.readouterr()
+    assert "AMD 7 series, mapped by Yosys without place-and-route\n" in out
+    assert "LUT6 (-)" in out
+    assert "ECP5" not in out
+    records = json.loads(Path("fpga.json").read_text())["records"]
+    assert [(each["config"], each["xilinx"]["flip_flops"]) for each in records] == [
+        ("8x32", 33),
+        ("16x16", 33),
+    ]
+    assert all(each["ecp5"] is None for each in records)
+    assert run(*options, "--target", "xilinx", "--baseline", "fpga.json") == 0
+    capsys.readouterr()
+
+    records[0]["xilinx"]["luts"] *= 0.9
+    Path("fpga.json").write_text(json.dumps({"records": records}))
+    assert run(*options, "--target", "xilinx", "--baseline", "fpga.json") == 1
+    assert "1 worse" in capsys.readouterr().out
+
+
 def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, library_file):
     def fail_at_four(*arguments):
         if "4x8" in arguments[1]:
@@ -122,6 +145,7 @@ def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, librar
         (["--clock", "0"], "--clock must be a clock in MHz, such as 250, not 0"),
         (["--sweep", "--lanes", "8"], "--sweep has its own sizes: leave --config, --lanes and the"),
         (["--baseline", "none.json"], "none.json: cannot read this baseline"),
+        (["--target", "ise"], "argument --target: invalid choice: 'ise'"),
         (["--seeds", "0"], "argument --seeds: must be an integer of at least 1, not '0'"),
         (["--jobs", "two"], "argument --jobs: must be an integer of at least 1, not 'two'"),
         (["--unit", "codec"], "argument --unit: invalid choice: 'codec'"),

@@ -1,0 +1,1 @@
+"""Figures of a unit on FPGAs beside ECP5."""
