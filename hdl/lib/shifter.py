@@ -15,6 +15,18 @@ def shift_down(m: Module, words: list, amount: Value, name: str) -> list[Signal]
     return _stages(m, words, amount, name, lambda i, step: i + step)
 
 
+def rotate_up(m: Module, words: list, amount: Value, name: str) -> list[Signal]:
+    """As many words as ``words``, a power of two, of which word ``i`` is ``words[i - amount]``,
+    counted around."""
+    return _stages(m, words, amount, name, lambda i, step: (i - step) % len(words))
+
+
+def rotate_down(m: Module, words: list, amount: Value, name: str) -> list[Signal]:
+    """As many words as ``words``, a power of two, of which word ``i`` is ``words[i + amount]``,
+    counted around."""
+    return _stages(m, words, amount, name, lambda i, step: (i + step) % len(words))
+
+
 def _stages(m, words, amount, name, source):
     """A logarithmic shifter, one row of multiplexers for each bit of ``amount``."""
     zero = Const(0, len(words[0]))

@@ -1,10 +1,14 @@
 """The assembler's ring of rows."""
 
-from amaranth.hdl import Module, Mux, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import select
+from cdma.hdl.lib.shifter import rotate_up
+from cdma.hdl.lib.signals import any_of, select
 from cdma.hdl.zvc.beat import Row
 from cdma.hdl.zvc.compressor.assembly.place import rows_of_ring, rows_reached
 from cdma.hdl.zvc.compressor.assembly.plan import Landing
@@ -86,7 +90,8 @@ class RowStore(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth = rows_of_ring(self.config)
-        rows = [self._write_row(m, row) for row in range(depth)]
+        mask_words = self._mask_words(m)
+        rows = [self._write_row(m, row, mask_words) for row in range(depth)]
         tags, next_tags = zip(*(self._write_tags(m, row) for row in range(depth)), strict=True)
 
         head = Signal(range(depth))
@@ -112,12 +117,12 @@ class RowStore(wiring.Component):
             m.d.sync += head.eq(next_head)
         return m
 
-    def _write_row(self, m, row):
+    def _write_row(self, m, row, mask_words):
         landing, depth = self.landing, rows_of_ring(self.config)
         words = Signal.like(self.bank_words, name=f"row{row}", reset_less=True)
         further = [landing.at[(row - k) % depth] for k in range(rows_reached(self.config) + 1)]
         for bank, word in enumerate(self.bank_words):
-            mask_word = self._mask_word(further, bank)
+            mask_word = self._mask_word(mask_words, further, bank)
             size = len(word)
             with m.If(self.enable & landing.loads[row][bank]):
                 m.d.sync += words[bank].eq(
@@ -143,18 +148,31 @@ class RowStore(wiring.Component):
         m.d.sync += tags.eq(next_tags)
         return tags, next_tags
 
-    def _mask_word(self, further, bank):
-        """The mask's word that lands in a bank, if the mask begins in bank ``lane``: of a mask that
-        is longer than a row, the one for the row that is as much further as ``further`` says."""
-        lanes, size = self.config.lanes, self.config.format.word_bits
-        mask_words = self.config.format.mask_words
-        value = None
-        for index in range(mask_words):
-            word = self.mask.word_select(index, size)
-            for k, is_row in enumerate(further):
-                start = k * lanes + bank - index
-                if not 0 <= start < lanes:
-                    continue
-                is_here = (self.lane == start) & (is_row if mask_words > lanes else 1)
-                value = word if value is None else Mux(is_here, word, value)
-        return value
+    def _mask_words(self, m):
+        """The mask's words, rotated so that word ``i`` is for the banks ``i`` modulo their number.
+
+        A mask takes consecutive banks, so each bank has only one word to take: a short rotation
+        replaces a multiplexer of all words for each bank.
+        """
+        size, count = self.config.format.word_bits, self.config.format.mask_words
+        if count == 1:
+            return [self.mask]
+        words = [self.mask.word_select(index, size) for index in range(count)]
+        words += [Const(0, size)] * ((1 << (count - 1).bit_length()) - count)
+        amount = self.lane[: len(words).bit_length() - 1]
+        return rotate_up(m, words, amount, "rotated")
+
+    def _mask_word(self, words, further, bank):
+        """The mask's word that a bank takes if it takes any: of a mask that is longer than a row,
+        the one for the row that is as much further as ``further`` says."""
+        lanes = self.config.lanes
+        if len(words) <= lanes:
+            return words[bank % len(words)]
+        of_rows = {}
+        for k, is_row in enumerate(further):
+            of_rows.setdefault((k * lanes + bank) % len(words), []).append(is_row)
+        terms = [
+            words[index] & any_of(rows).replicate(len(words[index]))
+            for index, rows in of_rows.items()
+        ]
+        return reduce(or_, terms)

@@ -97,29 +97,37 @@ class CountingFetcher(MaskFetcher):
         return moves, next_lane, rows_on
 
     def _move(self, m, lane, moves, next_lane, rows_on, ends, switch, window):
-        """Place of the mask: lane, the same one-hot, and row of the ring."""
-        lanes, first_words = self.config.lanes, self.first_words
-        at = Signal(lanes, init=1 << first_words - 1)
+        """Place of the mask: lane, the banks that are read, and row of the ring."""
+        config, lanes, first_words = self.config, self.config.lanes, self.first_words
+        start = first_words - 1
+        first_at = sum(1 << (start - k) % lanes for k in range(window.width(config)))
+        at = Signal(lanes, init=first_at)
         index = Signal(range(self.rows))
         next_index = Signal(range(self.rows))
+        # The last banks give words of the row before when the mask wraps.
+        wraps = Signal(start)  # per bank of these
         m.d.comb += [next_index.eq(index), window.at.eq(at)]
+        if start:
+            m.d.comb += window.lane.eq(lane)
         m.d.sync += index.eq(next_index)
         with m.If(switch):
-            m.d.sync += [lane.eq(first_words - 1), at.eq(1 << first_words - 1)]
+            m.d.sync += [lane.eq(start), at.eq(first_at)]
+            if start:
+                m.d.sync += wraps.eq(0)
             m.d.comb += next_index.eq(ends.end.next_index)
         with m.Elif(moves):
-            m.d.sync += [lane.eq(next_lane), at.eq(Cat(next_lane == k for k in range(lanes)))]
+            m.d.sync += [lane.eq(next_lane), at.eq(window.banks(config, next_lane))]
+            if start:
+                m.d.sync += wraps.eq(Cat(next_lane <= k for k in range(start)))
             m.d.comb += next_index.eq(add_row(m, index, rows_on, self.rows))
         read_index = duplicates(m, next_index, "index")
         for bank, row in enumerate(self.bank_rows):
             held_index = read_index[bank * len(read_index) // lanes]
-            # The last banks give words of the row before when the mask wraps.
-            below = first_words + bank - lanes
-            if below <= 0:
+            if bank < lanes - start:
                 m.d.comb += row.eq(held_index)
             else:
                 before = add_row(m, held_index, self.rows - 1, self.rows)
-                m.d.comb += row.eq(Mux(at[:below].any(), before, held_index))
+                m.d.comb += row.eq(Mux(wraps[bank - (lanes - start)], before, held_index))
 
     def _follow(self, m, ahead, is_there, moves, rows_on, ends, switch):
         """How many rows of the packet are in the ring from the mask's row on."""

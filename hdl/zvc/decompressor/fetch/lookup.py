@@ -93,10 +93,10 @@ class LookupFetcher(MaskFetcher):
         ]
         m.d.sync += self.o.valid.eq(next_valid)
         with m.If(free):
-            m.d.sync += [
-                block.eq(control.block),
-                at.eq(Cat(lane == bank for bank in range(lanes))),
-            ]
+            m.d.sync += [block.eq(control.block), at.eq(window.banks(self.config, lane))]
+        if first_words > 1:
+            with m.If(free):
+                m.d.sync += window.lane.eq(lane)
         read_index = duplicates(m, index, "read_index", enable=free)
         for bank, row in enumerate(self.bank_rows):
             # The last banks give words of the row before when the mask wraps.

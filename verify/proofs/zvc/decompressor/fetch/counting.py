@@ -12,7 +12,7 @@ from cdma.hdl.zvc.decompressor.fetch.window import MaskWindow
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.proofs.proof import Proof, faults, named
-from cdma.verify.proofs.zvc.decompressor.fetch.registers import FetcherState, Registers
+from cdma.verify.proofs.zvc.decompressor.fetch.registers import FetcherState, Registers, banks_read
 from cdma.verify.proofs.zvc.decompressor.fetch.walks import ROW_BITS
 
 
@@ -52,8 +52,13 @@ class Counts(Registers):
         self.hold(m, FetcherState(self.active, awaits, self.rest, self.place, self.end), at)
         index = self.inside(m, "index", range(self.rows))
         with m.If(~awaits):
-            one_hot = self.inside(m, "window.at", self.lanes)
-            m.d.comb += Assert(one_hot == 1 << at[: self.lane_bits])
+            lane = at[: self.lane_bits]
+            m.d.comb += Assert(
+                self.inside(m, "window.at", self.lanes) == banks_read(lane, self.config)
+            )
+            if first_words > 1:
+                wraps = self.inside(m, "wraps", first_words - 1)
+                m.d.comb += Assert(wraps == Cat(lane < k for k in range(1, first_words)))
         with m.If(has_run):
             m.d.comb += [
                 Assert(self.inside(m, f"index_{k}", range(self.rows)) == index) for k in "abc"
@@ -91,7 +96,7 @@ def walks(config):
     return Counts(CountingFetcher(config, Decompressor.rows(config)))
 
 
-SMALL, TWO_READS = Config.of(2, 8, 8), Config.of(2, 8, 24)
+SMALL, TWO_READS, TWO_WORDS = Config.of(2, 8, 8), Config.of(2, 8, 24), Config.of(4, 8, 16)
 
 PROOFS = (
     Proof(
@@ -100,8 +105,8 @@ PROOFS = (
         components=(CountingFetcher,),
         parts=(FetchControl, MaskWindow, PacketEnds),
         design=walks,
-        sizes=named(SMALL, Config.of(8, 32), TWO_READS),
-        slow=(SMALL.name, "8x32", TWO_READS.name),
+        sizes=named(SMALL, Config.of(8, 32), TWO_READS, TWO_WORDS),
+        slow=(SMALL.name, "8x32", TWO_READS.name, TWO_WORDS.name),
         broken=(
             *faults(
                 SMALL,

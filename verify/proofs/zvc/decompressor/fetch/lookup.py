@@ -14,7 +14,7 @@ from cdma.hdl.zvc.decompressor.ring import RowInfo
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.proofs.proof import Proof, faults, named
-from cdma.verify.proofs.zvc.decompressor.fetch.registers import FetcherState, Registers
+from cdma.verify.proofs.zvc.decompressor.fetch.registers import FetcherState, Registers, banks_read
 from cdma.verify.proofs.zvc.decompressor.fetch.walks import ROW_BITS, End
 
 
@@ -101,7 +101,9 @@ class Jumps(Registers):
         m.d.comb += read_at.eq(self.place + fmt.mask_words - 1)
         lane, row = read_at[: self.lane_bits], read_at[self.lane_bits :]
         with m.If(is_ahead & (self.rest != 0) & self.is_whole):
-            m.d.comb += Assert(self.inside(m, "window.at", lanes) == 1 << lane)
+            m.d.comb += Assert(self.inside(m, "window.at", lanes) == banks_read(lane, self.config))
+            if fmt.mask_words > 1:
+                m.d.comb += Assert(self.inside(m, "window.lane", self.lane_bits) == lane)
             m.d.comb += [
                 Assert(self.inside(m, f"read_index_{k}", range(rows)) == self.index_of(m, row))
                 for k in "abc"

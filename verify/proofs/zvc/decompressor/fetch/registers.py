@@ -5,6 +5,7 @@ from typing import NamedTuple
 from amaranth.hdl import Array, Assert, Cat, Const, Mux, Signal, Value, signed
 
 from cdma.hdl.lib.counter import PART_BITS
+from cdma.hdl.lib.signals import any_of
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.verify.formal.prover import probe
 from cdma.verify.proofs.zvc.decompressor.fetch.walks import ROW_BITS, End, Walks
@@ -19,6 +20,16 @@ class FetcherState(NamedTuple):
     rest: Value
     place: Value
     end: End
+
+
+def banks_read(lane, config):
+    """A bit per bank: a mask is read from it that ends in bank ``lane``, or a word before it where
+    the words of a mask are no power of two."""
+    lanes = config.lanes
+    width = min(1 << (config.format.mask_words - 1).bit_length(), lanes)
+    return Cat(
+        any_of(lane == (bank + back) % lanes for back in range(width)) for bank in range(lanes)
+    )
 
 
 class Registers(Walks):
