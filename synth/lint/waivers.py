@@ -62,10 +62,6 @@ _OUTPUTS = (
     "ready speaks for all; a count of which few bits are wanted; a mask that is read piece by "
     "piece; the fetch of a mask that needs one read only"
 )
-_READY = (
-    "the mask fetcher uses the next cycle's ready, and ignores this cycle's where a "
-    "mask is read in one"
-)
 _CONSTANT = (
     "a loop over lanes compares each with a number that cannot pass the last; that comparison is "
     "constant and vanishes"
@@ -96,7 +92,6 @@ WAIVERS = (
         r"Signal is not used: '(i__ready|value|mask|fetch)(\$\d+)?'",
         _OUTPUTS,
     ),
-    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'o__ready(\$\d+)?'", _READY),
     Waiver("verilator", "UNOPTFLAT", r"Signal unoptimizable: Circular combinational.*", _LOOPS),
     Waiver("verilator", "CMPCONST", r"Comparison is constant due to limited range", _CONSTANT),
     Waiver(
@@ -115,7 +110,6 @@ WAIVERS = (
         _OUTPUTS,
     ),
     Waiver("slang", "unused-port", r"unused port signal 'rst'", _RESET),
-    Waiver("slang", "unused-port", r"unused port signal 'o__ready(\$\d+)?'", _READY),
 )
 
 _PRIORITY = "an If with several Elif becomes a casez whose first matching item counts, as it should"
