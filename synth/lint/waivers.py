@@ -125,7 +125,7 @@ ENGINE_WAIVERS = (
     Waiver("slang", "case-overlap", r"'casez' statement item overlaps previous item", _PRIORITY),
     Waiver(
         *("verilator", "WIDTHEXPAND"),
-        r"Operator LTS expects \d+ bits on the RHS, but RHS's SIGNED generates \d+ bits\.",
+        r"Operator LTE?S expects \d+ bits on the RHS, but RHS's SIGNED generates \d+ bits\.",
         _WIDTHS,
     ),
     Waiver(
