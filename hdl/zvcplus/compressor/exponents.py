@@ -1,0 +1,126 @@
+"""The largest and the smallest exponent of a block."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.delay import DelayLine
+from cdma.hdl.zvcplus.config import Config
+
+#: Levels of comparisons before a register, behind the first level.
+LEVELS_PER_STAGE = 2
+
+
+class ExponentRange(wiring.Component):
+    """Find the largest and the smallest exponent of the non-zero words of a block.
+
+    A zero has the exponent 0, which never is the largest of several. For the smallest, exponents
+    of 0 are left out at first; that one of them is of a non-zero word is known a cycle later.
+
+    Throughput one beat a cycle, latency :meth:`latency` cycles; the outputs are registered.
+
+    Parameters
+    ----------
+    config : Config
+        Element type, a float.
+
+    Members
+    -------
+    enable : In, the registers load
+    valid : In, there is a beat
+    first : In, a block begins with the beat
+    words : In, array of the words of the beat
+    mask : In, a cycle later: a bit per word that is not zero
+    top, least : Out, largest and smallest exponent of the block up to the beat; all ones is the
+        smallest where all words are zero
+    """
+
+    enable: Signal
+    valid: Signal
+    first: Signal
+    words: data.View
+    mask: Signal
+    top: Signal
+    least: Signal
+
+    def __init__(self, config: Config):
+        self.config = config
+        word = config.word
+        super().__init__(
+            {
+                "enable": In(1),
+                "valid": In(1),
+                "first": In(1),
+                "words": In(data.ArrayLayout(word.bits, config.lanes)),
+                "mask": In(config.lanes),
+                "top": Out(word.exponent),
+                "least": Out(word.exponent),
+            }
+        )
+
+    @staticmethod
+    def latency(config: Config) -> int:
+        """Cycles from the last beat of a block to its range."""
+        levels = config.lanes.bit_length() - 1
+        return 1 + -(-(levels - 1) // LEVELS_PER_STAGE) + 1
+
+    def elaborate(self, platform):
+        m = Module()
+        word = self.config.word
+        latency = self.latency(self.config)
+        m.submodules.beside = beside = DelayLine(1, latency - 1)
+        m.d.comb += [
+            beside.enable.eq(self.enable),
+            beside.i_valid.eq(self.valid),
+            beside.i.eq(self.first),
+        ]
+        # First level: what a zero has instead of a smallest exponent, and pairs.
+        fields = [each[word.mantissa : word.mantissa + word.exponent] for each in self.words]
+        is_zero = Signal(len(fields), reset_less=True)  # the exponent is
+        with m.If(self.enable):
+            m.d.sync += is_zero.eq(Cat(~field.any() for field in fields))
+        tops = _pairs(m, fields, _larger)
+        leasts = [field | (~field.any()).replicate(len(field)) for field in fields]
+        leasts = _pairs(m, leasts, _smaller)
+        is_tiny = None
+        for stage in range(1, latency - 1):
+            tops, leasts = (self._held(m, each, f"stage{stage}") for each in (tops, leasts))
+            for _ in range(LEVELS_PER_STAGE):
+                if len(tops) > 1:
+                    tops, leasts = _pairs(m, tops, _larger), _pairs(m, leasts, _smaller)
+            if is_tiny is None:
+                is_tiny = (self.mask & is_zero).any()
+                leasts = [least & (~is_tiny).replicate(len(least)) for least in leasts]
+        (top,), (least,) = (self._held(m, each, "beat") for each in (tops, leasts))
+        with m.If(self.enable & beside.o_valid):
+            m.d.sync += [
+                self.top.eq(Mux(beside.o | (top > self.top), top, self.top)),
+                self.least.eq(Mux(beside.o | (least < self.least), least, self.least)),
+            ]
+        return m
+
+    def _held(self, m, values, name):
+        held = [
+            Signal(len(value), name=f"{name}_{index}", reset_less=True)
+            for index, value in enumerate(values)
+        ]
+        with m.If(self.enable):
+            m.d.sync += [register.eq(value) for register, value in zip(held, values, strict=True)]
+        return held
+
+
+def _pairs(m, values, chosen):
+    found = []
+    for first, second in zip(values[::2], values[1::2], strict=True):
+        result = Signal(len(first), name=f"{chosen.__name__[1:]}{len(found)}")
+        m.d.comb += result.eq(chosen(first, second))
+        found.append(result)
+    return found
+
+
+def _larger(first, second):
+    return Mux(first > second, first, second)
+
+
+def _smaller(first, second):
+    return Mux(first < second, first, second)

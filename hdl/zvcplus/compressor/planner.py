@@ -1,0 +1,205 @@
+"""The choice of a block's coding, for floats."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.delay import DelayLine
+from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.lib.signals import any_of
+from cdma.hdl.zvcplus.compressor.records import (
+    ALL_ZERO,
+    AS_IS,
+    DENSE,
+    DIFFERENCES,
+    NOTHING,
+    RAW,
+    RAW_MASK,
+    SENT,
+    BlockPlan,
+    BlockStats,
+)
+from cdma.hdl.zvcplus.config import Config
+
+#: Bits of mode, d and k.
+_FIXED_BITS = 8
+
+
+class FloatPlanner(wiring.Component):
+    """Choose the coding of each block and the length of its control.
+
+    Three steps, a register after each: bits of an offset and coding of the mask; whether the block
+    is too long; difference to the base of the block coded before. Only the last is a feedback
+    loop, from base to base.
+
+    A block can be too long only with nearly all words non-zero and nearly all their bits sent. So
+    there is no multiplier: the few pairs of width and count are compared one by one.
+
+    Throughput one block a cycle, latency :attr:`LATENCY` cycles; the outputs are registered.
+
+    Parameters
+    ----------
+    config : Config
+        Element type, a float.
+
+    Members
+    -------
+    enable : In, the registers load
+    valid : In, there is a block
+    stats : In, its :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
+    o_valid : Out, there is a plan
+    o : Out, :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
+    """
+
+    #: Cycles from a block's statistics to its plan.
+    LATENCY = 3
+
+    enable: Signal
+    valid: Signal
+    stats: data.View
+    o_valid: Signal
+    o: data.View
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "enable": In(1),
+                "valid": In(1),
+                "stats": In(BlockStats(config)),
+                "o_valid": Out(1),
+                "o": Out(BlockPlan(config)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.chosen = chosen = DelayLine(_Choice(self.config), 1)
+        m.submodules.sized = sized = DelayLine(_Choice(self.config), 1)
+        m.submodules.planned = planned = DelayLine(BlockPlan(self.config), 1)
+        lines = [chosen, sized, planned]
+        m.d.comb += [line.enable.eq(self.enable) for line in lines]
+        valids = [self.valid, chosen.o_valid, sized.o_valid]
+        m.d.comb += [line.i_valid.eq(valid) for line, valid in zip(lines, valids, strict=True)]
+        self._choose(m, chosen.i)
+        m.d.comb += sized.i.eq(chosen.o)
+        is_long, is_open = self._too_long(chosen.o)
+        m.d.comb += [sized.i.is_long.eq(is_long), sized.i.is_open.eq(is_open)]
+        self._follow_base(m, sized.o_valid, sized.o, planned.i)
+        m.d.comb += [self.o_valid.eq(planned.o_valid), self.o.eq(planned.o)]
+        return m
+
+    def _choose(self, m, choice):
+        """Bits of an offset, and coding of the mask with the length of the control."""
+        word, stats, masks = self.config.word, self.stats, self.stats.masks
+        span = Signal(word.exponent)
+        m.d.comb += [
+            choice.stats.eq(stats),
+            choice.count.eq(popcount(m, masks.mask)),
+            span.eq(stats.top - stats.least),
+        ]
+        for bit in range(word.exponent):
+            with m.If(span[bit]):
+                m.d.comb += choice.k.eq(min(bit + 1, SENT))
+        by_differences = popcount(m, masks.differences)
+        as_is = popcount(m, masks.as_is)
+        is_differences = Signal()
+        nibbles = Signal.like(as_is)
+        m.d.comb += [
+            is_differences.eq(by_differences <= as_is),
+            nibbles.eq(Mux(is_differences, by_differences, as_is)),
+        ]
+        wide_bits = Mux(stats.is_wide, 3, 0)
+        # With the extension or without, the same number of nibbles is shorter than a raw mask.
+        most = (word.block_words - word.flags) // 4
+        with m.If(stats.extent.is_empty):
+            m.d.comb += choice.kind.eq(NOTHING)
+        with m.Elif(~masks.mask.any()):
+            m.d.comb += choice.kind.eq(ALL_ZERO)
+        with m.Elif(masks.mask.all()):
+            m.d.comb += [choice.kind.eq(DENSE), choice.bits.eq(_FIXED_BITS + 3)]
+        with m.Elif(nibbles <= most):
+            m.d.comb += [
+                choice.kind.eq(Mux(is_differences, DIFFERENCES, AS_IS)),
+                choice.bits.eq(_FIXED_BITS + word.flags + (nibbles << 2) + wide_bits),
+            ]
+        with m.Else():
+            m.d.comb += [
+                choice.kind.eq(RAW_MASK),
+                choice.bits.eq(_FIXED_BITS + word.block_words + 3),
+            ]
+
+    def _too_long(self, choice):
+        """Whether a block is too long, and whether it is if its base is sent."""
+        word = self.config.word
+        most_head = self.config.control_bits
+        is_long, is_open = [Const(0, 1)], [Const(0, 1)]
+        for k, is_wide, width in widths(self.config):
+            for count in range(word.block_words + 1):
+                room = self.config.block_bits - count * width  # a control of as many bits
+                if room > most_head:
+                    continue
+                here = (choice.k == k) & (choice.stats.is_wide == is_wide) & (choice.count == count)
+                is_long.append(here & (choice.bits >= max(room, 0)))
+                is_open.append(here & (choice.bits + word.exponent >= max(room, 0)))
+        return any_of(is_long), any_of(is_open)
+
+    def _follow_base(self, m, valid, choice, plan):
+        """The difference to the base before, and what follows from it."""
+        exponent, stats = self.config.word.exponent, choice.stats
+        base = Signal(exponent)
+        ahead, is_near, is_raw, is_coded = Signal(exponent + 1), Signal(), Signal(), Signal()
+        m.d.comb += [
+            ahead.eq(stats.top - base + 3),  # of 0 to 6: near
+            is_near.eq(ahead < SENT),
+            is_coded.eq((choice.kind != NOTHING) & (choice.kind != ALL_ZERO)),
+            is_raw.eq(is_coded & (choice.is_long | (choice.is_open & ~is_near))),
+            plan.mask.eq(stats.masks.mask),
+            plan.extent.eq(stats.extent),
+            plan.kind.eq(Mux(is_raw, RAW, choice.kind)),
+            plan.is_wide.eq(stats.is_wide),
+            plan.d.eq(Mux(is_near, ahead, SENT)),
+            plan.k.eq(choice.k),
+            plan.base.eq(stats.top),
+        ]
+        with m.If(choice.kind == NOTHING):
+            m.d.comb += plan.bits.eq(0)
+        with m.Elif(choice.kind == ALL_ZERO):
+            m.d.comb += plan.bits.eq(2)
+        with m.Elif(is_raw):
+            m.d.comb += plan.bits.eq(5)
+        with m.Else():
+            m.d.comb += plan.bits.eq(choice.bits + Mux(is_near, 0, exponent))
+        with m.If(self.enable & valid):
+            with m.If(stats.extent.last):
+                m.d.sync += base.eq(0)
+            with m.Elif(is_coded & ~is_raw):
+                m.d.sync += base.eq(stats.top)
+
+
+class _Choice(data.StructLayout):
+    """A block between the steps: coding, count of non-zero words, and length of the control
+    without a base."""
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "stats": BlockStats(config),
+                "k": 3,
+                "kind": 3,
+                "count": range(config.word.block_words + 1),
+                "bits": range(config.control_bits + 1),
+                "is_long": 1,
+                "is_open": 1,
+            }
+        )
+
+
+def widths(config: Config) -> list[tuple[int, int, int]]:
+    """``k``, whether words are wide, and bits of a word, for all that a block can have."""
+    word = config.word
+    return [
+        (k, is_wide, word.mantissa + min(k if k < SENT else word.exponent, word.exponent) + is_wide)
+        for k in range(min(word.exponent, SENT) + 1)
+        for is_wide in (0, 1)
+    ]

@@ -1,0 +1,129 @@
+"""What a block is made of: mask, exponents, signs, and where it ends."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.delay import DelayLine
+from cdma.hdl.zvcplus.compressor.exponents import ExponentRange
+from cdma.hdl.zvcplus.compressor.masks import MaskGather
+from cdma.hdl.zvcplus.compressor.records import BlockStats, Extent
+from cdma.hdl.zvcplus.config import Config
+
+#: Bits that are compared with zero before the first register: a whole word of 32 takes too long.
+PIECE_BITS = 16
+
+
+class FloatSurvey(wiring.Component):
+    """Gather what the choice of a block's coding depends on, for floats.
+
+    Throughput one beat a cycle, latency :meth:`latency` cycles; the outputs are registered.
+
+    Parameters
+    ----------
+    config : Config
+        Element type, a float.
+
+    Members
+    -------
+    enable : In, the registers load
+    valid : In, there is a beat
+    words : In, array of its words; zero where they are not kept
+    index : In, number of the beat in its block
+    extent : In, :class:`~cdma.hdl.zvcplus.compressor.records.Extent` of the block up to the beat
+    end : In, the block ends with the beat
+    o_valid : Out, a block has ended
+    o : Out, its :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
+    """
+
+    enable: Signal
+    valid: Signal
+    words: data.View
+    index: Signal
+    extent: data.View
+    end: Signal
+    o_valid: Signal
+    o: data.View
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "enable": In(1),
+                "valid": In(1),
+                "words": In(data.ArrayLayout(config.word.bits, config.lanes)),
+                "index": In(2),
+                "extent": In(Extent(config)),
+                "end": In(1),
+                "o_valid": Out(1),
+                "o": Out(BlockStats(config)),
+            }
+        )
+
+    @staticmethod
+    def latency(config: Config) -> int:
+        """Cycles from the last beat of a block to its statistics."""
+        return ExponentRange.latency(config)
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.range = exponents = ExponentRange(config)
+        m.submodules.masks = masks = MaskGather(config)
+        # The mask is there in the second cycle, and the exponents need all but the last.
+        m.submodules.first = first = DelayLine(_Tags(config), 1)
+        m.submodules.wait = wait = DelayLine(_Marked(config), self.latency(config) - 2)
+        pieces = Signal(config.lanes * max(1, config.word.bits // PIECE_BITS), reset_less=True)
+        size = len(pieces) // config.lanes
+        has_sign, is_wide, ended = Signal(reset_less=True), Signal(), Signal()
+        words = Cat(self.words[lane] for lane in range(config.lanes))
+        with m.If(self.enable):
+            m.d.sync += [
+                pieces.eq(Cat(words.word_select(i, PIECE_BITS).any() for i in range(len(pieces)))),
+                has_sign.eq(Cat(word[-1] for word in self.words).any()),
+            ]
+        m.d.comb += [
+            first.enable.eq(self.enable),
+            first.i_valid.eq(self.valid),
+            first.i.index.eq(self.index),
+            first.i.extent.eq(self.extent),
+            first.i.end.eq(self.end),
+            exponents.enable.eq(self.enable),
+            exponents.valid.eq(self.valid),
+            exponents.first.eq(self.index == 0),
+            exponents.words.eq(self.words),
+            exponents.mask.eq(wait.i.mask),
+            wait.enable.eq(self.enable),
+            wait.i_valid.eq(first.o_valid),
+            wait.i.tags.eq(first.o),
+            wait.i.mask.eq(
+                Cat(pieces.word_select(lane, size).any() for lane in range(config.lanes))
+            ),
+            wait.i.has_sign.eq(has_sign),
+            masks.enable.eq(self.enable),
+            masks.valid.eq(wait.o_valid),
+            masks.index.eq(wait.o.tags.index),
+            masks.mask.eq(wait.o.mask),
+            self.o_valid.eq(ended),
+            self.o.masks.eq(masks.o),
+            self.o.is_wide.eq(is_wide),
+            self.o.top.eq(exponents.top),
+            self.o.least.eq(exponents.least),
+        ]
+        extent = Signal(Extent(config), reset_less=True)
+        m.d.comb += self.o.extent.eq(extent)
+        with m.If(self.enable):
+            m.d.sync += [ended.eq(wait.o_valid & wait.o.tags.end), extent.eq(wait.o.tags.extent)]
+            with m.If(wait.o_valid):
+                m.d.sync += is_wide.eq(wait.o.has_sign | (is_wide & (wait.o.tags.index != 0)))
+        return m
+
+
+class _Tags(data.StructLayout):
+    def __init__(self, config: Config):
+        super().__init__({"index": 2, "extent": Extent(config), "end": 1})
+
+
+class _Marked(data.StructLayout):
+    def __init__(self, config: Config):
+        super().__init__({"tags": _Tags(config), "mask": config.lanes, "has_sign": 1})
