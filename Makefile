@@ -20,7 +20,7 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage mutate synth bench-hw synth-engine bench-engine performance bench study lint docs soc clean help
+.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage coverage-engine mutate mutate-engine synth bench-hw synth-engine bench-engine performance bench study lint docs soc clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations --engine 4
@@ -62,6 +62,16 @@ fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZ
 coverage: $(READY)  ## functional and code coverage of the regression's stimulus
 	$(BIN)/cdma coverage --save docs/measurements/coverage.json
 	$(BIN)/python docs/draw
+
+coverage-engine: $(READY)  ## functional coverage of the engine: operations, fields, faults, phases
+	$(BIN)/cdma coverage --unit engine --channels 2 --lanes 2 --stripe-bytes 1024 --latency 20 \
+		--address-bits 33 --link-fifo-bytes 2048 --batches 2 --save docs/measurements/coverage_engine.json
+	$(BIN)/python docs/draw
+
+mutate-engine: $(READY)  ## a part of a thousand faults in the engine: SAMPLE of them, or all
+	$(BIN)/cdma mutate --unit engine --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) \
+		--save docs/measurements/mutation_engine.json; \
+		status=$$?; $(BIN)/python docs/draw && exit $$status
 
 mutate: $(READY)  ## a thousand faults in each unit, and which tests and proofs find them: long
 	$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json

@@ -5,6 +5,12 @@ import json
 import sys
 
 from cdma.cli import options
+from cdma.cli.engine import (
+    ENGINE,
+    add_engine_options,
+    engine_config_from,
+    refuse_engine_options,
+)
 from cdma.files import write_text
 
 EPILOG = """\
@@ -16,10 +22,15 @@ Lines, branches and toggles are Verilator's, at 8 lanes of 32 bits. For this siz
 verify/coverage/unreachable.toml explains what cannot be reached. An explained item that is reached
 counts as missing, too.
 
+The engine (--unit engine) is played jobs of the fuzzer, each operation with each field, and a fault
+in each access of each operation. Operations, fields, statuses, faults and phases are read from its
+completions. What cannot be seen is explained in verify/coverage/engine_points.py.
+
 exit status: 0 complete, 1 something is missing, 2 a mistake in the input or a missing tool
 
 example:
   cdma coverage --unit decompressor --functional
+  cdma coverage --unit engine --channels 2 --stripe-bytes 1024
 """
 HELP = "functional and code coverage of the regression's stimulus"
 DESCRIPTION = """\
@@ -32,8 +43,9 @@ def add_parser(subparsers) -> None:
     texts = {"description": DESCRIPTION, "epilog": EPILOG}
     parser = options.add_verb(subparsers, "coverage", run, HELP, **texts)
     add = parser.add_argument
-    options.add_units_option(parser)
+    options.add_units_option(parser, ENGINE)
     options.add_config_options(parser)
+    add_engine_options(parser)
     add("--functional", action="store_true", help="leave out lines, branches and toggles")
     batches = "batches of the fuzzer after the regression's own packets (default: 8)"
     add("--batches", type=int, default=8, metavar="N", help=batches)
@@ -45,15 +57,24 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure each unit, report, and give 1 when something is missing."""
     options.refuse_below(args, batches=0, seed=0)
-    config = options.config_from(args)
+    units = options.units_from(args)
+    size = options.config_from(args)
+    if ENGINE in units:
+        config = engine_config_from(args)
+    else:
+        refuse_engine_options(args)
     from cdma.sim import SimulationError
+    from cdma.sim.cocotb.ports import Violation
     from cdma.verify.coverage import report
 
     rows = []
     try:
-        for unit in options.units_from(args):
-            rows += report.measure(unit, config, args.seed, args.batches, args.functional)
-    except SimulationError as error:
+        for unit in units:
+            if unit == ENGINE:
+                rows += report.measure_engine(config, args.seed, args.batches)
+                continue
+            rows += report.measure(unit, size, args.seed, args.batches, args.functional)
+    except (SimulationError, Violation) as error:
         print(f"cdma coverage: {error}", file=sys.stderr)
         return 1
     text = json.dumps(rows, indent=2)

@@ -5,11 +5,15 @@ import json
 import sys
 
 from cdma.cli import options
+from cdma.cli.engine import ENGINE
+from cdma.errors import UserError
 from cdma.files import write_text
 from cdma.progress import timed
 
 #: Least share of the faults that must be found.
 LEAST_SCORE = 0.98
+#: Lanes, word bits and block of the units and of the engine by default.
+UNIT, ENGINE_UNIT = "4x8b16", "2x32"
 
 EPILOG = f"""\
 Yosys makes the mutants: a bit at a pin of a cell is inverted, stuck, or inverted where another bit
@@ -18,11 +22,17 @@ For a survivor, ABC tries to prove that its outputs always equal those of the un
 open, and are listed with the source line of their cell. The default size has as many beats in a
 block as 8x32, and a mask of two words. A run that was interrupted continues where it ended.
 
+The engine (--unit engine) has two channels, short stripes and small buffers. Its mutants play
+register accesses, jobs of every kind, faults, timeouts and aborts. Nothing is proven about them: a
+survivor is open, also where it is no fault. --sample N plays N of the mutants, evenly spread, and
+gives the interval of the share for all of them (95 %).
+
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
 
 example:
   cdma mutate --unit compressor --count 100 --seed 3
+  cdma mutate --unit engine --count 1000 --sample 100
 """
 HELP = "inject faults into the units, and report which the stimulus detects"
 DESCRIPTION = "Put faults into the units, and see whether the regression's stimulus finds them."
@@ -33,11 +43,12 @@ def add_parser(subparsers) -> None:
     texts = {"description": DESCRIPTION, "epilog": EPILOG}
     parser = options.add_verb(subparsers, "mutate", run, HELP, **texts)
     add = parser.add_argument
-    options.add_units_option(parser)
-    name = "lanes x word bits, such as 8x32 (default: 4x8b16)"
-    add("--config", default="4x8b16", metavar="NAME", help=name)
+    options.add_units_option(parser, ENGINE)
+    name = f"lanes x word bits, such as 8x32 (default: {UNIT}, of the engine {ENGINE_UNIT})"
+    add("--config", metavar="NAME", help=name)
     count = "mutants of each unit (default: 1000)"
     add("--count", type=int, default=1000, metavar="N", help=count)
+    add("--sample", type=int, metavar="N", help="play N mutants of the engine (default: all)")
     add("--seed", type=int, default=0, metavar="N", help="seed of the mutants and of the stimulus")
     options.add_sweep_options(parser, jobs=2, what="threads")
     options.add_save_option(parser, "write the report as JSON")
@@ -46,17 +57,26 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make mutants of each unit, play them, report; 1 when too few were found."""
-    options.refuse_below(args, count=1, seed=0)
-    config = options.config_named(args.config)
+    options.refuse_below(args, count=1, seed=0, sample=1)
+    units = options.units_from(args)
+    if args.sample is not None and ENGINE not in units:
+        raise UserError("--sample is for the engine, not for units")
+    configs = {unit: options.config_named(args.config or _default(unit)) for unit in units}
     from cdma.sim import SimulationError
-    from cdma.verify.mutation import campaign, report
+    from cdma.verify.mutation import campaign, engine, report
 
     where = {"jobs": args.jobs, "scheduler": args.scheduler}
     records = []
     try:
-        for unit in options.units_from(args):
-            progress = timed(f"{unit} {config.name}")
+        for unit, config in configs.items():
             arguments = (unit, config, args.count, args.seed)
+            if unit == ENGINE:
+                small = engine.small_engine(config.lanes, config.format.word_bits)
+                options_ = {**where, "sample": args.sample, "progress": timed(small.name)}
+                outcome = engine.mutate(small, *arguments[2:], **options_)
+                records.append(engine.record(outcome, args.seed, args.count))
+                continue
+            progress = timed(f"{unit} {config.name}")
             outcome = campaign.mutate(*arguments, **where, progress=progress)
             records.append(report.record(outcome, args.seed))
     except SimulationError as error:
@@ -71,3 +91,8 @@ def run(args: argparse.Namespace) -> int:
         message = f"cdma mutate: {unit}: fewer than {LEAST_SCORE:.0%} of the faults were found"
         print(message, file=sys.stderr)
     return int(bool(low))
+
+
+def _default(unit: str) -> str:
+    """Configuration of a unit for which none is named."""
+    return ENGINE_UNIT if unit == ENGINE else UNIT

@@ -20,6 +20,15 @@ MUTANTS = {
     "open": "open",
     "score": "of the faults",
 }
+ENGINE_MUTANTS = {
+    "config": "config",
+    "drawn": "drawn",
+    "mutants": "played",
+    "killed": "killed",
+    "open": "open",
+    "share": "killed, of those played",
+    "interval": "of all, with 95 %",
+}
 #: Without line numbers, which change with every edit of the source.
 SURVIVORS = {"unit": "unit", "source": "source", "mutant": "fault", "known": "what is known"}
 
@@ -31,6 +40,8 @@ def fill(text: str) -> str:
         "mutants": _mutants,
         "survivors": _survivors,
         "proofs": _proofs,
+        "engine_coverage": _engine_coverage,
+        "engine_mutants": _engine_mutants,
     }
     return tables.fill(text, made, "Not measured for the units as they are now.")
 
@@ -91,3 +102,19 @@ def _survivors() -> str:
 def _proofs() -> str:
     rows = with_engines(tables.read("formal"), tables.read("formal_sby"))
     return format_table(rows, COLUMNS, "markdown")
+
+
+def _engine_coverage() -> str:
+    rows = [
+        {"what": record["what"], "engine": _shown(record)}
+        for record in tables.read("coverage_engine")
+    ]
+    return format_table(rows, ("what", "engine"), "markdown")
+
+
+def _engine_mutants() -> str:
+    (record,) = tables.read("mutation_engine")
+    share = record["killed"] / record["mutants"]
+    low, high = record["low"], record["high"]
+    row = record | {"share": f"{share:.1%}", "interval": f"{low:.1%} to {high:.1%}"}
+    return format_table([row], ENGINE_MUTANTS, "markdown")

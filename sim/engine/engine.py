@@ -302,6 +302,14 @@ class Engine:
         return reason
 
 
+def choose_mutant(library: Path, number: int) -> None:
+    """Select a fault of a design with mutants, for all engines of this library in this process.
+
+    0 selects the design without a fault.
+    """
+    _load(library).engine_choose(number)
+
+
 def _load(path: Path):
     library = ctypes.CDLL(str(path))
     pointer = ctypes.c_void_p
@@ -339,10 +347,13 @@ def _load(path: Path):
         "engine_access": (None, [pointer, pointer]),
         "engine_drop_access": (None, [pointer]),
         "engine_run": (ctypes.c_int, [pointer, pointer]),
+        "engine_choose": (None, [ctypes.c_int]),
         "engine_open_waves": (None, [pointer, ctypes.c_char_p]),
     }
     for name, (result, arguments) in signatures.items():
-        function = getattr(library, name, None)  # only models with waveforms have these functions
+        function = getattr(
+            library, name, None
+        )  # only models with waveforms or with mutants have all of them
         if function is not None:
             function.restype, function.argtypes = result, arguments
     return library

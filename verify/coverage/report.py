@@ -1,9 +1,10 @@
 """Coverage of a unit as table rows: functional coverage and code coverage."""
 
+from cdma.engine_config import EngineConfig
 from cdma.hdl.zvc.config import Config
 from cdma.progress import timed
 from cdma.tables import format_table
-from cdma.verify.coverage import scenarios
+from cdma.verify.coverage import engine, scenarios
 from cdma.verify.coverage.code import EXPLAINED, KINDS, condense, measure_code
 from cdma.verify.coverage.functional import measure as measure_functional
 
@@ -67,6 +68,35 @@ def measure(unit: str, config: Config, seed: int, batches: int, is_functional: b
         rows.append(row(kind, kinds, kinds - len(unreached), explained, condense(unexplained), []))
     rows[-1]["unexpected"] = condense(code.wrongly_explained)
     return rows
+
+
+def measure_engine(config: EngineConfig, seed: int, batches: int) -> list[dict]:
+    """Functional coverage of the engine: one row per point.
+
+    Parameters
+    ----------
+    config, seed, batches
+        As for :func:`cdma.verify.coverage.engine.measure`.
+
+    Returns
+    -------
+    list of dict
+        As :func:`measure`; ``explained`` counts what cannot be seen, with a reason.
+    """
+    found = engine.measure(config, seed, batches, progress=timed("engine"))
+    return [
+        {
+            "unit": "engine",
+            "config": config.name,
+            "what": point.name,
+            "kinds": len(point.bins) + len(point.impossible),
+            "seen": len(point.bins) - len(point.missing),
+            "explained": len(point.impossible),
+            "missing": point.missing,
+            "unexpected": point.unexpected,
+        }
+        for point in found.values()
+    ]
 
 
 def text(rows: list[dict]) -> str:

@@ -155,14 +155,26 @@ def row(config: EngineConfig, seed: int, outcome: Outcome, sizes: dict[str, int]
 class Batch:
     """One engine with memories of its own, and the jobs that it is given."""
 
-    def __init__(self, config, seed, number, verilog=None, progress=None):
-        self.config = config
+    def __init__(
+        self,
+        config,
+        seed,
+        number,
+        verilog=None,
+        progress=None,
+        *,
+        jobs=BATCH_JOBS,
+        cache=None,
+        observe=None,
+    ):
+        self.config, self.jobs = config, jobs
+        self.observe = observe or (lambda descriptor, completion: None)
         self.rng = np.random.default_rng([seed, number, 4])
         self.kinds, self.statuses = Counter(), Counter()
         self.kind = ""
         memories = _memory(self.rng), _memory(self.rng)
         log2 = int(self.rng.integers(0, 6))
-        options = {"log2": log2, "verilog": verilog, "progress": progress}
+        options = {"log2": log2, "verilog": verilog, "progress": progress, "cache": cache}
         self.model = EngineModel(config, *memories, int(self.rng.integers(1 << 30)), **options)
 
     def run(self) -> str:
@@ -170,7 +182,7 @@ class Batch:
         actions = [self.offload, self.round_trip, self.damaged, self.bus_error, self.bad]
         actions += [self.several, self.abort, self.copy, self.measure]
         weights = np.array([6, 6, 6, 4, 2, 3, 1, 2, 2], float)
-        for _ in range(BATCH_JOBS):
+        for _ in range(self.jobs):
             action = actions[self.rng.choice(len(actions), p=weights / weights.sum())]
             self.kind = action.__name__
             self.kinds[self.kind] += 1
@@ -209,6 +221,7 @@ class Batch:
     def settle(self, job: Job) -> Job:
         """Count a job by its status."""
         self.statuses[job.status.name] += 1
+        self.observe(job.descriptor, job.completion)
         return job
 
     def offload(self) -> str:

@@ -129,9 +129,7 @@ class _Run:
     def decide(self, name, seconds=0):
         """Run a stage on the open mutants that have no cached result."""
         left = self.left()
-        file = (
-            self.folder / f"{digest(name, self._drawn.rtlil, self.seed, _sources())}.results.json"
-        )
+        file = self.folder / f"{digest(name, self._drawn.rtlil, self.seed, sources())}.results.json"
         kept = json.loads(file.read_text()) if file.is_file() else {}
         for mutant in left:
             if mutant.command in kept:
@@ -184,7 +182,7 @@ class _Run:
         return self._woven[is_first]
 
 
-def _sources():
+def sources():
     """Sources that influence the results, for the cache key: stimulus, checks and stages."""
     folders = (Path(sim.__file__).parent, Path(verify.__file__).parent)
     files = sorted(file for folder in folders for file in folder.rglob("*"))

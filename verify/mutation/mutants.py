@@ -1,4 +1,4 @@
-"""Mutants of a unit: many small faults in one netlist. An input selects one of them.
+"""Mutants of a unit or of the engine: many small faults in one netlist. An input selects one.
 
 The Yosys command ``mutate`` makes the mutants, evenly distributed over modules, cells, bits and
 source lines. A bit of a cell pin is inverted, stuck at 0 or 1, or inverted if another bit of the
@@ -12,12 +12,16 @@ from pathlib import Path
 
 from amaranth.back import rtlil
 
+from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
 from cdma.hdl.axi.stream import top
+from cdma.hdl.engine.engine import AxiEngine
 from cdma.hdl.zvc.config import Config
 from cdma.toolchain import tool, yowasp
 from cdma.verify.formal.netlist import with_places
 
+#: Name of the engine among the units.
+ENGINE = "engine"
 #: Input that selects a mutant. 0 selects the unit without a fault.
 CHOICE = "mutant"
 #: Descriptions of the modes of ``mutate``.
@@ -112,15 +116,15 @@ class Mutated:
     mutants: list[Mutant]
 
 
-def draw(unit: str, config: Config, count: int, seed: int, scratch: Path) -> Drawn:
-    """Draw mutants of a unit.
+def draw(unit: str, config: Config | EngineConfig, count: int, seed: int, scratch: Path) -> Drawn:
+    """Draw mutants of a unit or of the engine.
 
     Parameters
     ----------
     unit : str
-        ``compressor`` or ``decompressor``.
-    config : Config
-        Size of the unit.
+        ``compressor``, ``decompressor`` or ``engine``.
+    config : Config or EngineConfig
+        Size of the unit or of the engine.
     count : int
         Number of mutants.
     seed : int
@@ -136,7 +140,8 @@ def draw(unit: str, config: Config, count: int, seed: int, scratch: Path) -> Dra
         When Yosys is missing or fails, or the unit has fewer mutants.
     """
     name = f"cdma_{unit}"
-    design = with_places(rtlil.convert(top(unit, config), name=name))
+    made = AxiEngine(config) if unit == ENGINE else top(unit, config)
+    design = with_places(rtlil.convert(made, name=name))
     # Draw some more: mutants at clock pins, and at read enables (the memories have none), are
     # removed.
     script = _DRAW.format(count=count + count // 10 + 10, seed=seed)

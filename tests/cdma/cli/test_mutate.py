@@ -12,7 +12,7 @@ from cdma.cli.main import main
 from cdma.cli.mutate import LEAST_SCORE
 from cdma.hdl.zvc.config import Config
 from cdma.sim import SimulationError
-from cdma.verify.mutation import campaign
+from cdma.verify.mutation import campaign, engine
 from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, MutantResult, Outcome
 from cdma.verify.mutation.mutants import Mutant
 
@@ -83,6 +83,17 @@ def test_tables_and_progress(capsys):
     assert err.endswith("compressor 2x8b32: drawing mutants\n")
 
 
+def test_a_sample_of_the_engine(report, monkeypatch):
+    def mutate(config, count, seed, *, sample, jobs, scheduler, progress):
+        assert (config.channels, config.lanes, sample) == (2, 2, 100)
+        return outcome("engine", config, sample, seed, jobs, scheduler, progress)
+
+    monkeypatch.setattr(engine, "mutate", mutate)
+    (found,) = report("mutate", "--unit", "engine", "--sample", 100)
+    assert (found["unit"], found["mutants"], found["drawn"]) == ("engine", 100, 1000)
+    assert found["low"] < found["killed"] / 100 < found["high"]
+
+
 def test_too_few_found(capsys):
     assert main(["mutate", "--unit", "decompressor", "--count", "50", "--json"]) == 1
     out, err = capsys.readouterr()
@@ -111,6 +122,7 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
         ),
         (["--config", "3x8"], "Number of lanes must be a power of two in 2..64, not 3"),
         (["--unit", "roundtrip"], "invalid choice: 'roundtrip'"),
+        (["--sample", "9"], "--sample is for the engine, not for units"),
     ],
 )
 def test_mistakes(refuse, options, message):

@@ -1,0 +1,56 @@
+"""Mutants of the engine: drawn, played, counted."""
+
+import pytest
+
+from cdma.verify.mutation import engine
+from cdma.verify.mutation.campaign import KILLED, OPEN, Outcome
+from cdma.verify.mutation.engine_trials import trials
+from cdma.verify.mutation.mutants import Mutant
+from cdma.verify.mutation.player import MutantResult
+
+
+def mutants(count):
+    return [
+        Mutant(n, "inv", "mux", "front", "Y", n, None, "hdl/engine/job.py:1", str(n))
+        for n in range(1, count + 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("killed", "played", "low", "high"),
+    [(98, 100, 0.930, 0.994), (0, 10, 0.0, 0.278), (10, 10, 0.722, 1.0)],
+)
+def test_interval_of_a_sample(killed, played, low, high):
+    assert engine.interval(killed, played) == pytest.approx((low, high), abs=1e-3)
+
+
+def test_a_sample_is_spread_evenly():
+    drawn = mutants(10)
+    assert [each.number for each in engine._spread(drawn, 4)] == [1, 3, 6, 8]
+    assert engine._spread(drawn, None) == engine._spread(drawn, 12) == drawn
+
+
+def test_record_has_the_interval():
+    results = [MutantResult(each, KILLED, "few jobs", "AW: changed") for each in mutants(10)]
+    results[3] = MutantResult(results[3].mutant, OPEN, reason="no trial kills this mutant")
+    found = engine.record(Outcome("engine", engine.small_engine(), results, 1.0), 0, 1000)
+    assert (found["mutants"], found["drawn"], found["killed"], found["open"]) == (10, 1000, 9, 1)
+    assert (found["low"], found["high"]) == (0.5958, 0.9821)
+    assert [each["number"] for each in found["survivors"]] == [4]
+
+
+def test_trials_have_names_of_their_own():
+    names = [trial.name for trial in trials(engine.small_engine(), "")]
+    assert len(set(names)) == len(names) > 10
+
+
+@pytest.mark.slow
+def test_some_mutants_are_played_and_kept(tmp_path):
+    said = []
+    arguments = {"sample": 6, "jobs": 2, "cache": tmp_path}
+    first = engine.mutate(engine.small_engine(), 60, 1, progress=said.append, **arguments)
+    assert len(first.results) == 6
+    assert len(first.of(KILLED)) >= 4
+    again = engine.mutate(engine.small_engine(), 60, 1, **arguments)
+    assert again.results == first.results
+    assert again.seconds < first.seconds / 4

@@ -1,0 +1,226 @@
+"""Stimulus for the mutants of the engine: registers, rings, jobs and faults, in few cycles.
+
+Each trial is a function of a seed and gives what was observed. A mutant is killed when a check
+fails (a rule of AXI, an access outside of the buffers, the comparison with the golden engine, a
+hang), or when an observation differs from that of the engine without a fault: a register, a
+counter, a completion, or the number of cycles.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from cdma.engine_codes import Op, State
+from cdma.engine_config import EngineConfig
+from cdma.errors import SimulationError
+from cdma.golden.engine.descriptor import Descriptor
+from cdma.sim.engine.engine import DEVICE
+from cdma.sim.engine.memory import Memory
+from cdma.sim.engine.model import HOST, OFFLOAD, PREFETCH, EngineModel
+from cdma.verify.fuzz.engine import Batch
+
+#: Batches of the fuzzer, and jobs in each of them.
+BATCHES, JOBS = 10, 12
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run of the engine.
+
+    Parameters
+    ----------
+    name : str
+    play : callable
+        Plays the run and returns the observations, which can be compared. It raises ``Violation``
+        or ``SimulationError`` when a check fails.
+    """
+
+    name: str
+    play: Callable[[], list]
+
+
+def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Iterator[Trial]:
+    """The trials in their order, the most effective first.
+
+    Parameters
+    ----------
+    config : EngineConfig
+        Size of the engine.
+    verilog : str
+        Design, with or without mutants.
+    seed : int
+        Seed of all random choices.
+    cache : path or None
+        See :func:`cdma.toolchain.cache.cache_folder`.
+    """
+
+    def model(number, latency, log2=2):
+        memories = Memory(latency=latency), Memory(latency=latency + 3)
+        return EngineModel(
+            config, *memories, seed + number, log2=log2, verilog=verilog, cache=cache
+        )
+
+    yield Trial("few jobs", lambda: _few_jobs(model(1, 4)))
+    yield Trial("registers", lambda: _registers(model(2, 4)))
+    yield Trial("batch 0", lambda: _batch(config, seed, 0, verilog, cache))
+    yield Trial("quarantine", lambda: _quarantine(model(3, 4)))
+    yield Trial("rings", lambda: _rings(model(4, 9, log2=0)))
+    for number in range(1, BATCHES):
+        yield Trial(f"batch {number}", lambda n=number: _batch(config, seed, n, verilog, cache))
+
+
+def _batch(config, seed, number, verilog, cache):
+    """Jobs of the fuzzer, with faults, stalls and aborts, against the golden engine."""
+    batch = Batch(config, seed, number, verilog, jobs=JOBS, cache=cache)
+    problem = batch.run()
+    if problem:
+        raise SimulationError(problem)
+    return [sorted(batch.statuses.items()), batch.model.engine.cycle]
+
+
+def _seen(model, job):
+    """What is observed of a job."""
+    buffers = (job.tensor, job.host, job.index_buffer)
+    data = [None if each is None else each.data.tobytes() for each in buffers]
+    return [str(job.completion), job.cycles, job.counters, data]
+
+
+def _tensor(config, stripes, density, seed=1):
+    rng = np.random.default_rng([seed, int(10 * stripes)])
+    count = int(stripes * config.stripe_words)
+    words = rng.integers(1, 1 << min(63, config.word_bits), count).astype(config.format.dtype)
+    return words * (rng.random(count) < density).astype(words.dtype)
+
+
+def _few_jobs(model):
+    """Each operation once, with index, CRC and counters."""
+    config = model.config
+    sparse, dense = _tensor(config, 3.3, 0.3), _tensor(config, 2, 1.0)
+    first = model.offload(sparse, crc=True, interrupt=True, cookie=0x1234_5678_9ABC_DEF0)
+    seen = _seen(model, first)
+    seen += _seen(model, model.prefetch(first, crc=True))
+    seen += _seen(model, model.prefetch(first, crc=True, op=Op.VERIFY))
+    raw = model.offload(dense, "always", channel=config.channels - 1)
+    seen += _seen(model, raw) + _seen(model, model.prefetch(raw))
+    seen += _seen(model, model.offload(dense, "auto", limit=dense.nbytes // 2))
+    seen += _seen(model, model.offload(sparse, "auto", op=Op.MEASURE))
+    copy = model.offload(
+        sparse, op=Op.COPY_OUT, index=False, counters=False, limit=sparse.nbytes, fence=True
+    )
+    seen += _seen(model, copy)
+    seen += [str(model.run(ring, Descriptor(op)).completion) for ring, op in ((0, 9), (1, 0))]
+    rows = Descriptor(
+        Op.OFFLOAD,
+        device=(tensor := model.place_tensor(_tensor(config, 6, 0.5))).address
+        + 4 * config.channels * 0
+        + 2 * config.stripe_bytes,
+        host=(host := model.allocate(HOST, config.bound(2 * config.stripe_bytes))).address,
+        rows=2,
+        row_bytes=config.stripe_bytes,
+        pitch=-2 * config.stripe_bytes,
+        limit=host.data.size,
+        word_bytes=config.word_bytes,
+    )
+    done = model.run(OFFLOAD, rows)
+    model.free(tensor, host)
+    return [*seen, str(done.completion), host.data.tobytes(), model.engine.irq, _state(model)]
+
+
+def _state(model):
+    """All registers that can be read."""
+    found = []
+    for block in model.map.blocks:
+        for instance in range(block.count):
+            for register in block.registers:
+                access = model.engine.access(block.address(register.name, instance))
+                found.append((block.name, register.name, instance, access.response, access.data))
+    return found
+
+
+def _registers(model):
+    """Each register is written in several ways and read back, in a stopped and a running ring."""
+    engine, seen = model.engine, []
+    for ring in (OFFLOAD, PREFETCH):
+        model.write("RING", "CTRL", 0, ring)
+        model.until_state(ring, State.STOPPED)
+    for value in (0xFFFF_FFFF, 0x5A5A_A5C3, 0):
+        for block in model.map.blocks:
+            for instance in range(block.count):
+                for register in block.registers:
+                    if register.name in ("CTRL", "SNAPSHOT"):
+                        continue
+                    address = block.address(register.name, instance)
+                    seen.append(engine.access(address, value, order=value & 1).response)
+        seen += _state(model)
+    for address, strobe in ((0x10, 7), (0x12, 15), (0xFF8, 15)):
+        seen.append(engine.access(address, 1, strobe=strobe).response)
+        seen.append(engine.access(address).response)
+    model.write("ENGINE", "CTRL", 1)
+    engine.run(300)
+    return [*seen, *_state(model)]
+
+
+def _quarantine(model):
+    """A read that is not answered: TIMEOUT, quarantine, recovery. Then a slow channel, and RATE."""
+    config, seen = model.config, []
+    model.write("ENGINE", "TIMEOUT", 300)
+    model.write("ENGINE", "IRQ_ENABLE", 0x3F)
+    model.engine.fault(DEVICE, 0, 1 << 32, delay=3000, count=1, on="read")
+    # The buffers stay: they belong to the engine until nothing is outstanding.
+    tensor = model.place_tensor(_tensor(config, 4, 0.5))
+    host = model.allocate(HOST, config.bound(tensor.data.size))
+    descriptor = Descriptor(
+        Op.OFFLOAD,
+        device=tensor.address,
+        host=host.address,
+        row_bytes=tensor.data.size,
+        limit=host.data.size,
+        word_bytes=config.word_bytes,
+        interrupt=True,
+    )
+    lost = model.run(OFFLOAD, descriptor).completion
+    seen += [str(lost), model.read("ENGINE", "IRQ_STATUS"), model.engine.irq]
+    model.engine.run(4000)
+    for channel in range(config.channels):
+        seen.append(model.read("CHANNEL", "QUARANTINE", channel))
+        model.write("CHANNEL", "QUARANTINE", 1, channel)
+        model.write("CHANNEL", "RATE", 700, channel)
+    model.write("ENGINE", "IRQ_STATUS", 0x3F)
+    after = model.offload(_tensor(config, 4, 0.5), crc=True)
+    seen += _seen(model, after) + _seen(model, model.prefetch(after, crc=True))
+    return [*seen, *_state(model)]
+
+
+def _rings(model):
+    """Rings of one entry and of several, FENCE, APPEND, a wrong count and a stale phase."""
+    config, seen = model.config, []
+    arena = model.allocate(HOST, 4 * config.stripe_bytes)
+    model.write("RING", "CTRL", 0)  # the registers of a running ring cannot be written
+    model.until_state(OFFLOAD, State.STOPPED)
+    for name, value in (("BASE", arena.address), ("LIMIT", arena.end), ("POINTER", arena.address)):
+        model.write("RING", f"ARENA_{name}_LO", value & 0xFFFF_FFFF)
+        model.write("RING", f"ARENA_{name}_HI", value >> 32)
+    model.write("RING", "CTRL", 1)
+    model.until_state(OFFLOAD, State.RUNNING)
+    tensor = model.place_tensor(_tensor(config, 1.2, 0.4))
+    for _ in range(3):
+        descriptor = Descriptor(
+            Op.OFFLOAD,
+            device=tensor.address,
+            row_bytes=tensor.data.size,
+            limit=4 * config.stripe_bytes,
+            word_bytes=config.word_bytes,
+            append=True,
+            fence=True,
+        )
+        seen.append(str(model.run(OFFLOAD, descriptor).completion))
+    for ring in (OFFLOAD, PREFETCH):
+        model.submit(ring, Descriptor(Op.NOP, fence=True, interrupt=True))
+        seen += [str(each) for each in model.collect(ring, 1)]
+    model.place(OFFLOAD, Descriptor(Op.NOP), flip=1)
+    model.doorbell(OFFLOAD)
+    seen.append(str(model.wait(OFFLOAD)))
+    seen += [arena.data.tobytes(), *_state(model)]
+    model.write("RING", "SQ_TAIL", 0x1234, PREFETCH)
+    return [*seen, *_state(model), model.engine.cycle]
