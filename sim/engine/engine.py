@@ -87,7 +87,9 @@ class Engine:
         Memory of all channels, or of each channel.
     host : Memory
     seed : int
-        Seed of memories, and of registers without reset.
+        Seed of memories.
+    power_up : int or None
+        Seed of what registers and memories hold before the reset. ``None`` is ``seed``.
     cache, progress, has_waves
         See :func:`cdma.sim.engine.build.build`.
 
@@ -108,10 +110,13 @@ class Engine:
         progress: Callable[[str], None] | None = None,
         *,
         waves: str | os.PathLike | None = None,
+        power_up: int | None = None,
     ):
         self.config = config
         self._library = _load(build.build(verilog, cache, progress, has_waves=waves is not None))
-        self._engine = self._library.engine_new(1 + seed % (1 << 30))
+        self._engine = self._library.engine_new(
+            1 + (seed if power_up is None else power_up) % (1 << 30)
+        )
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._kept = []
         names = pins.managers(pins.declared(verilog, build.TOP))
