@@ -23,9 +23,10 @@ open, and are listed with the source line of their cell. The default size has as
 block as 8x32, and a mask of two words. A run that was interrupted continues where it ended.
 
 The engine (--unit engine) has two channels, short stripes and small buffers. Its mutants play
-register accesses, jobs of every kind, faults, timeouts and aborts. Nothing is proven about them: a
-survivor is open, also where it is no fault. --sample N plays N of the mutants, evenly spread, and
-gives the interval of the share for all of them (95 %).
+register accesses, jobs of every kind, faults, timeouts and aborts. Mutants within its units are
+left out. Nothing is proven about the others: a survivor is open, also where it is no fault.
+--sample N plays N of the mutants, evenly spread, and gives the interval of the share for all of
+them (95 %).
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool

@@ -394,7 +394,9 @@ class EngineModel:
         copies = tuple(None if each is None else each.data.copy() for each in memory)
         self.place(ring, descriptor)
         start = self.doorbell(ring)
-        patience = PATIENCE + 40 * (descriptor.raw_bytes // self.config.link_bytes)
+        # A wrong descriptor may have more bytes than any memory.
+        nbytes = min(descriptor.raw_bytes, 1 << 40)
+        patience = PATIENCE + 40 * (nbytes // self.config.link_bytes)
         completion = self.wait(ring, patience)
         cycles = self.engine.cycle - start
         self.acknowledge(ring)

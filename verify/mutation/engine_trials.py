@@ -7,7 +7,7 @@ counter, a completion, or the number of cycles.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,17 @@ from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import HOST, OFFLOAD, PREFETCH, EngineModel
 from cdma.verify.fuzz.engine import Batch
 
+#: Bits of a descriptor's fields.
+FIELDS = {
+    "device": 64,
+    "host": 64,
+    "index": 64,
+    "row_bytes": 64,
+    "rows": 32,
+    "pitch": 64,
+    "limit": 64,
+    "cookie": 64,
+}
 #: Batches of the fuzzer, and jobs in each of them.
 BATCHES, JOBS = 10, 12
 
@@ -66,6 +77,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("batch 0", lambda: _batch(config, seed, 0, verilog, cache))
     yield Trial("quarantine", lambda: _quarantine(model(3, 4)))
     yield Trial("rings", lambda: _rings(model(4, 9, log2=0)))
+    yield Trial("fields", lambda: _fields(model(5, 2, log2=1)))
     for number in range(1, BATCHES):
         yield Trial(f"batch {number}", lambda n=number: _batch(config, seed, n, verilog, cache))
 
@@ -190,6 +202,52 @@ def _quarantine(model):
     after = model.offload(_tensor(config, 4, 0.5), crc=True)
     seen += _seen(model, after) + _seen(model, model.prefetch(after, crc=True))
     return [*seen, *_state(model)]
+
+
+def _fields(model):
+    """Each bit of a descriptor's fields, one after the other, with windows that fit the buffers."""
+    config = model.config
+    tensor = model.place_tensor(_tensor(config, 2, 0.5))
+    host = model.allocate(HOST, 2 * config.bound(tensor.data.size))
+    base = Descriptor(
+        Op.OFFLOAD,
+        device=tensor.address,
+        host=host.address,
+        index=host.end - config.bound(config.stripe_bytes),
+        row_bytes=config.stripe_bytes,
+        rows=2,
+        pitch=config.stripe_bytes,
+        limit=config.bound(tensor.data.size),
+        word_bytes=config.word_bytes,
+        with_index=True,
+    )
+    windows = {
+        "DEV_BASE": tensor.address,
+        "DEV_LIMIT": tensor.end,
+        "HOST_LIMIT": host.end,
+    }
+    seen = []
+    for ring, op in ((OFFLOAD, Op.OFFLOAD), (PREFETCH, Op.PREFETCH)):
+        model.write("RING", "CTRL", 0, ring)
+        model.until_state(ring, State.STOPPED)
+        model.program(ring, **windows)
+        model.write("RING", "CTRL", 1, ring)
+        model.until_state(ring, State.RUNNING)
+        good = replace(base, op=op)
+        done = model.run(ring, good).completion
+        seen.append(str(done))
+        if ring == OFFLOAD:
+            base = replace(base, limit=done.stream_bytes)
+        for name, bits in FIELDS.items():
+            for bit in range(bits):
+                value = getattr(good, name) ^ 1 << bit
+                if name == "pitch" and bit == bits - 1:
+                    value -= 1 << bits
+                if name in ("host", "index") and value < host.address:
+                    continue  # the rings lie there
+                changed = replace(good, **{name: value})
+                seen.append(str(model.run(ring, changed).completion))
+    return [*seen, tensor.data.tobytes(), host.data.tobytes(), *_state(model)]
 
 
 def _rings(model):
