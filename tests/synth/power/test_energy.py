@@ -69,7 +69,8 @@ def run(monkeypatch, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("iverilog")
 def test_both_units(run, capsys, library_file):
-    assert run("--lanes", 2, "--liberty", library_file, "--json") == 0
+    size = ("--lanes", 2, "--block-words", 32)
+    assert run(*size, "--liberty", library_file, "--json") == 0
     compressor, decompressor = json.loads(capsys.readouterr().out)["records"]
     for record in (compressor, decompressor):
         assert record["is_equal"]
