@@ -1,46 +1,23 @@
 """Bits of controls and payloads become rows."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
-from amaranth.lib import data, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.zvc.beat import COUNT_BITS
-from cdma.hdl.zvcplus.compressor.place import Place
+from cdma.hdl.zvcplus.compressor.records import BitRow, Place
 from cdma.hdl.zvcplus.config import Config
-
-
-class BitRow(data.StructLayout):
-    """A row of the stream.
-
-    Members
-    -------
-    bits : the row, zero behind its end
-    last : the packet ends with the row
-    bytes : bytes that are kept, meaningful when ``last``
-    words : words of the packet, meaningful when ``last``
-    """
-
-    def __init__(self, config: Config):
-        super().__init__(
-            {
-                "bits": config.beat_bits,
-                "last": 1,
-                "bytes": range(config.beat_bytes + 1),
-                "words": unsigned(COUNT_BITS),
-            }
-        )
 
 
 class BitAssembler(wiring.Component):
     """Append controls and payloads to the row that is being filled.
 
-    An item completes up to two rows. A packet's last row leaves with the next cycle, whether there
-    is an item or not, so an item behind it starts a row of its own; the first control of that
-    packet may wait here already. No cycle completes more than two rows.
+    Two rows are held, and an item adds to them and to a third. A row leaves when it is full and
+    more follows, or its packet has ended. So at the start of a cycle at most the first is full; an
+    item that fills two more has to wait for it.
 
-    Throughput one item a cycle, latency one cycle to the rows, which come combinationally from
-    registers.
+    Throughput one item and one row a cycle. ``o`` is combinational from the item and registers;
+    ``ready`` follows ``o.ready`` through a gate.
 
     Parameters
     ----------
@@ -49,140 +26,102 @@ class BitAssembler(wiring.Component):
 
     Members
     -------
-    enable : In, the registers load, and the rows are taken
     valid : In, there is an item
-    place : In, its :class:`~cdma.hdl.zvcplus.compressor.place.Place`
-    is_after : In, the control begins the next packet
-    last : In, the packet ends with the item
-    words : In, a cycle later: words of the packet so far
-    payload : In, a cycle later: its fields at their places modulo a row, anything elsewhere
-    control : In, a cycle later: the control at its place modulo a row, zero elsewhere; from 0 on if
-        it begins the next packet
-    completes : Out, rows that are completed in the next cycle with ``enable``
-    rows : Out, array of two :class:`BitRow`
-    has_row : Out, a bit per row, the first first
+    ready : Out, the item is taken, if there is one
+    place : In, its :class:`~cdma.hdl.zvcplus.compressor.records.Place`
+    words : In, words of the packet up to the item
+    payload : In, its fields at their places modulo a row, zero elsewhere
+    control : In, the control at its place modulo a row, zero elsewhere
+    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BitRow`
     """
 
-    enable: Signal
     valid: Signal
+    ready: Signal
     place: data.View
-    is_after: Signal
-    last: Signal
     words: Signal
     payload: Signal
     control: Signal
-    completes: Signal
-    rows: data.View
-    has_row: Signal
+    o: stream.Interface
 
     def __init__(self, config: Config):
         self.config = config
         super().__init__(
             {
-                "enable": In(1),
                 "valid": In(1),
+                "ready": Out(1),
                 "place": In(Place(config)),
-                "is_after": In(1),
-                "last": In(1),
                 "words": In(COUNT_BITS),
                 "payload": In(config.beat_bits),
                 "control": In(config.beat_bits),
-                "completes": Out(2),
-                "rows": Out(data.ArrayLayout(BitRow(config), 2)),
-                "has_row": Out(2),
+                "o": Out(stream.Signature(BitRow(config, COUNT_BITS))),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        config, size = self.config, self.config.beat_bits
-        m.submodules.held = held = DelayLine(_Tags(config), 1)
-        item = held.o
-        m.d.comb += [
-            held.enable.eq(self.enable),
-            held.i_valid.eq(self.valid),
-            held.i.place.eq(self.place),
-            held.i.is_after.eq(self.is_after),
-            held.i.last.eq(self.last),
-            # Rows that lie before the end; a row that just is full may yet be the last.
-            held.i.rows.eq((self.place.end > size) + (self.place.end > 2 * size)),
-        ]
-        filling = Signal(size)
-        ends = Signal()  # the row that is being filled is a packet's last
+        config, place, row = self.config, self.place, self.o.payload
+        held = [Signal(config.beat_bits, name=f"held{k}") for k in range(2)]
+        has_full, is_open = Signal(), Signal()  # the first row is full; more may follow or not
+        has_last = Signal()  # the packet ends with the first row
         kept = Signal(range(config.beat_bytes + 1), reset_less=True)
         words = Signal(COUNT_BITS, reset_less=True)
-        early = Signal(config.control_bits)  # first control of the next packet
-        parts = self._parts(m, item)
-        rows, is_after = Signal(2), Signal()
-        base, first = Signal(size), Signal(size)
+        takes, ends = Signal(), Signal()
+        full, next_open = Signal(2), Signal()  # rows that are full, with the item
+        parts = self._parts(m, takes, has_full)
         m.d.comb += [
-            rows.eq(Mux(held.o_valid, item.rows, 0)),
-            is_after.eq(held.o_valid & item.last & item.is_after),
-            base.eq(Mux(ends, early, filling)),
-            first.eq(base | Mux(held.o_valid, parts[0], 0)),
-            self.rows[0].bits.eq(Mux(ends, filling, first)),
-            self.rows[0].last.eq(ends),
-            self.rows[0].bytes.eq(kept),
-            self.rows[0].words.eq(words),
-            self.rows[1].bits.eq(Mux(ends, first, parts[1])),
-            self.has_row[0].eq(ends | (rows != 0)),
-            self.has_row[1].eq(Mux(ends, rows != 0, rows == 2)),
+            takes.eq(self.valid & ~(has_full & place.rows[1])),
+            self.ready.eq(self.o.ready & ~(self.valid & has_full & place.rows[1])),
+            ends.eq(takes & place.last),
+            full.eq(has_full + Mux(takes, place.rows, 0)),
+            next_open.eq(Mux(takes, place.is_open, is_open)),
+            self.o.valid.eq(full[1] | (full[0] & ~next_open)),
+            row.bits.eq(held[0] | parts[0]),
+            row.last.eq(has_last | (ends & ~full[1])),
+            row.bytes.eq(Mux(has_last, kept, place.bytes)),
+            row.words.eq(Mux(has_last, words, self.words)),
         ]
-        end = item.place.end
-        with m.If(self.enable):
+        with m.If(self.o.ready):
             m.d.sync += [
-                filling.eq(Mux(rows == 0, first, Mux(rows == 1, parts[1], parts[2]))),
-                ends.eq(held.o_valid & item.last),
-                early.eq(Mux(is_after, self.control[: len(early)], 0)),
-                kept.eq(
-                    Mux((end != 0) & ~end[:8].any(), config.beat_bytes, end[3:8] + end[:3].any())
-                ),
+                held[0].eq(Mux(self.o.valid, held[1] | parts[1], row.bits)),
+                held[1].eq(parts[2]),
+                has_full.eq(full[1] | (full[0] & next_open)),
+                is_open.eq(next_open),
+                has_last.eq(ends & full[1]),
+                kept.eq(place.bytes),
                 words.eq(self.words),
             ]
-        held_rows = Mux(held.i_valid, held.i.rows, 0)
-        completes = Signal(2)
-        m.d.comb += self.completes.eq(
-            Mux(self.enable, (held.o_valid & item.last) + held_rows, completes)
-        )
-        m.d.sync += completes.eq(self.completes)
         return m
 
-    def _parts(self, m, item):
-        """The bits of an item in the row that is being filled and in the two behind."""
-        size = self.config.beat_bits
-        place = item.place
-        from_at, from_start, to_end = (
-            Signal(size, name=name) for name in ("from_at", "from_start", "to_end")
-        )
+    def _parts(self, m, takes, has_full):
+        """The bits of an item in the row that leaves next, and in the two behind."""
+        size, place = self.config.beat_bits, self.place
+        longest = self.config.control_bits
+        from_start = Signal(size)
+        first_row, start_row = Signal(2), Signal(2)
+        wraps = Signal()
         m.d.comb += [
-            from_at.eq(Cat(place.at[:8] <= i for i in range(size))),
-            from_start.eq(Cat(place.start[:8] <= i for i in range(size))),
-            to_end.eq(Cat(place.end[:8] > i for i in range(size))),
+            from_start.eq(Cat(place.start <= i for i in range(size))),
+            wraps.eq(place.at > size - longest),
+            first_row.eq(place.control_row + has_full),
+            start_row.eq(place.start_row + has_full),
         ]
-
-        def all_if(bit):
-            return bit.replicate(size)
-
-        starts_behind = place.start[8]  # not in the first row
-        ends_behind, ends_far = place.end[8:] != 0, place.end[9]
-        control = Mux(item.last & item.is_after, 0, self.control)
+        # A control that wraps is so far up that its lowest places are all in the next row.
+        low, high = self.control[:longest], self.control[longest:]
         controls = (
-            control & from_at & all_if(~place.at[8]),
-            control & (~from_at | all_if(place.at[8])),
+            Cat(low & ~wraps.replicate(len(low)), high),
+            Cat(low & wraps.replicate(len(low)), high & 0),
         )
-        payloads = (
-            all_if(~starts_behind) & from_start & (all_if(ends_behind) | to_end),
-            (all_if(~starts_behind) | from_start)
-            & (all_if(ends_far) | (all_if(ends_behind) & to_end)),
-            all_if(ends_far) & to_end,
-        )
+        payloads = (self.payload & from_start, self.payload & ~from_start)
         parts = [Signal(size, name=f"part{row}") for row in range(3)]
-        for row, part in enumerate(parts):
-            bits = self.payload & payloads[row]
-            m.d.comb += part.eq(bits | controls[row] if row < 2 else bits)
+        for number, part in enumerate(parts):
+            terms = [
+                bits & (takes & (first == number - later)).replicate(size)
+                for pair, first in ((controls, first_row), (payloads, start_row))
+                for later, bits in enumerate(pair)
+                if number >= later
+            ]
+            together = terms[0]
+            for term in terms[1:]:
+                together = together | term
+            m.d.comb += part.eq(together)
         return parts
-
-
-class _Tags(data.StructLayout):
-    def __init__(self, config: Config):
-        super().__init__({"place": Place(config), "is_after": 1, "last": 1, "rows": 2})

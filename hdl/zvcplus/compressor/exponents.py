@@ -7,15 +7,16 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.zvcplus.config import Config
 
-#: Levels of comparisons before a register, behind the first level.
+#: Levels of comparisons before a register.
 LEVELS_PER_STAGE = 2
 
 
 class ExponentRange(wiring.Component):
     """Find the largest and the smallest exponent of the non-zero words of a block.
 
-    A zero has the exponent 0, which never is the largest of several. For the smallest, exponents
-    of 0 are left out at first; that one of them is of a non-zero word is known a cycle later.
+    A tree of comparisons; the last level compares with the beats before. A zero has the exponent
+    0, which never is the largest of several. For the smallest, exponents of 0 are left out at
+    first; that one of them is of a non-zero word is known a cycle later.
 
     Throughput one beat a cycle, latency :meth:`latency` cycles; the outputs are registered.
 
@@ -61,37 +62,33 @@ class ExponentRange(wiring.Component):
     @staticmethod
     def latency(config: Config) -> int:
         """Cycles from the last beat of a block to its range."""
-        levels = config.lanes.bit_length() - 1
-        return 1 + -(-(levels - 1) // LEVELS_PER_STAGE) + 1
+        levels = config.lanes.bit_length()  # with that of the beats before
+        return -(-levels // LEVELS_PER_STAGE)
 
     def elaborate(self, platform):
         m = Module()
         word = self.config.word
-        latency = self.latency(self.config)
-        m.submodules.beside = beside = DelayLine(1, latency - 1)
+        levels = self.config.lanes.bit_length() - 1
+        m.submodules.beside = beside = DelayLine(1, self.latency(self.config) - 1)
         m.d.comb += [
             beside.enable.eq(self.enable),
             beside.i_valid.eq(self.valid),
             beside.i.eq(self.first),
         ]
-        # First level: what a zero has instead of a smallest exponent, and pairs.
-        fields = [each[word.mantissa : word.mantissa + word.exponent] for each in self.words]
-        is_zero = Signal(len(fields), reset_less=True)  # the exponent is
+        tops = [each[word.mantissa : word.mantissa + word.exponent] for each in self.words]
+        is_zero = Signal(len(tops), reset_less=True)  # the exponent is
         with m.If(self.enable):
-            m.d.sync += is_zero.eq(Cat(~field.any() for field in fields))
-        tops = _pairs(m, fields, _larger)
-        leasts = [field | (~field.any()).replicate(len(field)) for field in fields]
-        leasts = _pairs(m, leasts, _smaller)
-        is_tiny = None
-        for stage in range(1, latency - 1):
-            tops, leasts = (self._held(m, each, f"stage{stage}") for each in (tops, leasts))
-            for _ in range(LEVELS_PER_STAGE):
-                if len(tops) > 1:
-                    tops, leasts = _pairs(m, tops, _larger), _pairs(m, leasts, _smaller)
-            if is_tiny is None:
-                is_tiny = (self.mask & is_zero).any()
-                leasts = [least & (~is_tiny).replicate(len(least)) for least in leasts]
-        (top,), (least,) = (self._held(m, each, "beat") for each in (tops, leasts))
+            m.d.sync += is_zero.eq(Cat(~top.any() for top in tops))
+        is_tiny = Signal()
+        m.d.comb += is_tiny.eq((self.mask & is_zero).any())
+        leasts = [top | (~top.any()).replicate(len(top)) for top in tops]
+        for level in range(1, levels + 1):
+            tops, leasts = _pairs(m, tops, _larger), _pairs(m, leasts, _smaller)
+            if level == LEVELS_PER_STAGE + 1:
+                leasts = [least & ~is_tiny.replicate(len(least)) for least in leasts]
+            if level % LEVELS_PER_STAGE == 0:
+                tops, leasts = (self._held(m, each, f"stage{level}") for each in (tops, leasts))
+        (top,), (least,) = tops, leasts
         with m.If(self.enable & beside.o_valid):
             m.d.sync += [
                 self.top.eq(Mux(beside.o | (top > self.top), top, self.top)),

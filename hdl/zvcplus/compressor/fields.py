@@ -4,15 +4,14 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.zvcplus.compressor.records import SENT
+from cdma.hdl.zvcplus.compressor.records import SENT, Coding
 from cdma.hdl.zvcplus.config import Config
 
 
 class FloatFields(wiring.Component):
     """Turn floats into fields: mantissa, offset of the exponent, and sign.
 
-    Throughput one beat a cycle, latency :attr:`LATENCY` cycles; the output is registered. Bits
-    above a field are anything.
+    Throughput one beat a cycle, latency :attr:`LATENCY` cycles; the output is registered.
 
     Parameters
     ----------
@@ -23,10 +22,9 @@ class FloatFields(wiring.Component):
     -------
     enable : In, the registers load
     words : In, array of words
-    base : In, largest exponent of the block
-    k : In, bits of an offset; 7: exponents as they are
-    is_raw : In, words as they are
-    fields : Out, array of words that have their field in the lowest bits
+    mask : In, the words that are sent
+    coding : In, :class:`~cdma.hdl.zvcplus.compressor.records.Coding` of the block
+    fields : Out, array of words that have their field in the lowest bits, and zeros elsewhere
     """
 
     #: Cycles from words to fields.
@@ -34,9 +32,8 @@ class FloatFields(wiring.Component):
 
     enable: Signal
     words: data.View
-    base: Signal
-    k: Signal
-    is_raw: Signal
+    mask: Signal
+    coding: data.View
     fields: data.View
 
     def __init__(self, config: Config):
@@ -46,43 +43,45 @@ class FloatFields(wiring.Component):
             {
                 "enable": In(1),
                 "words": In(words),
-                "base": In(config.word.exponent),
-                "k": In(3),
-                "is_raw": In(1),
+                "mask": In(config.lanes),
+                "coding": In(Coding(config)),
                 "fields": Out(words),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        word = self.config.word
+        word, coding = self.config.word, self.coding
         sign = word.bits - 1
-        is_as_is, held_as_is, held_k = Signal(), Signal(reset_less=True), Signal(3, reset_less=True)
-        m.d.comb += is_as_is.eq(self.is_raw | (self.k == SENT))
+        is_as_is, is_wide = Signal(), Signal(reset_less=True)
+        mask = Signal.like(self.mask, reset_less=True)
+        # Where the sign comes, one-hot, and the bits of the exponent below.
+        places = [Signal(word.exponent + 1, name=f"place{k}", reset_less=k > 0) for k in range(2)]
+        below = Signal(word.exponent)
+        m.d.comb += [
+            is_as_is.eq(coding.k == SENT),
+            places[0].eq(Mux(is_as_is, 1 << word.exponent, 1 << coding.k)),
+            below.eq(Cat(places[1][bit + 1 :].any() for bit in range(word.exponent))),
+        ]
         with m.If(self.enable):
-            m.d.sync += [held_as_is.eq(is_as_is), held_k.eq(self.k)]
+            m.d.sync += [
+                mask.eq(self.mask),
+                is_wide.eq(coding.is_wide),
+                places[1].eq(places[0]),
+            ]
         for lane, (value, field) in enumerate(zip(self.words, self.fields, strict=True)):
             exponent = value[word.mantissa : sign]
-            offset = Signal(word.exponent, name=f"offset{lane}")
             held = Signal(word.bits, name=f"held{lane}", reset_less=True)
             result = Signal(word.bits, name=f"field{lane}", reset_less=True)
-            m.d.comb += [
-                offset.eq(Mux(is_as_is, exponent, self.base - exponent)),
-                field.eq(result),
-            ]
-            # The sign comes behind the bits of the offset that are sent.
-            above = Signal(word.exponent + 1, name=f"above{lane}")
-            m.d.comb += above.eq(held[word.mantissa : sign])
-            for bits in range(word.exponent):
-                with m.If(~held_as_is & (held_k == bits)):
-                    m.d.comb += above[bits].eq(held[sign])
-            with m.If(held_as_is):
-                m.d.comb += above[word.exponent].eq(held[sign])
-            with m.Elif(held_k == word.exponent):
-                m.d.comb += above[word.exponent].eq(held[sign])
+            has_sign = held[sign] & is_wide
+            above = (held[word.mantissa : sign] & below) | (
+                places[1] & has_sign.replicate(word.exponent + 1)
+            )
+            offset = Mux(is_as_is, exponent, coding.base - exponent)[: word.exponent]
+            m.d.comb += field.eq(result)
             with m.If(self.enable):
                 m.d.sync += [
                     held.eq(Cat(value[: word.mantissa], offset, value[sign])),
-                    result.eq(Cat(held[: word.mantissa], above)),
+                    result.eq(Cat(held[: word.mantissa], above) & mask[lane].replicate(word.bits)),
                 ]
         return m

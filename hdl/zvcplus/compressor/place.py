@@ -1,39 +1,21 @@
-"""Where controls and fields land in the stream."""
+"""Where controls and payloads land in the stream."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
-from cdma.hdl.lib.prefix import PrefixSum
+from cdma.hdl.zvcplus.compressor.records import Place
 from cdma.hdl.zvcplus.config import Config
-
-
-class Place(data.StructLayout):
-    """Where an item lands, in bits from the start of the row that is being filled.
-
-    A row that is full, but of which more may follow or not, is still the row that is being filled.
-
-    Members
-    -------
-    at : place of the control, from 0 on; 256 behind a full row
-    start : place of the first bit of payload
-    end : place behind the last bit
-    """
-
-    def __init__(self, config: Config):
-        most = 2 * config.beat_bits + config.control_bits
-        super().__init__({"at": 9, "start": range(most + 1), "end": range(most + 1)})
 
 
 class BitPlacer(wiring.Component):
     """Give each control and each word its place.
 
-    Four steps, a register after each: count the words that are sent, multiply with their width,
-    add, and append to the place so far. A fifth gives each word its start. The only feedback loop
-    is the place.
+    The only feedback loop is the place where the next item begins. A packet's first item begins a
+    row.
 
-    Throughput one item a cycle, latency :attr:`LATENCY` cycles to ``place``, one more to
+    Throughput one item a cycle, latency :attr:`LATENCY` cycle to ``place``, one more to
     ``starts``; both are registered.
 
     Parameters
@@ -45,25 +27,27 @@ class BitPlacer(wiring.Component):
     -------
     enable : In, the registers load
     valid : In, there is an item
-    mask : In, a bit per word that is sent
-    widths : In, array of two numbers: bits of a word of the lower and of the upper half of a beat
     control_bits : In, length of the control, 0 without one
     is_after : In, the control begins the next packet
+    total : In, bits of the payload, 0 without one
+    behind : In, array of the places of the words from the first bit of payload on
+    words : In, words of the item
     last : In, the packet ends with the item
     o_valid : Out, there is an item
-    place : Out, its :class:`Place`
-    starts : Out, a cycle later: array of the places of the words, modulo a row
+    place : Out, its :class:`~cdma.hdl.zvcplus.compressor.records.Place`
+    starts : Out, a cycle later: array of the places of the words in their rows
     """
 
     #: Cycles from an item to its place.
-    LATENCY = 4
+    LATENCY = 1
 
     enable: Signal
     valid: Signal
-    mask: Signal
-    widths: data.View
     control_bits: Signal
     is_after: Signal
+    total: Signal
+    behind: data.View
+    words: Signal
     last: Signal
     o_valid: Signal
     place: data.View
@@ -75,10 +59,11 @@ class BitPlacer(wiring.Component):
             {
                 "enable": In(1),
                 "valid": In(1),
-                "mask": In(config.lanes),
-                "widths": In(data.ArrayLayout(range(config.word.bits + 1), 2)),
                 "control_bits": In(range(config.control_bits + 1)),
                 "is_after": In(1),
+                "total": In(range(config.beat_bits + 1)),
+                "behind": In(data.ArrayLayout(8, config.lanes)),
+                "words": In(range(config.lanes + 1)),
                 "last": In(1),
                 "o_valid": Out(1),
                 "place": Out(Place(config)),
@@ -88,134 +73,57 @@ class BitPlacer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        lines = {
-            "counted": _Counted(self.config),
-            "multiplied": _Multiplied(self.config),
-            "summed": _Summed(self.config),
-            "placed": _Placed(self.config),
-        }
-        valid = self.valid
-        for name, shape in lines.items():
-            m.submodules[name] = lines[name] = line = DelayLine(shape, 1)
-            m.d.comb += [line.enable.eq(self.enable), line.i_valid.eq(valid)]
-            valid = line.o_valid
-        counted, multiplied, summed, placed = lines.values()
-        self._count(m, counted.i)
-        self._multiply(m, counted.o, multiplied.i)
-        self._add(m, multiplied.o, summed.i)
-        self._append(m, summed.o_valid, summed.o, placed.i)
-        m.d.comb += [self.o_valid.eq(placed.o_valid), self.place.eq(placed.o.place)]
-        half = self.config.lanes // 2
+        m.submodules.placed = placed = DelayLine(_Placed(self.config), 1)
+        m.d.comb += [
+            placed.enable.eq(self.enable),
+            placed.i_valid.eq(self.valid),
+            placed.i.behind.eq(self.behind),
+            self.o_valid.eq(placed.o_valid),
+            self.place.eq(placed.o.place),
+        ]
+        self._append(m, placed.i.place)
         starts = Signal.like(self.starts, reset_less=True)
         m.d.comb += self.starts.eq(starts)
         with m.If(self.enable):
             m.d.sync += [
-                start.eq((placed.o.place.start if lane < half else placed.o.middle) + behind)
-                for lane, (start, behind) in enumerate(zip(starts, placed.o.behind, strict=True))
+                start.eq(placed.o.place.start + behind)
+                for start, behind in zip(starts, placed.o.behind, strict=True)
             ]
         return m
 
-    def _count(self, m, counted):
-        half = self.config.lanes // 2
+    def _append(self, m, place):
+        """Place an item behind those before."""
+        at = Signal(8)
+        is_fresh = Signal(init=1)  # the packet has no bits so far
+        before, after = (Signal.like(self.control_bits, name=name) for name in ("before", "after"))
+        start, end = Signal(9), Signal(10)
+        stays_fresh, is_whole, has_end = Signal(), Signal(), Signal()
         m.d.comb += [
-            counted.widths.eq(self.widths),
-            counted.control.bits.eq(self.control_bits),
-            counted.control.is_after.eq(self.is_after),
-            counted.control.last.eq(self.last),
+            before.eq(Mux(self.is_after, 0, self.control_bits)),
+            after.eq(Mux(self.is_after, self.control_bits, 0)),
+            start.eq(at + before),
+            end.eq(at + (before + self.total)),
+            stays_fresh.eq(is_fresh & ~end.any()),
+            is_whole.eq(~end[:8].any() & ~stays_fresh),
+            # The packet has a row that is not full, be it without a bit.
+            has_end.eq(self.last & ~is_whole),
+            place.at.eq(Mux(self.is_after, 0, at)),
+            place.control_row.eq(Mux(self.is_after, place.rows, 0)),
+            place.start.eq(start[:8]),
+            place.start_row.eq(start[8]),
+            place.rows.eq(end[8:] + has_end),
+            place.is_open.eq(~self.last & is_whole),
+            place.last.eq(self.last),
+            place.bytes.eq(Mux(has_end, end[3:8] + end[:3].any(), self.config.beat_bytes)),
+            place.words.eq(self.words),
         ]
-        for side in range(2):
-            prefix = PrefixSum(half)  # of few enough words to be combinational
-            m.submodules[f"prefix{side}"] = prefix
-            m.d.comb += [
-                prefix.enable.eq(1),
-                prefix.mask.eq(self.mask.word_select(side, half)),
-                counted.totals[side].eq(prefix.total),
+        with m.If(self.enable & self.valid):
+            m.d.sync += [
+                at.eq(Mux(self.last, after, end[:8])),
+                is_fresh.eq(Mux(self.last, ~after.any(), stays_fresh)),
             ]
-            for lane, rank in enumerate(prefix.ranks):
-                m.d.comb += counted.ranks[side * half + lane].eq(rank)
-
-    def _multiply(self, m, counted, multiplied):
-        half = self.config.lanes // 2
-        m.d.comb += multiplied.control.eq(counted.control)
-        for side in range(2):
-            width = counted.widths[side]
-            m.d.comb += multiplied.totals[side].eq(counted.totals[side] * width)
-            for lane in range(side * half, (side + 1) * half):
-                m.d.comb += multiplied.behind[lane].eq(counted.ranks[lane] * width)
-
-    def _add(self, m, multiplied, summed):
-        control, (lower, upper) = multiplied.control, multiplied.totals
-        before = Mux(control.is_after, 0, control.bits)
-        m.d.comb += [
-            summed.behind.eq(multiplied.behind),
-            summed.before.eq(before),
-            summed.middle.eq(before + lower),
-            summed.step.eq(before + lower + upper),
-            summed.after.eq(Mux(control.is_after, control.bits, 0)),
-            summed.last.eq(control.last),
-        ]
-
-    def _append(self, m, valid, summed, placed):
-        at = Signal(9)
-        end = placed.place.end
-        m.d.comb += [
-            placed.behind.eq(summed.behind),
-            placed.middle.eq(at + summed.middle),
-            placed.place.at.eq(at),
-            placed.place.start.eq(at + summed.before),
-            end.eq(at + summed.step),
-        ]
-        with m.If(self.enable & valid):
-            is_full = ~end[:8].any() & end[8:].any()
-            m.d.sync += at.eq(Mux(summed.last, summed.after, end[:8] | is_full << 8))
-
-
-class _Control(data.StructLayout):
-    def __init__(self, config: Config):
-        super().__init__({"bits": range(config.control_bits + 1), "is_after": 1, "last": 1})
-
-
-class _Counted(data.StructLayout):
-    def __init__(self, config: Config):
-        half = config.lanes // 2
-        super().__init__(
-            {
-                "control": _Control(config),
-                "widths": data.ArrayLayout(range(config.word.bits + 1), 2),
-                "totals": data.ArrayLayout(range(half + 1), 2),
-                "ranks": data.ArrayLayout(range(half), config.lanes),
-            }
-        )
-
-
-class _Multiplied(data.StructLayout):
-    def __init__(self, config: Config):
-        super().__init__(
-            {
-                "control": _Control(config),
-                "totals": data.ArrayLayout(range(config.beat_bits // 2 + 1), 2),
-                "behind": data.ArrayLayout(8, config.lanes),
-            }
-        )
-
-
-class _Summed(data.StructLayout):
-    def __init__(self, config: Config):
-        most = config.beat_bits + config.control_bits
-        super().__init__(
-            {
-                "behind": data.ArrayLayout(8, config.lanes),
-                "before": range(config.control_bits + 1),
-                "middle": range(most + 1),
-                "step": range(most + 1),
-                "after": range(config.control_bits + 1),
-                "last": 1,
-            }
-        )
 
 
 class _Placed(data.StructLayout):
     def __init__(self, config: Config):
-        super().__init__(
-            {"behind": data.ArrayLayout(8, config.lanes), "middle": 8, "place": Place(config)}
-        )
+        super().__init__({"behind": data.ArrayLayout(8, config.lanes), "place": Place(config)})

@@ -1,12 +1,13 @@
 """The choice of a block's coding, for floats."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import any_of
+from cdma.hdl.zvcplus.compressor.masks import nonzero_nibbles
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
     AS_IS,
@@ -28,14 +29,15 @@ _FIXED_BITS = 8
 class FloatPlanner(wiring.Component):
     """Choose the coding of each block and the length of its control.
 
-    Three steps, a register after each: bits of an offset and coding of the mask; whether the block
-    is too long; difference to the base of the block coded before. Only the last is a feedback
-    loop, from base to base.
+    Two steps, a register after each: bits of an offset and coding of the mask; whether the block
+    is too long, and the difference to the base of the block coded before. Only the last is a
+    feedback loop, from base to base.
 
     A block can be too long only with nearly all words non-zero and nearly all their bits sent. So
     there is no multiplier: the few pairs of width and count are compared one by one.
 
-    Throughput one block a cycle, latency :attr:`LATENCY` cycles; the outputs are registered.
+    Throughput one block a cycle, latency :attr:`LATENCY` cycles. ``o`` comes from registers;
+    ``i.ready`` follows ``o.ready`` through two gates.
 
     Parameters
     ----------
@@ -44,54 +46,45 @@ class FloatPlanner(wiring.Component):
 
     Members
     -------
-    enable : In, the registers load
-    valid : In, there is a block
-    stats : In, its :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
-    o_valid : Out, there is a plan
-    o : Out, :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
+    i : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
+    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
     """
 
     #: Cycles from a block's statistics to its plan.
-    LATENCY = 3
+    LATENCY = 2
 
-    enable: Signal
-    valid: Signal
-    stats: data.View
-    o_valid: Signal
-    o: data.View
+    i: stream.Interface
+    o: stream.Interface
 
     def __init__(self, config: Config):
         self.config = config
         super().__init__(
             {
-                "enable": In(1),
-                "valid": In(1),
-                "stats": In(BlockStats(config)),
-                "o_valid": Out(1),
-                "o": Out(BlockPlan(config)),
+                "i": In(stream.Signature(BlockStats(config))),
+                "o": Out(stream.Signature(BlockPlan(config))),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.chosen = chosen = DelayLine(_Choice(self.config), 1)
-        m.submodules.sized = sized = DelayLine(_Choice(self.config), 1)
-        m.submodules.planned = planned = DelayLine(BlockPlan(self.config), 1)
-        lines = [chosen, sized, planned]
-        m.d.comb += [line.enable.eq(self.enable) for line in lines]
-        valids = [self.valid, chosen.o_valid, sized.o_valid]
-        m.d.comb += [line.i_valid.eq(valid) for line, valid in zip(lines, valids, strict=True)]
-        self._choose(m, chosen.i)
-        m.d.comb += sized.i.eq(chosen.o)
-        is_long, is_open = self._too_long(chosen.o)
-        m.d.comb += [sized.i.is_long.eq(is_long), sized.i.is_open.eq(is_open)]
-        self._follow_base(m, sized.o_valid, sized.o, planned.i)
-        m.d.comb += [self.o_valid.eq(planned.o_valid), self.o.eq(planned.o)]
+        m.submodules.chosen = chosen = Queue(_Choice(self.config), 1, pipe=True)
+        m.submodules.planned = planned = Queue(BlockPlan(self.config), 1, pipe=True)
+        m.d.comb += [
+            chosen.i.valid.eq(self.i.valid),
+            self.i.ready.eq(chosen.i.ready),
+            planned.i.valid.eq(chosen.o.valid),
+            chosen.o.ready.eq(planned.i.ready),
+        ]
+        wiring.connect(m, planned.o, wiring.flipped(self.o))
+        self._choose(m, chosen.i.payload)
+        moves = chosen.o.valid & planned.i.ready
+        self._follow_base(m, moves, chosen.o.payload, planned.i.payload)
         return m
 
     def _choose(self, m, choice):
         """Bits of an offset, and coding of the mask with the length of the control."""
-        word, stats, masks = self.config.word, self.stats, self.stats.masks
+        word, stats = self.config.word, self.i.payload
+        masks = stats.masks
         span = Signal(word.exponent)
         m.d.comb += [
             choice.stats.eq(stats),
@@ -144,33 +137,43 @@ class FloatPlanner(wiring.Component):
                 is_open.append(here & (choice.bits + word.exponent >= max(room, 0)))
         return any_of(is_long), any_of(is_open)
 
-    def _follow_base(self, m, valid, choice, plan):
+    def _follow_base(self, m, moves, choice, plan):
         """The difference to the base before, and what follows from it."""
-        exponent, stats = self.config.word.exponent, choice.stats
+        exponent, stats, kind = self.config.word.exponent, choice.stats, choice.kind
+        mask = stats.masks.mask
         base = Signal(exponent)
         ahead, is_near, is_raw, is_coded = Signal(exponent + 1), Signal(), Signal(), Signal()
+        has_flags = (kind == DIFFERENCES) | (kind == AS_IS)
+        is_long, is_open = self._too_long(choice)
         m.d.comb += [
             ahead.eq(stats.top - base + 3),  # of 0 to 6: near
             is_near.eq(ahead < SENT),
-            is_coded.eq((choice.kind != NOTHING) & (choice.kind != ALL_ZERO)),
-            is_raw.eq(is_coded & (choice.is_long | (choice.is_open & ~is_near))),
-            plan.mask.eq(stats.masks.mask),
+            is_coded.eq((kind != NOTHING) & (kind != ALL_ZERO)),
+            is_raw.eq(is_long | (is_open & ~is_near)),
             plan.extent.eq(stats.extent),
-            plan.kind.eq(Mux(is_raw, RAW, choice.kind)),
-            plan.is_wide.eq(stats.is_wide),
+            plan.coding.base.eq(stats.top),
+            plan.coding.k.eq(choice.k | is_raw.replicate(3)),
+            plan.coding.is_wide.eq(stats.is_wide | is_raw),
+            plan.kind.eq(Mux(is_raw, RAW, kind)),
             plan.d.eq(Mux(is_near, ahead, SENT)),
-            plan.k.eq(choice.k),
-            plan.base.eq(stats.top),
+            plan.mask.eq(mask | is_raw.replicate(len(mask))),
+            plan.nibbles.eq(
+                (mask ^ ((mask << 1) & (kind == DIFFERENCES).replicate(len(mask))))
+                & (has_flags | (kind == RAW_MASK)).replicate(len(mask))
+            ),
+            plan.flags.eq(
+                nonzero_nibbles(plan.nibbles) | (kind == RAW_MASK).replicate(len(plan.flags))
+            ),
         ]
-        with m.If(choice.kind == NOTHING):
+        with m.If(kind == NOTHING):
             m.d.comb += plan.bits.eq(0)
-        with m.Elif(choice.kind == ALL_ZERO):
+        with m.Elif(kind == ALL_ZERO):
             m.d.comb += plan.bits.eq(2)
         with m.Elif(is_raw):
             m.d.comb += plan.bits.eq(5)
         with m.Else():
             m.d.comb += plan.bits.eq(choice.bits + Mux(is_near, 0, exponent))
-        with m.If(self.enable & valid):
+        with m.If(moves):
             with m.If(stats.extent.last):
                 m.d.sync += base.eq(0)
             with m.Elif(is_coded & ~is_raw):
@@ -189,8 +192,6 @@ class _Choice(data.StructLayout):
                 "kind": 3,
                 "count": range(config.word.block_words + 1),
                 "bits": range(config.control_bits + 1),
-                "is_long": 1,
-                "is_open": 1,
             }
         )
 

@@ -64,59 +64,130 @@ class BlockStats(data.StructLayout):
         )
 
 
+class Coding(data.StructLayout):
+    """How the words of a block are coded.
+
+    Members
+    -------
+    base : largest exponent
+    k : bits of an offset, or ``SENT``; a raw block has ``SENT``
+    is_wide : words carry their sign; set in a raw block
+    """
+
+    def __init__(self, config: Config):
+        super().__init__({"base": config.word.exponent, "k": 3, "is_wide": 1})
+
+
 class BlockPlan(data.StructLayout):
     """How a block is coded.
 
     Members
     -------
-    mask : a bit per word that is not zero
     extent : :class:`Extent`
+    coding : :class:`Coding`
     kind : ``ALL_ZERO`` to ``NOTHING``
-    is_wide : words carry their sign
-    d, k, base : fields of the control
+    d : field of the control
+    mask : a bit per word that is sent
+    nibbles : the mask as coded, zero where the control has none
+    flags : a bit per nibble that is sent
     bits : length of the control
     """
 
     def __init__(self, config: Config):
+        word = config.word
         super().__init__(
             {
-                "mask": config.word.block_words,
                 "extent": Extent(config),
+                "coding": Coding(config),
                 "kind": 3,
-                "is_wide": 1,
                 "d": 3,
-                "k": 3,
-                "base": config.word.exponent,
+                "mask": word.block_words,
+                "nibbles": word.block_words,
+                "flags": word.flags,
                 "bits": range(config.control_bits + 1),
             }
         )
 
 
-class Item(data.StructLayout):
-    """What is appended to the stream in one cycle: a control, the payload of a beat, or both.
+class Payload(data.StructLayout):
+    """The payload of a beat.
 
     Members
     -------
-    control : :class:`BlockPlan` of the control
-    has_control : there is a control
-    is_after : the control begins the next packet, behind the payload
-    block : :class:`BlockPlan` of the payload's block
+    behind : array of the places of the words, from the payload's first bit on
+    total : bits of the payload
     mask : the words that are sent
-    has_payload : there is a beat
+    coding : :class:`Coding`
     words : words of the beat
-    last : the packet ends with the beat
+    end : the block ends with the beat
+    final : the block is its packet's last
     """
 
     def __init__(self, config: Config):
         super().__init__(
             {
-                "control": BlockPlan(config),
-                "has_control": 1,
-                "is_after": 1,
-                "block": BlockPlan(config),
+                "behind": data.ArrayLayout(8, config.lanes),
+                "total": range(config.beat_bits + 1),
                 "mask": config.lanes,
-                "has_payload": 1,
+                "coding": Coding(config),
                 "words": range(config.lanes + 1),
+                "end": 1,
+                "final": 1,
+            }
+        )
+
+
+class Place(data.StructLayout):
+    """Where an item lands: a control, the payload of a beat, or both.
+
+    Rows count from the one that was being filled before the item.
+
+    Members
+    -------
+    at : place of the control in its row
+    control_row : row of the control's first bit
+    start : place of the first bit of payload in its row
+    start_row : row of that bit
+    rows : rows that are full or ended behind the item
+    is_open : the last of those may yet be the packet's last
+    last : the packet ends with the item
+    bytes : bytes of the packet's last row
+    words : words of the item
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "at": 8,
+                "control_row": 2,
+                "start": 8,
+                "start_row": 1,
+                "rows": 2,
+                "is_open": 1,
                 "last": 1,
+                "bytes": range(config.beat_bytes + 1),
+                "words": range(config.lanes + 1),
+            }
+        )
+
+
+class BitRow(data.StructLayout):
+    """A row of the stream.
+
+    Members
+    -------
+    bits : the row, zero behind its end
+    last : the packet ends with the row
+    bytes : bytes that are kept, meaningful when ``last``
+    words : words of the packet, meaningful when ``last``
+    """
+
+    def __init__(self, config: Config, count_bits: int):
+        super().__init__(
+            {
+                "bits": config.beat_bits,
+                "last": 1,
+                "bytes": range(config.beat_bytes + 1),
+                "words": count_bits,
             }
         )

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.counter import Counter
 from cdma.hdl.zvc.beat import COUNT_BITS, CompressorStatus
-from cdma.hdl.zvcplus.compressor.assembler import BitRow
+from cdma.hdl.zvcplus.compressor.records import BitRow
 from cdma.hdl.zvcplus.config import Config
 
 
@@ -23,7 +23,7 @@ class StreamReport(wiring.Component):
     Members
     -------
     enable : In, a row leaves
-    row : In, :class:`~cdma.hdl.zvcplus.compressor.assembler.BitRow` that leaves
+    row : In, :class:`~cdma.hdl.zvcplus.compressor.records.BitRow` that leaves
     status : Out, :class:`~cdma.hdl.zvc.beat.CompressorStatus` of the packet whose last row left in
         the cycle before
     """
@@ -35,7 +35,11 @@ class StreamReport(wiring.Component):
     def __init__(self, config: Config):
         self.config = config
         super().__init__(
-            {"enable": In(1), "row": In(BitRow(config)), "status": Out(CompressorStatus())}
+            {
+                "enable": In(1),
+                "row": In(BitRow(config, COUNT_BITS)),
+                "status": Out(CompressorStatus()),
+            }
         )
 
     def elaborate(self, platform):

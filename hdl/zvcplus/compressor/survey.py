@@ -26,7 +26,7 @@ class FloatSurvey(wiring.Component):
 
     Members
     -------
-    enable : In, the registers load
+    enable : In, the registers load; a block that has ended is given until then
     valid : In, there is a beat
     words : In, array of its words; zero where they are not kept
     index : In, number of the beat in its block

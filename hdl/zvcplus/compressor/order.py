@@ -1,0 +1,93 @@
+"""The order of controls and payloads in the stream."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.zvcplus.compressor.records import BlockPlan, Payload
+from cdma.hdl.zvcplus.config import Config
+
+
+class StreamOrder(wiring.Component):
+    """Issue controls and payloads in the order C(0) C(1) P(0) C(2) P(1) ...
+
+    An item is a control, the payload of a beat, or both. The control of the next block goes with
+    the first beat of a block, so that a block of four beats takes four cycles. The first control of
+    a packet goes with the last beat of the packet before, behind it, if it is there by then.
+
+    A plan is copied to ``o_plan``, where its beats are counted, also before its control is issued.
+    Combinational but for the state of the order; throughput one item a cycle.
+
+    Parameters
+    ----------
+    config : Config
+        Element type.
+
+    Members
+    -------
+    enable : In, an item is taken
+    i_plan : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
+    o_plan : Out stream of the same plans
+    i_payload : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.Payload`
+    has_beat : In, the words of the payload are there
+    has_control : Out, the item has the control of the plan at ``i_plan``
+    has_payload : Out, the item has the payload at ``i_payload``
+    is_after : Out, the control begins the next packet, behind the payload
+    last : Out, the packet ends with the item
+    """
+
+    enable: Signal
+    i_plan: stream.Interface
+    o_plan: stream.Interface
+    i_payload: stream.Interface
+    has_beat: Signal
+    has_control: Signal
+    has_payload: Signal
+    is_after: Signal
+    last: Signal
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "enable": In(1),
+                "i_plan": In(stream.Signature(BlockPlan(config))),
+                "o_plan": Out(stream.Signature(BlockPlan(config))),
+                "i_payload": In(stream.Signature(Payload(config))),
+                "has_beat": In(1),
+                "has_control": Out(1),
+                "has_payload": Out(1),
+                "is_after": Out(1),
+                "last": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        plan, payload = self.i_plan, self.i_payload.payload
+        # The plan at hand: its control is issued, it is copied.
+        is_issued, is_copied = Signal(), Signal()
+        # Blocks whose control is issued and whose payload is not, and whether the later is final.
+        ahead, is_final = Signal(2), Signal()
+        offers, follows, can_send = Signal(), Signal(), Signal()
+        m.d.comb += [
+            offers.eq(plan.valid & ~is_issued),
+            can_send.eq(self.i_payload.valid & self.has_beat & (ahead != 0)),
+            # The next block's control is in front of the payload.
+            follows.eq(ahead[1] | is_final | offers),
+            self.has_payload.eq(self.enable & can_send & follows),
+            self.last.eq(self.has_payload & payload.end & payload.final),
+            self.is_after.eq((ahead == 1) & is_final),
+            self.has_control.eq(self.enable & offers & ~ahead[1] & (~self.is_after | self.last)),
+            self.i_payload.ready.eq(self.has_payload),
+            self.o_plan.valid.eq(plan.valid & ~is_copied),
+            self.o_plan.payload.eq(plan.payload),
+            plan.ready.eq((is_issued | self.has_control) & (is_copied | self.o_plan.ready)),
+        ]
+        leaves = plan.valid & plan.ready
+        m.d.sync += [
+            is_issued.eq((is_issued | self.has_control) & ~leaves),
+            is_copied.eq((is_copied | (self.o_plan.valid & self.o_plan.ready)) & ~leaves),
+            ahead.eq(ahead + self.has_control - (self.has_payload & payload.end)),
+            is_final.eq(Mux(self.has_control, plan.payload.extent.last, is_final)),
+        ]
+        return m

@@ -1,0 +1,61 @@
+"""The choice of a block's coding, against the golden encoder."""
+
+import numpy as np
+import pytest
+from zvcplus_cases import random_words
+from zvcplus_plans import blocks_of, plans_of, stats_of
+
+from cdma.hdl.zvcplus.compressor.planner import FloatPlanner
+from cdma.hdl.zvcplus.compressor.records import ALL_ZERO, NOTHING, RAW
+from cdma.hdl.zvcplus.config import Config
+
+
+def meant(plan: dict) -> dict:
+    """The plan without the fields that mean nothing for its kind."""
+    kind, coding = plan["kind"], dict(plan["coding"])
+    if kind in (NOTHING, ALL_ZERO, RAW):
+        coding["base"] = 0
+        plan = plan | {"d": 0, "nibbles": 0, "flags": 0}
+    if kind in (NOTHING, ALL_ZERO):
+        coding["k"] = 0
+    return plan | {"coding": coding}
+
+
+def full_words(rng, config: Config) -> np.ndarray:
+    """Blocks of nearly as many bits as a raw block, behind near and far bases."""
+    word, size = config.word, config.word.block_words
+    words = rng.integers(1, 1 << word.bits, (12, size))
+    for block in words:
+        block[rng.permutation(size)[: int(rng.integers(5))]] = 0
+    words[::3] &= (1 << word.mantissa) - 1
+    words[::3] |= (1 << word.exponent) - int(rng.integers(1, 9)) << word.mantissa
+    return words.reshape(-1).astype(config.format.dtype)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_", ["fp32", "fp16", "bf16"])
+def test_plans_are_those_of_the_golden_encoder(exchange, rng, type_):
+    config = Config(type_)
+    packets = [random_words(rng, config.format, int(rng.integers(200))) for _ in range(20)]
+    packets += [np.zeros(0, config.format.dtype)] + [full_words(rng, config) for _ in range(6)]
+    scattered = rng.integers(1, 1 << 12, 200) * (rng.random(200) < 0.5)  # has raw masks
+    packets.append(scattered.astype(config.format.dtype))
+    sends, expected = [], []
+    for words in packets:
+        sends += [stats_of(block, extent, config) for block, extent in blocks_of(words, config)]
+        expected += plans_of(words, config)
+    passed = exchange(
+        FloatPlanner(config), {"i": sends}, {"o": len(sends)}, stalls={"o": "bernoulli:0.3"}
+    )
+    assert list(map(meant, passed["o"].payloads)) == list(map(meant, expected))
+    assert {plan["kind"] for plan in expected} == set(range(7))
+
+
+def test_one_block_a_cycle(exchange):
+    config = Config("fp32")
+    words = np.arange(1, 321, dtype=np.uint32)
+    sends = [stats_of(block, extent, config) for block, extent in blocks_of(words, config)]
+    passed = exchange(FloatPlanner(config), {"i": sends}, {"o": len(sends)})
+    latency = FloatPlanner.LATENCY
+    assert passed["o"].cycles == [cycle + latency for cycle in passed["i"].cycles]
+    assert passed["i"].cycles == list(range(passed["i"].cycles[0], passed["i"].cycles[0] + 10))

@@ -1,0 +1,84 @@
+"""Records of the ZVC+ compressor for the blocks of a packet, from the golden encoder's choices."""
+
+import numpy as np
+
+from cdma.golden.zvcplus.plan import RAW, plan_blocks
+from cdma.hdl.zvcplus.compressor.records import ALL_ZERO, AS_IS, DIFFERENCES, NOTHING, RAW_MASK
+
+
+def number_of(bits) -> int:
+    """Number of an array of bits, the first the lowest."""
+    return int("".join(map(str, np.asarray(bits, int)[::-1])) or "0", 2)
+
+
+def nibbles_of(mask: int, flags: int) -> int:
+    """A bit per nibble that is not zero."""
+    return sum((mask >> 4 * g & 15 != 0) << g for g in range(flags))
+
+
+def blocks_of(words: np.ndarray, config) -> list[tuple[np.ndarray, dict]]:
+    """Words of each block, filled up with zeros, and its extent; one block for no words."""
+    size, lanes, found = config.word.block_words, config.lanes, []
+    for first in range(0, max(len(words), 1), size):
+        block = words[first : first + size]
+        beats = max(1, -(-len(block) // lanes))
+        extent = {
+            "beats": beats - 1,
+            "words": len(block) - lanes * (beats - 1),
+            "last": first + size >= len(words),
+            "is_empty": len(block) == 0,
+        }
+        found.append((np.append(block, np.zeros(size - len(block), words.dtype)), extent))
+    return found
+
+
+def stats_of(block: np.ndarray, extent: dict, config) -> dict:
+    """Record ``BlockStats`` of a block."""
+    word = config.word
+    mask = block != 0
+    coded = mask ^ np.append(False, mask[:-1])
+    exponents = (block.astype(int) >> word.mantissa & (1 << word.exponent) - 1)[mask]
+    return {
+        "masks": {
+            "mask": number_of(mask),
+            "as_is": nibbles_of(number_of(mask), word.flags),
+            "differences": nibbles_of(number_of(coded), word.flags),
+        },
+        "extent": extent,
+        "is_wide": int((block.astype(int) >> word.bits - 1).any()),
+        "top": int(exponents.max(initial=0)),
+        "least": int(exponents.min(initial=(1 << word.exponent) - 1)),
+    }
+
+
+def plans_of(words: np.ndarray, config) -> list[dict]:
+    """Record ``BlockPlan`` of each block of a packet; fields without a meaning are zero."""
+    word, blocks = config.word, blocks_of(words, config)
+    golden = plan_blocks(words, 0, len(blocks), config.format, 0)
+    found = []
+    for index, (block, extent) in enumerate(blocks):
+        kind = NOTHING if extent["is_empty"] else int(golden.kind[index])
+        mask = block != 0
+        coded = number_of(mask ^ np.append(False, mask[:-1]) if kind == DIFFERENCES else mask)
+        nibbles = coded if kind in (DIFFERENCES, AS_IS, RAW_MASK) else 0
+        is_raw, is_coded = kind == RAW, kind not in (NOTHING, ALL_ZERO, RAW)
+        coding = {
+            "base": int(golden.base[index]) * is_coded,
+            "k": 7 if is_raw else int(golden.k[index]) * is_coded,
+            "is_wide": int(is_raw or golden.wide[index]),
+        }
+        found.append(
+            {
+                "extent": extent,
+                "coding": coding,
+                "kind": kind,
+                "d": int(golden.d[index]) * is_coded,
+                "mask": (1 << word.block_words) - 1 if is_raw else number_of(mask),
+                "nibbles": nibbles,
+                "flags": -1 % (1 << word.flags)
+                if kind == RAW_MASK
+                else nibbles_of(nibbles, word.flags),
+                "bits": 0 if kind == NOTHING else int(golden.control[index]),
+            }
+        )
+    return found
