@@ -204,9 +204,10 @@ def _tools() -> str:
         for what, records in sources.items()
     ]
     text = f"{named}; seeds of place-and-route: {', '.join(seeds)}."
-    if all(is_default(config) for config in configs(list(baseline().values())).values()):
+    if all(is_default(config) for config in configs(records("scaling")).values()):
         return text
     return text + (
-        " Sizes without a block length in their name have blocks of 32 words here, the default "
-        "when they were measured; the default of 8 and 16-bit words is longer now."
+        " In the tables of all sizes, sizes without a block length in their name have blocks of 32 "
+        "words, the default when they were measured; the default of 8 and 16-bit words is longer "
+        "now."
     )
