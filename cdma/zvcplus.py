@@ -167,6 +167,11 @@ class Format:
         return f"<u{self.word_bytes}"
 
     @property
+    def ends_itself(self) -> bool:
+        """The stream has its number of words: never."""
+        return False
+
+    @property
     def repeat_number(self) -> int:
         """Repeats as the format numbers them: 0, 1 or 3."""
         return REPEATS[self.repeats]

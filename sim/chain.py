@@ -1,11 +1,11 @@
 """Verilog that connects a compressor and a decompressor, to simulate both."""
 
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 
 TOP = "cdma_roundtrip"
 
 
-def verilog(units: str, config: Config) -> str:
+def verilog(units: str, config: UnitConfig) -> str:
     """Both units and a top level ``cdma_roundtrip`` around them.
 
     ``s_axis`` feeds the compressor. The compressor's stream feeds the decompressor directly, and
@@ -29,7 +29,7 @@ def verilog(units: str, config: Config) -> str:
         del widths["s_axis_cmd"]
         command = {}
     ports = ["input aclk", "input aresetn"]
-    zero = ["s_zero"] if config.zero_port else []
+    zero = list(config.constants)
     ports += [f"input [{config.format.word_bits - 1}:0] {name}" for name in zero]
     for prefix, signals in widths.items():
         for name, width in signals.items():

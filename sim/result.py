@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Result:
     """
 
     unit: str
-    config: Config
+    config: UnitConfig
     scenario: Scenario
     packets: list[PacketResult]
     stalls: dict[str, int] = field(default_factory=dict)

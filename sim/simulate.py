@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cdma.errors import UserError
 from cdma.files import read_verilog, replacing
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled import play
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Result, Scenario
@@ -26,7 +26,7 @@ SIMULATORS = (*simulators.SIMULATORS, "fast")
 def cosim(
     unit: str,
     packets: Sequence,
-    config: Config,
+    config: UnitConfig,
     simulator: str = "verilator",
     stall: str | Iterable[str] | Mapping[str, str] = "never",
     seed: int = 0,
@@ -40,7 +40,7 @@ def cosim(
         ``compressor``, ``decompressor`` or ``roundtrip``.
     packets : sequence
         See :class:`Scenario`, also for ``stall`` and ``seed``. A single array is one packet.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     simulator : str
         One of ``SIMULATORS``.
@@ -60,7 +60,7 @@ def cosim(
 def cosim_all(
     unit: str,
     scenarios: Sequence[Scenario],
-    config: Config,
+    config: UnitConfig,
     simulator: str = "verilator",
     *,
     verilog: str | os.PathLike | None = None,
@@ -110,7 +110,7 @@ def cosim_all(
 def cosim_each(
     unit: str,
     scenarios: Iterable[Scenario],
-    config: Config,
+    config: UnitConfig,
     verilog: str | os.PathLike | None = None,
     cache: str | os.PathLike | None = None,
     seconds: float | None = None,
@@ -153,7 +153,7 @@ def cosim_each(
 
 def design_text(
     unit: str,
-    config: Config,
+    config: UnitConfig,
     verilog: str | os.PathLike | None,
     cache: str | os.PathLike | None = None,
 ) -> str:

@@ -6,26 +6,50 @@ values take a ``numpy.random.Generator``.
 
 import numpy as np
 
-from cdma import golden
-from cdma.golden import Format
-from cdma.hdl.zvc.config import Config
+from cdma import zvcplus
+from cdma.format import Format, StreamFormat
+from cdma.golden.codecs import codec_of
+from cdma.hdl.codecs import UnitConfig
+from cdma.sim import damage
 
 
-def random_words(count: int, density: float, fmt: Format, rng: np.random.Generator) -> np.ndarray:
+def random_words(
+    count: int, density: float, fmt: StreamFormat, rng: np.random.Generator
+) -> np.ndarray:
     """Random words, each non-zero with probability ``density``."""
-    top = np.iinfo(fmt.dtype).max
-    words = rng.integers(1, top, count, fmt.dtype, endpoint=True)
+    words = _VALUES[type(fmt)](count, fmt, rng)
     return np.where(rng.random(count) < density, words, 0).astype(fmt.dtype)
 
 
-def lengths(config: Config) -> list[int]:
+def _any_values(count, fmt, rng):
+    """Words of any bits, not zero."""
+    return rng.integers(1, np.iinfo(fmt.dtype).max, count, fmt.dtype, endpoint=True)
+
+
+def _near_values(count, fmt, rng):
+    """Words whose exponents are near each other, or far; few negative, or many; not zero."""
+    word = fmt.word
+    most = (1 << word.exponent) - 1
+    spread = int(rng.choice([0, 1, 3, 6, 20, 63, 64, most]))
+    exponents = np.maximum(rng.integers(most + 1) - rng.integers(0, spread + 1, count), 0)
+    signs = rng.random(count) < rng.choice([0, 0, 0.02, 0.5])
+    mantissas = rng.integers(0, 1 << word.mantissa, count)
+    words = signs.astype(int) << word.bits - 1 | exponents << word.mantissa | mantissas
+    return np.maximum(words, 1).astype(fmt.dtype)
+
+
+#: Words that are not zero, by the type of a format: each choice of an encoder is to be made.
+_VALUES = {Format: _any_values, zvcplus.Format: _near_values}
+
+
+def lengths(config: UnitConfig) -> list[int]:
     """Lengths around the limits of beat and block, in words."""
     beat, block = config.lanes, config.format.block_words
     around = {0, 1, 2, beat - 1, beat, beat + 1, block - beat, block - 1, block, block + 1}
     return sorted(around | {block + beat, 2 * block - 1, 2 * block, 3 * block + beat // 2})
 
 
-def corner_packets(config: Config, rng: np.random.Generator) -> list[np.ndarray]:
+def corner_packets(config: UnitConfig, rng: np.random.Generator) -> list[np.ndarray]:
     """Packets of each length in :func:`lengths`: zeros, non-zeros, and a mixture."""
     return [
         random_words(count, density, config.format, rng)
@@ -34,7 +58,7 @@ def corner_packets(config: Config, rng: np.random.Generator) -> list[np.ndarray]
     ]
 
 
-def value_packets(config: Config) -> list[np.ndarray]:
+def value_packets(config: UnitConfig) -> list[np.ndarray]:
     """Words with special values: all ones, minus zero, one bit set, NaN, infinity.
 
     Every such word is non-zero. The last packet mixes these words with zeros.
@@ -52,7 +76,7 @@ def value_packets(config: Config) -> list[np.ndarray]:
     return [*packets, np.array(single_bits, fmt.dtype), np.array(mixed, fmt.dtype)]
 
 
-def place_packets(config: Config) -> list[np.ndarray]:
+def place_packets(config: UnitConfig) -> list[np.ndarray]:
     """One non-zero word at each place of a block, one zero at each place, runs, alternations."""
     fmt = config.format
     block = fmt.block_words
@@ -69,7 +93,7 @@ def place_packets(config: Config) -> list[np.ndarray]:
     ]
 
 
-def block_mix_packets(config: Config, rng: np.random.Generator, blocks: int = 24) -> list:
+def block_mix_packets(config: UnitConfig, rng: np.random.Generator, blocks: int = 24) -> list:
     """Dense and empty blocks in all orders that could add a cycle.
 
     Dense first, empty first, alternating, one in four. Each is shifted by other words, so that the
@@ -94,12 +118,14 @@ def block_mix_packets(config: Config, rng: np.random.Generator, blocks: int = 24
     return packets
 
 
-def tail_packets(config: Config) -> list[np.ndarray]:
+def tail_packets(config: UnitConfig) -> list[np.ndarray]:
     """A block whose first beat ends at the end of a beat of the stream. The other beats of the
-    block are empty, or have one non-zero word at each place. So the stream ends there or not."""
+    block are empty, or have one non-zero word at each place. So the stream ends there or not.
+
+    Of ZVC+, whose blocks end at any bit, the same blocks end at many places."""
     fmt = config.format
     first = np.zeros(fmt.block_words, fmt.dtype)
-    first[: max(config.lanes - fmt.mask_words, 0)] = 3
+    first[: max(config.lanes - fmt.block_words // fmt.word_bits, 0)] = 3
     packets = [first]
     for place in range(config.lanes, fmt.block_words):
         packets.append(first.copy())
@@ -107,7 +133,7 @@ def tail_packets(config: Config) -> list[np.ndarray]:
     return packets
 
 
-def packets(config: Config, seed: int = 0) -> list[np.ndarray]:
+def packets(config: UnitConfig, seed: int = 0) -> list[np.ndarray]:
     """A selection of all packets above and random packets, in random order."""
     rng = np.random.default_rng(seed)
     fmt = config.format
@@ -120,11 +146,11 @@ def packets(config: Config, seed: int = 0) -> list[np.ndarray]:
     return [found[index] for index in rng.permutation(len(found))]
 
 
-def streams(words: list[np.ndarray], config: Config) -> list[tuple[bytes, int | None]]:
+def streams(words: list[np.ndarray], config: UnitConfig) -> list[tuple[bytes, int | None]]:
     """Input of a decompressor for each of ``words``: the golden stream and the word count, which is
     ``None`` with a tail of ones."""
     fmt = config.format
-    return offered([(golden.compress(p, fmt).tobytes(), p.size) for p in words], config)
+    return offered([(codec_of(fmt).compress(p, fmt).tobytes(), p.size) for p in words], config)
 
 
 def offered(pairs, config):
@@ -132,33 +158,26 @@ def offered(pairs, config):
     return [(stream, None) for stream, _ in pairs] if config.format.ends_itself else pairs
 
 
-def fed(unit: str, words: list[np.ndarray], config: Config) -> list:
+def fed(unit: str, words: list[np.ndarray], config: UnitConfig) -> list:
     """Input of a compressor or decompressor for packets of words: the packets or their streams."""
     return words if unit == "compressor" else streams(words, config)
 
 
-def malformed(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int | None]]:
+def malformed(config: UnitConfig, rng: np.random.Generator) -> list[tuple[bytes, int | None]]:
     """Malformed streams, each followed by a correct packet.
 
     A stream of two and a half blocks cut at every byte; extended by a byte, a word, a beat, three
-    beats; with each mask bit past the end set; a command that is too long or too short; random
-    bytes; long noise for a command of no words.
+    beats; with the errors of :func:`cdma.sim.damage.aimed`; a command that is too long or too
+    short; random bytes; long noise for a command of no words.
     """
     fmt = config.format
     count = 2 * fmt.block_words + fmt.block_words // 2 + 1
     words = random_words(count, 0.4, fmt, rng)
-    stream = golden.compress(words, fmt).tobytes()
+    stream = codec_of(fmt).compress(words, fmt).tobytes()
     bad = [(stream[:size], count) for size in range(len(stream))]
     for extra in (1, fmt.word_bytes, config.beat_bytes, 3 * config.beat_bytes + 1):
         bad.append((stream + rng.bytes(extra), count))
-    last_mask = fmt.stream_bytes(
-        2 * fmt.block_words, np.count_nonzero(words[: 2 * fmt.block_words])
-    )
-    for bit in range(fmt.block_words // 2 + 1, fmt.block_words):
-        flipped = bytearray(stream)
-        flipped[last_mask + bit // 8] |= 1 << bit % 8
-        bad.append((bytes(flipped), count))
-        bad.append((bytes(flipped) + bytes([1] * fmt.word_bytes), count))
+    bad += damage.aimed(words, stream, config, rng)
     for wrong in (0, 1, config.lanes, count - fmt.block_words, count + 1, 4 * count):
         bad.append((stream, wrong))
     for _ in range(40):

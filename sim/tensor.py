@@ -8,23 +8,24 @@ import numpy as np
 
 from cdma.errors import refusals_as_user_errors
 from cdma.files import replacing
-from cdma.format import Format
-from cdma.golden import compress
-from cdma.golden.zvc.words import format_for, to_words
-from cdma.hdl.zvc.config import Config
+from cdma.format import StreamFormat
+from cdma.golden.codecs import codec_of
+from cdma.hdl.codecs import UnitConfig
 from cdma.sim.report import record
 from cdma.sim.simulate import cosim
 
 
-def packet_for(unit: str, words: np.ndarray, fmt: Format) -> np.ndarray | tuple[np.ndarray, int]:
+def packet_for(
+    unit: str, words: np.ndarray, fmt: StreamFormat
+) -> np.ndarray | tuple[np.ndarray, int]:
     """Input packet of a unit for ``words``, shape (words,). Compressed for the decompressor."""
-    return (compress(words, fmt), words.size) if unit == "decompressor" else words
+    return (codec_of(fmt).compress(words, fmt), words.size) if unit == "decompressor" else words
 
 
 def simulate(
     tensor: np.ndarray,
     unit: str,
-    config: Config,
+    config: UnitConfig,
     *,
     sim: str | None = None,
     stall: Sequence[str] | None = None,
@@ -42,7 +43,7 @@ def simulate(
         Tensor of any shape, with elements as wide as the words of ``config``.
     unit : str
         ``compressor``, ``decompressor`` or ``roundtrip``.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     sim : str, optional
         Simulator: ``verilator`` (default), ``icarus`` or ``fast``.
@@ -70,8 +71,7 @@ def simulate(
     """
     sim, stall = sim or "verilator", stall or ["never"]
     with refusals_as_user_errors():
-        format_for(tensor.dtype, config.format)
-    words = to_words(tensor)
+        words = codec_of(config.format).words_of(tensor, config.format)
     packet = packet_for(unit, words, config.format)
     design = {"verilog": verilog, "waves": waves, "progress": progress}
     with ExitStack() as files:

@@ -13,13 +13,14 @@ cannot, because the full buffers stalled the unit. So the slower side of each bl
     cycles <= ceil(sum over blocks b of max(D_b, S_b)) + L
 
 ``D_b`` is the number of data beats of the block, ``ceil(words / lanes)``. ``S_b`` is the number of
-its stream words (mask and non-zero words) divided by ``lanes``, an exact fraction because the
-stream is packed across blocks. If no block has ``S_b > D_b``, or every block has ``S_b >= D_b``,
-the sum is ``max(I, O)``, as in the simple rule. A block of 32 words in 8 lanes of 32 bits has
-``D_b = 4`` and ``S_b = (1 + nonzeros) / 8``: its stream is longer only when all its 32 words are
-non-zero.
+its bits in the stream (of a zero-value codec mask and non-zero words) divided by those of a beat,
+an exact fraction because the stream is packed across blocks. If no block has ``S_b > D_b``, or
+every block has ``S_b >= D_b``, the sum is ``max(I, O)``, as in the simple rule. A block of 32 words
+in 8 lanes of 32 bits has ``D_b = 4`` and ``S_b = (1 + nonzeros) / 8``: its stream is longer only
+when all its 32 words are non-zero.
 
-Back-to-back packets overlap: ``L`` is added once. The sum of each packet is rounded up, because a
+Back-to-back packets overlap: ``L`` is added once. A unit may state cycles that it pauses between
+packets: ``L`` again, where packets do not overlap. The sum of each packet is rounded up, because a
 packet ends with a separate beat.
 """
 
@@ -27,31 +28,30 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cdma.golden.zvc.stages import nonzero_bits
-from cdma.hdl.zvc.config import Config
+from cdma.golden.codecs import codec_of
+from cdma.hdl.codecs import UnitConfig
 
 
-def packet_beats(words: np.ndarray, config: Config) -> int:
+def packet_beats(words: np.ndarray, config: UnitConfig) -> int:
     """Limiting number of beats of a packet: ``ceil(sum(max(D_b, S_b)))``, 1 for an empty packet.
 
     Parameters
     ----------
     words : np.ndarray, shape (n,)
         The packet's data, unsigned words of any width.
-    config : Config
+    config : UnitConfig
         Lanes and format.
     """
     block, lanes = config.format.block_words, config.lanes
-    whole = np.zeros(-(-words.size // block) * block, bool)
-    whole[: words.size] = nonzero_bits(words, config.format)
-    stream_words = whole.reshape(-1, block).sum(axis=1) + config.format.mask_words
-    data_words = np.full(stream_words.size, block)
+    stream_bits = codec_of(config.format).block_bits(words, config.format)
+    data_beats = np.full(stream_bits.size, block // lanes)
     if words.size % block:
-        data_words[-1] = -(-(words.size % block) // lanes) * lanes
-    return max(1, -(-int(np.maximum(data_words, stream_words).sum()) // lanes))
+        data_beats[-1] = -(-(words.size % block) // lanes)
+    most_bits = np.maximum(data_beats * config.beat_bits, stream_bits)
+    return max(1, -(-int(most_bits.sum()) // config.beat_bits))
 
 
-def dropped_beats(words: np.ndarray, config: Config) -> int:
+def dropped_beats(words: np.ndarray, config: UnitConfig) -> int:
     """Cycles that a decompressor takes behind a packet that ends itself: one for each beat that a
     partial last block does not have, and one for the end of the packet.
 
@@ -68,16 +68,21 @@ def dropped_beats(words: np.ndarray, config: Config) -> int:
     return 1 + absent
 
 
-def most_cycles(packets: Iterable[np.ndarray], config: Config, latency: int) -> int:
+def most_cycles(
+    packets: Iterable[np.ndarray], config: UnitConfig, latency: int, pause: int = 0
+) -> int:
     """Most cycles for one packet or several back-to-back packets.
 
     Parameters
     ----------
     packets : iterable of np.ndarray
         Uncompressed data of each packet, as words.
-    config : Config
+    config : UnitConfig
         Lanes and format.
     latency : int
         ``L`` of the unit, in cycles.
+    pause : int
+        Cycles that each packet but the last may add.
     """
-    return sum(packet_beats(words, config) for words in packets) + latency
+    beats = [packet_beats(words, config) for words in packets]
+    return sum(beats) + latency + pause * max(len(beats) - 1, 0)

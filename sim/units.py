@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cdma import designs, golden
+from cdma import designs
 from cdma.errors import UserError
-from cdma.golden.zvc.words import format_for, to_words
+from cdma.golden.codecs import codec_of
 from cdma.sim import chain, throughput
 from cdma.sim.backpressure import per_port
 from cdma.sim.compare import Expected, first_difference, wrong_count
@@ -29,6 +29,7 @@ class Bench:
     def __init__(self, config):
         self.config = config
         self.format = config.format
+        self.golden = codec_of(config.format)
         self.top = f"cdma_{self.unit}"
 
     def verilog(self, cache=None) -> str:
@@ -81,7 +82,7 @@ class Bench:
             scenario.before and self.stimulus(scenario.before),
             scenario.is_dirty,
             self.keep_bytes,
-            {"s_zero": self.format.zero_value} if self.config.zero_port else {},
+            self.config.constants,
         )
 
     drains = (("m_axis", "sink"), ("m_axis_sts", "status"))
@@ -136,8 +137,10 @@ class Bench:
         if not is_willing or not all(packet.is_well_formed for packet in expected):
             return None
         latency = _emit().latency(self.unit, self.config)
+        pause = _emit().pause(self.unit, self.config)
         packets = [packet.words for packet in expected]
-        return throughput.most_cycles(packets, self.config, latency) + self.pauses(packets)
+        most = throughput.most_cycles(packets, self.config, latency, pause)
+        return most + self.pauses(packets)
 
     def pauses(self, packets):
         """Cycles between packets that are not their own."""
@@ -151,12 +154,15 @@ class _Compressor(Bench):
         super().__init__(config)
         self.keep_bytes = config.format.word_bytes
 
+    def words(self, packet):
+        return self.golden.words_of(packet, self.format)
+
     def feeds(self, packets):
-        return [("s_axis", "source", [_words(p, self.format).tobytes() for p in packets])]
+        return [("s_axis", "source", [self.words(packet).tobytes() for packet in packets])]
 
     def expected(self, packet):
-        words = _words(packet, self.format)
-        stream = golden.compress(words, self.format).tobytes()
+        words = self.words(packet)
+        stream = self.golden.compress(words, self.format).tobytes()
         return Expected(words, stream, (words.size, len(stream)), unit_bytes=1)
 
 
@@ -190,11 +196,12 @@ class _Decompressor(Bench):
     def expected(self, packet):
         stream, count = packet
         data = np.frombuffer(bytes(stream), np.uint8)
-        words, consumed, code = golden.salvage(data, count, self.format)
+        words, consumed, code = self.golden.salvage(data, count, self.format)
         status = (consumed, int(code))
         if self.format.ends_itself:
             status = (*status, words.size)
-        return Expected(words, words.tobytes(), status, self.format.word_bytes, code == 0)
+        size = words.nbytes if count is None else count * self.format.word_bytes
+        return Expected(words, words.tobytes(), status, self.format.word_bytes, code == 0, size)
 
 
 class _Roundtrip(_Compressor):
@@ -214,7 +221,7 @@ class _Roundtrip(_Compressor):
     def feeds(self, packets):
         if self.format.ends_itself:
             return super().feeds(packets)
-        commands = [_command(_words(packet, self.format).size) for packet in packets]
+        commands = [_command(self.words(packet).size) for packet in packets]
         return [*super().feeds(packets), ("s_axis_cmd", "command", commands)]
 
     def packets(self, report):
@@ -259,12 +266,6 @@ def _emit():
     from cdma.hdl import emit
 
     return emit
-
-
-def _words(packet, fmt):
-    array = np.asarray(packet)
-    format_for(array.dtype, fmt)
-    return to_words(array)
 
 
 def _command(count):

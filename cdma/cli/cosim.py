@@ -8,6 +8,7 @@ from cdma.cli import engine, options
 from cdma.errors import SimulationError, UserError
 from cdma.progress import show
 from cdma.tensors.load import NAMING, load_tensor
+from cdma.tensors.rows import type_of
 
 EPILOG = f"""\
 {options.PROFILES}
@@ -22,6 +23,7 @@ exit status: 0 equal and within the throughput rule, 1 not, 2 wrong input or a m
 example:
   cdma cosim activations/step0000.pool1.npy --unit roundtrip
   cdma cosim activations/step0000.relu1.npy --sim fast
+  cdma cosim activations/step0000.relu1.npy --unit decompressor --codec zvcplus
   cdma cosim activations/step0000.relu1.npy --verilog my_unit.v --waves fail.fst
   cdma cosim activations/step0000.relu1.npy --unit engine --channels 4 --memory dram
   cdma cosim data.npz:conv1 --lanes 4 --stall bernoulli:0.3 --stall source=never --seed 7 --json
@@ -41,6 +43,7 @@ def add_parser(subparsers) -> None:
     unit = "which unit, or the engine: out to host memory and back (default: compressor)"
     add("--unit", choices=(*options.SIMULATED, engine.ENGINE), default="compressor", help=unit)
     options.add_config_options(parser, default="that of the tensor")
+    options.add_codec_options(parser, default="that of the tensor")
     engine.add_engine_options(parser)
     engine.add_run_options(parser)
     simulator = "simulator (default: verilator, of the engine fast)"
@@ -66,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             report, problem = engine.round_trip(args, tensor, show)
         else:
             engine.refuse_engine_options(args)
-            config = options.config_from(args, tensor.itemsize * 8)
+            config = options.config_from(args, tensor.itemsize * 8, type_of(tensor.dtype))
             report, problem = simulate(tensor, args.unit, config, **how, progress=show)
     except SimulationError as error:
         print(f"cdma cosim: {error}", file=sys.stderr)

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure each unit, report, and give 1 when something is missing."""
     options.refuse_below(args, batches=0, seed=0)
     units = options.units_from(args)
-    size = options.config_from(args)
+    size = options.only_zvc(options.config_from(args), "coverage")
     if ENGINE in units:
         config = engine_config_from(args)
     else:

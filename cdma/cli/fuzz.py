@@ -40,6 +40,7 @@ def add_parser(subparsers) -> None:
     which = "which unit, may be repeated (default: all but the engine)"
     add("--unit", choices=(*options.SIMULATED, engine.ENGINE), action="append", help=which)
     options.add_config_options(parser)
+    options.add_codec_options(parser)
     engine.add_engine_options(parser)
     count = "packets for each unit, in whole batches (default: 10000)"
     add("--packets", type=int, default=10_000, metavar="N", help=count)

@@ -15,6 +15,8 @@ examples:
 writes rtl/compressor.v (module cdma_compressor), rtl/compressor.json, and for the decompressor
   cdma generate both --config 16x16 --prefix act16 --template -o rtl
 writes rtl/act16_compressor.v and so on, and rtl/act16_roundtrip_tb.sv, a test bench to begin with
+  cdma generate decompressor --codec zvcplus --type fp32 -o plus
+writes the decompressor of ZVC+ (docs/zvcplus.md)
   cdma generate engine --channels 4 -o rtl
 writes rtl/engine.v (module cdma_engine), rtl/engine.json, and the registers: rtl/cdma_regs.h for C,
 rtl/registers.md to read, rtl/cdma.rdl in SystemRDL
@@ -31,6 +33,7 @@ def add_parser(subparsers) -> None:
     add = parser.add_argument
     add("unit", choices=(*options.UNITS, "both", engine.ENGINE), help="what to generate")
     options.add_config_options(parser)
+    options.add_codec_options(parser)
     options.add_zero_options(parser)
     port = "take the word that is omitted from an input s_zero; it must not change in a packet"
     add("--zero-port", action="store_true", help=port)

@@ -19,7 +19,7 @@ elaborate. The table names each tool that is not installed. Known harmless warni
 synth/lint/waivers.py, each with its reason.
 
 examples:
-  cdma lint --config 8x32
+  cdma lint --config 8x32 --config zvcplus-fp32
   cdma lint --unit compressor --verilog rtl/compressor.v
   cdma lint --unit engine --channels 2
 ends with status 1 when a tool finds anything that is not waived
@@ -34,7 +34,8 @@ def add_parser(subparsers) -> None:
     parser = options.add_verb(subparsers, "lint", run, HELP, **texts)
     add = parser.add_argument
     options.add_units_option(parser, ENGINE)
-    name = "lanes x word bits, may be repeated (default: the named four; of the engine 8x32)"
+    name = "a size such as 8x32 or zvcplus-fp32, may be repeated (default: the named four of the "
+    name += "first codec; of the engine 8x32)"
     add("--config", action="append", metavar="NAME", help=name)
     add_engine_options(parser)
     file = "check this file, which has the module cdma_UNIT, in place of what is generated"

@@ -62,7 +62,10 @@ def run(args: argparse.Namespace) -> int:
     units = options.units_from(args)
     if args.sample is not None and ENGINE not in units:
         raise UserError("--sample is for the engine, not for units")
-    configs = {unit: options.config_named(args.config or _default(unit)) for unit in units}
+    names = {unit: args.config or _default(unit) for unit in units}
+    configs = {
+        unit: options.only_zvc(options.config_named(name), "mutate") for unit, name in names.items()
+    }
     from cdma.sim import SimulationError
     from cdma.verify.mutation import campaign, engine, report
 

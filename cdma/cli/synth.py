@@ -31,13 +31,12 @@ def add_parser(subparsers) -> None:
     add = parser.add_argument
     options.add_units_option(parser, ENGINE)
     add_channels_option(parser)
-    name = "lanes x word bits, such as 8x32 (8x32b64: blocks of 64 words); may be repeated"
+    name = "a size such as 8x32, 8x32b64 (blocks of 64 words) or zvcplus-fp32; may be repeated"
     add("--config", action="append", metavar="NAME", help=name)
     sweep = "2 to 64 lanes of 8, 16 and 32 bits; what a tool fails on is noted and left out"
     add("--sweep", action="store_true", help=sweep)
     add("--alternatives", action="store_true", help="measure what was considered for the units")
-    add("--lanes", type=int, metavar="N", help="words in a beat, in place of --config (default: 8)")
-    options.add_format_options(parser)
+    options.add_number_options(parser)
     options.add_liberty_option(parser)
     add("--seeds", type=options.positive, default=8, metavar="N", help="of nextpnr (default: 8)")
     options.add_target_options(parser)
@@ -60,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from cdma.toolchain.steps import Steps
 
     numbers = (args.lanes, args.word_bits, args.block_words)
-    configs = campaign.sizes(args.config, *numbers, pair=args.compare, is_sweep=args.sweep)
+    named = {"pair": args.compare, "is_sweep": args.sweep, "plus": options.plus_size_from(args)}
+    configs = campaign.sizes(args.config, *numbers, **named)
     configs = [*configs, *engines_from(args, configs)]
     if args.alternatives and args.unit:
         raise UserError("give either --unit or --alternatives, not both")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from cdma.errors import UserError
 from cdma.files import make_folder, replacing
+from cdma.hdl.codecs import UnitConfig
 from cdma.hdl.emit import manifest, module_name, roundtrip, verilog
-from cdma.hdl.zvc.config import Config
 
 UNITS = ("compressor", "decompressor")
 
@@ -35,7 +35,7 @@ class Written:
 
 def write(
     folder: str | Path,
-    config: Config,
+    config: UnitConfig,
     units: tuple[str, ...] = UNITS,
     *,
     name: str | None = None,
@@ -53,7 +53,7 @@ def write(
     ----------
     folder : path
         Made when it is missing.
-    config : Config
+    config : UnitConfig
         Size of the units.
     units : tuple of str
         Which units.

@@ -16,6 +16,11 @@ _ROW_AXES = {"NCHW": 1, "NHWC": 1, "CHWN": 2}
 LAYOUTS = tuple(_ROW_AXES)
 
 
+def type_of(dtype) -> str:
+    """ZVC+ type of elements; their name, which ZVC+ then refuses, when it has none."""
+    return TYPE_OF.get(dtype.name, dtype.name)
+
+
 def row_distance(shape: Sequence[int], layout: str | None = None) -> int | None:
     """Words between a word and the one above it.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import butterfly
 import choosing
+import codecs_page
 import datapath
 import engine
 import engine_performance
@@ -38,6 +39,7 @@ PAGES = {
     readme.PAGE: readme.fill,
     choosing.PAGE: choosing.fill,
     verification.PAGE: verification.fill,
+    codecs_page.PAGE: codecs_page.fill,
     engine.PAGE: engine.fill,
     engine_performance.PAGE: engine_performance.fill,
     saved.PAGE: saved.fill,

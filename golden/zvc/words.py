@@ -45,6 +45,13 @@ def format_for(dtype: np.dtype, fmt: Format | None = None) -> Format:
     return fmt
 
 
+def words_of(array, fmt: Format) -> np.ndarray:
+    """Words of an array of any shape; raises as ``format_for``."""
+    array = np.asarray(array)
+    format_for(array.dtype, fmt)
+    return to_words(array)
+
+
 def to_words(array: np.ndarray) -> np.ndarray:
     """Bit patterns of a numeric array in C order.
 

@@ -4,9 +4,11 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from cdma.hdl.zvc.compressor.unit import Compressor
-from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.unit import Decompressor
+from cdma.hdl.codecs import UnitConfig
+from cdma.hdl.zvc.compressor import Compressor
+from cdma.hdl.zvc.decompressor import Decompressor
+from cdma.hdl.zvcplus.compressor import Compressor as PlusCompressor
+from cdma.hdl.zvcplus.decompressor import Decompressor as PlusDecompressor
 
 PREFIXES = {"i_command": "s_axis_cmd", "i": "s_axis", "o": "m_axis", "o_status": "m_axis_sts"}
 #: Content of each stream, by unit and member.
@@ -40,19 +42,19 @@ class AxiTop(wiring.Component):
 
     Parameters
     ----------
-    unit : Compressor or Decompressor
-        The unit to wrap.
+    unit : Component
+        The compressor or decompressor to wrap, of any codec.
 
     Members
     -------
     aclk, aresetn : In, clock and reset
     s_axis_*, m_axis_* : packets in and out
     m_axis_sts_* : Out, status
-    s_zero : In, with ``config.zero_port``: the word that is omitted
+    s_zero : In, when it is one of ``config.constants``: the word that is omitted
     s_axis_cmd_* : In, command (decompressor, with a tail of zeros)
     """
 
-    def __init__(self, unit: Compressor | Decompressor):
+    def __init__(self, unit: wiring.Component):
         self.unit = unit
         ports = {"aclk": In(1), "aresetn": In(1)}
         for name, prefix in PREFIXES.items():
@@ -61,8 +63,8 @@ class AxiTop(wiring.Component):
             flow = unit.signature.members[name].flow
             for suffix, value, is_forward in self._signals(name):
                 ports[f"{prefix}_{suffix}"] = (flow if is_forward else flow.flip())(len(value))
-        if unit.config.zero_port:
-            ports["s_zero"] = In(unit.config.format.word_bits)
+        for name in unit.config.constants:
+            ports[name] = In(unit.config.format.word_bits)
         super().__init__(ports)
 
     def _signals(self, name):
@@ -102,8 +104,8 @@ class AxiTop(wiring.Component):
         domain.clk = self.aclk
         m.d.comb += domain.rst.eq(~self.aresetn)
         m.submodules.core = self.unit
-        if self.unit.config.zero_port:
-            m.d.comb += self.unit.zero.eq(self.s_zero)
+        for name in self.unit.config.constants:
+            m.d.comb += getattr(self.unit, name.removeprefix("s_")).eq(getattr(self, name))
         for name, prefix in PREFIXES.items():
             if name not in self.unit.signature.members:
                 continue
@@ -115,22 +117,37 @@ class AxiTop(wiring.Component):
 
 
 #: Units that can be generated, by the name users give.
-UNITS = {"compressor": Compressor, "decompressor": Decompressor}
+UNITS = ("compressor", "decompressor")
+#: Their components, by codec.
+COMPONENTS = {
+    "zvc": {"compressor": Compressor, "decompressor": Decompressor},
+    "zvcplus": {"compressor": PlusCompressor, "decompressor": PlusDecompressor},
+}
 
 
-def unit_class(unit: str) -> type[Compressor] | type[Decompressor]:
-    """The component with this name.
+def checked_unit(unit: str) -> str:
+    """``unit`` itself; ValueError when it is unknown."""
+    if unit not in UNITS:
+        raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
+    return unit
+
+
+def unit_class(unit: str, config: UnitConfig) -> type[wiring.Component]:
+    """The component with this name, of the codec of ``config``.
 
     Raises
     ------
     ValueError
-        When the unit is unknown.
+        When the unit is unknown, or the codec has none.
     """
-    if unit not in UNITS:
-        raise ValueError(f"Unit must be one of {', '.join(UNITS)}, not {unit!r}")
-    return UNITS[unit]
+    components = COMPONENTS[config.codec]
+    if checked_unit(unit) not in components:
+        raise ValueError(
+            f"Unit of codec {config.codec} must be {' or '.join(components)}, not {unit!r}"
+        )
+    return components[unit]
 
 
-def top(unit: str, config: Config) -> AxiTop:
+def top(unit: str, config: UnitConfig) -> AxiTop:
     """The AXI4-Stream top of a unit. For errors see :func:`unit_class`."""
-    return AxiTop(unit_class(unit)(config))
+    return AxiTop(unit_class(unit, config)(config))

@@ -2,6 +2,6 @@
 
 from cdma.hdl.emit.manifest import manifest
 from cdma.hdl.emit.template import roundtrip
-from cdma.hdl.emit.verilog import latency, module_name, verilog
+from cdma.hdl.emit.verilog import latency, module_name, pause, verilog
 
-__all__ = ["latency", "manifest", "module_name", "roundtrip", "verilog"]
+__all__ = ["latency", "manifest", "module_name", "pause", "roundtrip", "verilog"]

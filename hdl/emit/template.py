@@ -1,11 +1,11 @@
 """A test bench in SystemVerilog that connects both units, for users to begin with."""
 
+from cdma.hdl.codecs import UnitConfig
 from cdma.hdl.emit.verilog import module_name
-from cdma.hdl.zvc.config import Config
 
 
 def roundtrip(
-    config: Config, compressor: str | None = None, decompressor: str | None = None
+    config: UnitConfig, compressor: str | None = None, decompressor: str | None = None
 ) -> str:
     """A self-checking test bench: random packets through compressor, FIFO and decompressor.
 
@@ -17,7 +17,7 @@ def roundtrip(
 
     Parameters
     ----------
-    config : Config
+    config : UnitConfig
         Size of both units.
     compressor, decompressor : str or None
         Names of their modules; ``None`` as for :func:`cdma.hdl.emit.verilog`.

@@ -2,8 +2,9 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from cdma.format import BLOCK_BYTES, Format
+from cdma.format import BLOCK_BYTES, ErrorCode, Format
 
 LANES = (2, 4, 8, 16, 32, 64)
 MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
@@ -39,6 +40,14 @@ class Config:
     lanes: int = 8
     format: Format = field(default_factory=Format)
     zero_port: bool = False
+
+    codec: ClassVar[str] = "zvc"
+    error_codes: ClassVar[tuple[ErrorCode, ...]] = (
+        ErrorCode.NONE,
+        ErrorCode.TRUNCATED,
+        ErrorCode.TRAILING,
+        ErrorCode.MASK_PAST_END,
+    )
 
     def __post_init__(self):
         if not isinstance(self.format, Format):
@@ -122,6 +131,36 @@ class Config:
         options += f"-z{fmt.zero_value:x}" if fmt.zero_value else ""
         options += "-zport" if self.zero_port else ""
         return sized + options + ("-fold" if fmt.fold_negative_zero else "")
+
+    @property
+    def title(self) -> str:
+        """Size and options, for the first line of the Verilog."""
+        fmt = self.format
+        options = {
+            "tail of ones": fmt.ends_itself,
+            "zero value from s_zero": self.zero_port,
+            f"zero value 0x{fmt.zero_value:x}": fmt.zero_value and not self.zero_port,
+            "-0.0 as zero": fmt.fold_negative_zero,
+        }
+        size = f"{self.lanes} lanes x {fmt.word_bits} bits, blocks of {fmt.block_words} words"
+        return size + "".join(f", {name}" for name, is_on in options.items() if is_on)
+
+    @property
+    def parameters(self) -> dict:
+        """Parameters by name, for the manifest."""
+        return {
+            "lanes": self.lanes,
+            "word_bits": self.format.word_bits,
+            "block_words": self.format.block_words,
+            "tail": self.format.tail,
+            "zero_value": None if self.zero_port else self.format.zero_value,
+            "fold_negative_zero": self.format.fold_negative_zero,
+        }
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """Inputs of a word that do not change in a packet, with the value in simulations."""
+        return {"s_zero": self.format.zero_value} if self.zero_port else {}
 
     @property
     def has_options(self) -> bool:

@@ -2,12 +2,15 @@
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from cdma.hdl.zvc.config import Config as ByteConfig
 from cdma.zvcplus import BEAT_BYTES, RAW_BITS, TYPES, ErrorCode, Format, WordType
 
 #: Repeat options that the hardware has.
 REPEATS = ("none",)
+#: Element types that compressor and decompressor have.
+UNIT_TYPES = ("fp32", "fp16", "bf16")
 #: Error codes in the status of the decompressor. All other errors of a stream give some words.
 ERROR_CODES = (
     ErrorCode.NONE,
@@ -42,6 +45,9 @@ class Config:
     type: str = "fp32"
     repeats: str = "none"
 
+    codec: ClassVar[str] = "zvcplus"
+    error_codes: ClassVar[tuple[ErrorCode, ...]] = ERROR_CODES
+
     def __post_init__(self):
         Format(self.type)  # refuses an unknown type
         if self.repeats not in REPEATS:
@@ -50,8 +56,38 @@ class Config:
             )
 
     @classmethod
+    def of_unit(
+        cls, type: str = "fp32", repeats: str = "none", lanes: int | None = None
+    ) -> "Config":
+        """Configuration of a whole unit.
+
+        Parameters
+        ----------
+        type, repeats
+            As of the class; type ``"int8"`` has components, but no unit.
+        lanes : int or None
+            Words in a beat, if given: those in 32 bytes.
+
+        Raises
+        ------
+        ValueError
+            When there is no unit of these parameters.
+        """
+        config = cls(type, repeats)
+        if type not in UNIT_TYPES:
+            raise ValueError(
+                f"Element type of hardware must be one of {', '.join(UNIT_TYPES)}, not {type!r}"
+            )
+        if lanes not in (None, config.lanes):
+            raise ValueError(
+                f"Number of lanes of ZVC+ must be {config.lanes} for {type}, a beat of "
+                f"{BEAT_BYTES} bytes, not {lanes!r}"
+            )
+        return config
+
+    @classmethod
     def parse(cls, text: str) -> "Config":
-        """Configuration of a name: ``zvcplus-fp32``.
+        """Configuration of a whole unit by its name: ``zvcplus-fp32``.
 
         Raises
         ------
@@ -61,7 +97,7 @@ class Config:
         parts = re.fullmatch(r"zvcplus-([a-z0-9]+)", text, re.ASCII)
         if parts is None:
             raise ValueError(f"Configuration must be a name such as zvcplus-fp32, not {text!r}")
-        return cls(parts[1])
+        return cls.of_unit(parts[1])
 
     @property
     def name(self) -> str:
@@ -117,9 +153,27 @@ class Config:
         return ByteConfig.of(BEAT_BYTES, 8)
 
     @property
-    def zero_port(self) -> bool:
-        """A port for the zero value: ZVC+ has none."""
-        return False
+    def title(self) -> str:
+        """Type and size, for the first line of the Verilog."""
+        word = self.word
+        size = f"{self.lanes} lanes x {word.bits} bits, blocks of {word.block_words} words"
+        return f"ZVC+ of {self.type}, repeats {self.repeats}, {size}"
+
+    @property
+    def parameters(self) -> dict:
+        """Parameters by name, for the manifest."""
+        return {
+            "type": self.type,
+            "repeats": self.repeats,
+            "lanes": self.lanes,
+            "word_bits": self.word.bits,
+            "block_words": self.word.block_words,
+        }
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """Inputs that do not change in a packet: ZVC+ has none."""
+        return {}
 
     @property
     def has_options(self) -> bool:
@@ -128,7 +182,7 @@ class Config:
 
 
 #: The configurations that documents, reports and the regression name.
-NAMED = {config.name: config for config in map(Config, TYPES)}
+NAMED = {config.name: config for config in map(Config, UNIT_TYPES)}
 
 
 def checked(config: Config) -> Config:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.toolchain import verilator
 from cdma.toolchain.cache import cache_folder, digest, kept
 
@@ -30,7 +30,7 @@ _COVERAGE = ["--coverage-line", "--coverage-toggle"]
 def build(
     verilog: str,
     unit: str,
-    config: Config,
+    config: UnitConfig,
     cache: str | os.PathLike | None = None,
     progress: Callable[[str], None] | None = None,
     *,
@@ -46,7 +46,7 @@ def build(
         The whole design, top level ``cdma_<unit>``.
     unit : str
         ``compressor``, ``decompressor`` or ``roundtrip``. Selects the ports.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     cache, progress
         See :func:`cdma.toolchain.simulators.build`.
@@ -99,14 +99,14 @@ def _macros(unit, config, has_mutants):
         "KEEP_BYTES": 1 if unit == "decompressor" else config.format.word_bytes,
         "STATUS_BYTES": status_bytes(unit, config),
         "HAS_COMMAND": int(unit != "compressor" and not config.format.ends_itself),
-        "HAS_ZERO": int(config.zero_port),
-        "ZERO_VALUE": f"{config.format.zero_value}ull",
+        "HAS_ZERO": int("s_zero" in config.constants),
+        "ZERO_VALUE": f"{config.constants.get('s_zero', 0)}ull",
         "HAS_LINK": int(unit == "roundtrip"),
         "HAS_MUTANTS": int(has_mutants),
     }
 
 
-def status_bytes(unit: str, config: Config) -> int:
+def status_bytes(unit: str, config: UnitConfig) -> int:
     """Bytes of a status record; a decompressor for a tail of ones reports the words too."""
     counts = unit != "compressor" and config.format.ends_itself
     return _STATUS_BYTES[unit] + 4 * counts

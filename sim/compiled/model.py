@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.format import Format
-from cdma.golden.zvc.words import format_for, to_bytes, to_words
-from cdma.hdl.zvc.config import Config
+from cdma.format import Format, StreamFormat
+from cdma.golden.codecs import codec_of
+from cdma.golden.zvc.words import to_bytes
+from cdma.hdl.codecs import config_of
 from cdma.sim.backpressure import per_port
 from cdma.sim.cocotb.ports import Violation
 from cdma.sim.compiled.build import status_bytes
@@ -79,10 +80,10 @@ class RtlModel:
     ----------
     unit : str
         ``compressor``, ``decompressor`` or ``roundtrip``, a compressor connected to a decompressor.
-    fmt : Format or None
-        Format of the stream. With ``None``, the default format of 32-bit words.
-    lanes : int
-        Words in a beat.
+    fmt : StreamFormat or None
+        Format of the stream, of any codec. With ``None``, the default format of 32-bit words.
+    lanes : int or None
+        Words in a beat, see :func:`cdma.hdl.codecs.config_of`.
     verilog : str or None
         Verilog to compile in place of the generated Verilog.
     cache, progress
@@ -99,15 +100,15 @@ class RtlModel:
     def __init__(
         self,
         unit: str,
-        fmt: Format | None = None,
-        lanes: int = 8,
+        fmt: StreamFormat | None = None,
+        lanes: int | None = None,
         *,
         verilog: str | None = None,
         cache: str | os.PathLike | None = None,
         progress: Callable[[str], None] | None = None,
     ):
         with refusals_as_user_errors():
-            self.config = Config(lanes, Format() if fmt is None else fmt)
+            self.config = config_of(Format() if fmt is None else fmt, lanes)
         self.unit = unit
         verilog = design_text(unit, self.config, verilog)
         self._model = ModelUnit(unit, self.config, verilog, cache, progress)
@@ -198,9 +199,7 @@ class RtlModel:
         """The input, flat and contiguous: words, or the bytes of streams."""
         if self.unit == "decompressor":
             return np.ascontiguousarray(to_bytes(array))
-        array = np.asarray(array)
-        format_for(array.dtype, self.config.format)
-        return to_words(array)
+        return codec_of(self.config.format).words_of(array, self.config.format)
 
     def _counts(self, offsets, counts):
         """Number of words in each packet, for a unit with commands."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cdma.errors import SimulationError, UserError
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled import build
 from cdma.sim.compiled.run import PACKET, Fed, Job, Played, begin, trace_type
 
@@ -41,7 +41,7 @@ class ModelUnit:
     def __init__(
         self,
         unit: str,
-        config: Config,
+        config: UnitConfig,
         verilog: str,
         cache: str | os.PathLike | None = None,
         progress: Callable[[str], None] | None = None,
@@ -132,9 +132,9 @@ class ModelUnit:
         """Buffers of each port, by field of ``Job``."""
         fmt = self.config.format
         number, size = len(offsets) - 1, int(offsets[-1] - offsets[0])
-        # A stream is the data and its masks; each packet has one block that may be partial.
+        # Each packet has one block that may be partial.
         blocks = size // (fmt.block_words * fmt.word_bytes) + number
-        stream = size + blocks * fmt.mask_bytes
+        stream = fmt.most_bytes(blocks * fmt.block_words)
         if self.unit == "compressor":
             sink = stream
         elif counts is not None:

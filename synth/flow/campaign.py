@@ -9,6 +9,7 @@ from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, write_text
 from cdma.format import Format
+from cdma.hdl.codecs import UnitConfig, config_named
 from cdma.hdl.zvc.config import Config
 from cdma.synth.alternatives import catalogue
 from cdma.synth.flow import engine, measure, plot, report, scaling
@@ -45,7 +46,8 @@ def sizes(
     *,
     pair: Sequence[str] | None = None,
     is_sweep: bool = False,
-) -> list[Config]:
+    plus: UnitConfig | None = None,
+) -> list[UnitConfig]:
     """Configurations of a campaign, described in one of four ways.
 
     Parameters
@@ -58,25 +60,31 @@ def sizes(
         Names of two sizes to compare.
     is_sweep : bool
         All of :func:`cdma.synth.flow.scaling.sweep`.
+    plus : UnitConfig, optional
+        One size of ZVC+.
 
     Raises
     ------
     UserError
         When a size is invalid, or described in two ways.
     """
-    has_numbers = any(number is not None for number in (lanes, word_bits, block_words))
+    has_numbers = bool(plus) or any(each is not None for each in (lanes, word_bits, block_words))
     if is_sweep or pair:
         if names or has_numbers:
             whole = "--sweep has its own sizes" if is_sweep else "--compare names both sizes"
             raise UserError(f"{whole}: leave --config, --lanes and the like out")
         if is_sweep:
             return scaling.sweep()
-    elif names and has_numbers:
+    if plus:
+        if names:
+            raise UserError("give either --config or --codec, not both")
+        return [plus]
+    if names and has_numbers:
         numbers = "--lanes, --word-bits and --block-words"
         raise UserError(f"give either --config or {numbers}, not both")
     with refusals_as_user_errors():
         if pair or names:
-            return [Config.parse(name) for name in pair or dict.fromkeys(names)]
+            return [config_named(name) for name in pair or dict.fromkeys(names)]
         fmt = Format(32 if word_bits is None else word_bits, block_words)
         return [Config(8 if lanes is None else lanes, fmt)]
 
@@ -84,7 +92,7 @@ def sizes(
 def run(
     output: str | os.PathLike,
     steps: Steps,
-    configs: Sequence[Config],
+    configs: Sequence[UnitConfig],
     units: Collection[str] | None,
     *,
     liberty: str | os.PathLike | None = None,
@@ -100,8 +108,8 @@ def run(
         Folder of the report, created if missing. Several sizes are also plotted.
     steps : Steps
         Runs the tools.
-    configs : sequence of Config, of EngineConfig for the engine
-        Sizes. Units are measured in each ``Config``, the engine in each ``EngineConfig``.
+    configs : sequence of UnitConfig, of EngineConfig for the engine
+        Sizes. Units are measured in each ``UnitConfig``, the engine in each ``EngineConfig``.
     units : collection of str or None
         Units to measure. ``None`` for the alternatives of :mod:`cdma.synth.alternatives.catalogue`.
     liberty : path, optional
@@ -166,7 +174,7 @@ def _tools(targets: Sequence[str], with_cells: bool) -> tuple[list[str], dict[st
 
 
 def _designs(
-    configs: Sequence[Config | EngineConfig], units: Collection[str] | None, steps: Steps
+    configs: Sequence[UnitConfig | EngineConfig], units: Collection[str] | None, steps: Steps
 ) -> Iterator[Design]:
     for config in configs:
         is_engine = isinstance(config, EngineConfig)
@@ -175,6 +183,8 @@ def _designs(
             continue
         steps.announce(f"{config.name}: Verilog")
         if units is None:
+            if config.codec != "zvc":
+                raise UserError(f"the alternatives are of codec zvc, not of {config.codec}")
             yield from (catalogue.design(name, config) for name in catalogue.COMPONENTS)
         else:
             yield from (measure.generated(unit, config) for unit in named)

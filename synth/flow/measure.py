@@ -10,7 +10,7 @@ from typing import Any
 from cdma import designs
 from cdma.engine_config import ENGINE, EngineConfig
 from cdma.errors import UserError
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.sweep import Packed, Task, sweep
 from cdma.synth.flow import asic, ecp5, engine
 from cdma.synth.flow.figures import asic_figures, ecp5_figures, fpga_figures, record
@@ -30,7 +30,7 @@ class Design:
     ----------
     unit : str
         Name for reports.
-    config : Config or EngineConfig
+    config : UnitConfig or EngineConfig
         Its size.
     top : str
         Name of its module, with clock ``aclk``.
@@ -41,7 +41,7 @@ class Design:
     """
 
     unit: str
-    config: Config | EngineConfig
+    config: UnitConfig | EngineConfig
     top: str
     verilog: str
     latency: int | None = None
@@ -52,7 +52,7 @@ class Design:
         return f"{self.unit} {self.config.name}"
 
 
-def generated(unit: str, config: Config | EngineConfig) -> Design:
+def generated(unit: str, config: UnitConfig | EngineConfig) -> Design:
     """Compressor, decompressor or engine as ``cdma generate`` writes it."""
     from cdma.hdl import emit
 

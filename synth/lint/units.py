@@ -8,14 +8,14 @@ from pathlib import Path
 
 from cdma import designs
 from cdma.engine_config import ENGINE, EngineConfig
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.synth.lint import check, waivers
 
 
 def lint(
     tools: Iterable[str],
     units: Iterable[str],
-    configs: Iterable[Config | EngineConfig],
+    configs: Iterable[UnitConfig | EngineConfig],
     verilog: str | None = None,
 ) -> Iterator[dict]:
     """Check designs. Yields a record of each unit, configuration and tool.
@@ -29,8 +29,8 @@ def lint(
         Keys of :data:`cdma.synth.lint.check.CHECKS`.
     units : iterable of str
         ``compressor``, ``decompressor`` and ``engine``.
-    configs : iterable of Config, of EngineConfig for the engine
-        Sizes. Units are checked in each ``Config``, the engine in each ``EngineConfig``.
+    configs : iterable of UnitConfig, of EngineConfig for the engine
+        Sizes. Units are checked in each ``UnitConfig``, the engine in each ``EngineConfig``.
     verilog : str or None
         Verilog to check in place of the generated Verilog, with the module ``cdma_<unit>``.
 
@@ -45,10 +45,11 @@ def lint(
             for unit in units:
                 if config is not None and isinstance(config, EngineConfig) != (unit == ENGINE):
                     continue
+                codec = None if config is None or unit == ENGINE else config.codec
                 text = verilog if config is None else _loud(designs.of(unit, config))
                 for tool in tools:
                     found = check.check(tool, f"cdma_{unit}", text, Path(scratch))
-                    findings, waived = waivers.sort(found, waived_of(unit))
+                    findings, waived = waivers.sort(found, waived_of(unit, codec))
                     yield {
                         "unit": unit,
                         "config": None if config is None else config.name,
@@ -58,9 +59,10 @@ def lint(
                     }
 
 
-def waived_of(unit: str) -> tuple[waivers.Waiver, ...]:
-    """Waivers of a unit or of the engine."""
-    return waivers.WAIVERS + (waivers.ENGINE_WAIVERS if unit == ENGINE else ())
+def waived_of(unit: str, codec: str | None = None) -> tuple[waivers.Waiver, ...]:
+    """Waivers of a unit of a codec, or of the engine."""
+    more = waivers.ENGINE_WAIVERS if unit == ENGINE else ()
+    return waivers.WAIVERS + more + (waivers.PLUS_WAIVERS if codec == "zvcplus" else ())
 
 
 def text(record: Mapping) -> str:

@@ -150,6 +150,25 @@ ENGINE_WAIVERS = (
     ),
 )
 
+_DELAYS = "a delay line whose valid bit travels elsewhere"
+#: Additional waivers of the units of ZVC+.
+PLUS_WAIVERS = (
+    Waiver(
+        *("verilator", "WIDTHTRUNC"),
+        r"Operator ASSIGNW expects \d+ bits on the Assign RHS, but Assign RHS's SHIFTR generates "
+        r"\d+ bits\.",
+        _WIDTHS,
+    ),
+    Waiver("slang", "width-trunc", r"implicit conversion truncates from \d+ to \d+ bits", _WIDTHS),
+    Waiver(
+        "verilator", "UNSIGNED", r"Comparison is constant due to unsigned arithmetic", _CONSTANT
+    ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'i_valid'", _DELAYS),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not driven, nor used: 'valid\d'", _DELAYS),
+    Waiver("slang", "unused-port", r"unused port signal 'i_valid'", _DELAYS),
+    Waiver("slang", "unused-net", r"unused net 'valid\d'", _DELAYS),
+)
+
 
 def sort(
     findings: Iterable[Finding], waivers: Iterable[Waiver] = WAIVERS

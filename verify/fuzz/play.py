@@ -14,8 +14,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from cdma.golden import ErrorCode
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.simulate import cosim_all, cosim_each, design_text
 from cdma.sweep import Packed, Task, in_order, sweep
@@ -68,7 +67,7 @@ class Batches:
     """Batches to run: the argument of a task."""
 
     unit: str
-    config: Config
+    config: UnitConfig
     seed: int
     numbers: range
     verilog: Packed
@@ -87,7 +86,7 @@ class Played:
 
 def fuzz(
     unit: str,
-    config: Config,
+    config: UnitConfig,
     packets: int,
     seed: int = 0,
     batch: int | None = None,
@@ -105,7 +104,7 @@ def fuzz(
     unit : str
         ``compressor`` and ``roundtrip`` get words. ``decompressor`` gets damaged streams with good
         streams between them.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     packets : int
         Least number of packets, rounded up to whole batches. For the decompressor, only malformed
@@ -180,7 +179,8 @@ def play(batches: Batches) -> list[Played]:
         if problem:
             problem += _about(result, current)
         elif batches.unit == "decompressor":  # here the codes equal those of the golden model
-            codes.update(ErrorCode(packet.status[1]).name for packet in result.packets)
+            names = {int(code): code.name for code in batches.config.error_codes}
+            codes.update(names[packet.status[1]] for packet in result.packets)
         found.append(Played(number, len(result.packets), result.cycles, codes, problem))
         if problem:
             break

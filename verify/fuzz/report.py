@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.verify.fuzz.play import Outcome
 
 #: Columns of the table.
@@ -19,7 +19,7 @@ COLUMNS = {
 }
 
 
-def row(unit: str, config: Config, seed: int, outcome: Outcome, verilog: Path | None) -> dict:
+def row(unit: str, config: UnitConfig, seed: int, outcome: Outcome, verilog: Path | None) -> dict:
     """A run as a row of numbers and texts for JSON. ``verilog`` is the user's file, if any."""
     return {
         "unit": unit,

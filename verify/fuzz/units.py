@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cdma import golden
-from cdma.golden import Format
-from cdma.hdl.zvc.config import Config
+from cdma.golden.codecs import codec_of
+from cdma.hdl.codecs import UnitConfig
+from cdma.sim import damage as damage_of
 from cdma.sim.backpressure import PORTS, UNIT_PORTS
 from cdma.sim.result import Scenario
 from cdma.sim.stimulus import lengths, offered, random_words
@@ -27,7 +27,7 @@ class Batch:
     kinds: list[str]
 
 
-def make_batch(unit: str, config: Config, seed: int, number: int) -> Batch:
+def make_batch(unit: str, config: UnitConfig, seed: int, number: int) -> Batch:
     """Batch ``number`` of the run with this ``seed``.
 
     A quarter of the batches has no back-pressure. The others have a separate profile on each port.
@@ -55,7 +55,7 @@ def make_batch(unit: str, config: Config, seed: int, number: int) -> Batch:
 
 
 def damage(
-    stream: bytes, count: int, config: Config, rng: np.random.Generator
+    stream: bytes, count: int, config: UnitConfig, rng: np.random.Generator
 ) -> tuple[str, bytes, int]:
     """Damage a stream or its word count at random. Returns kind of damage, stream and count."""
     kind = _DAMAGES[rng.integers(len(_DAMAGES))]
@@ -85,7 +85,7 @@ def _streams(words, config, rng):
     """Damaged streams. A good stream follows half of them."""
     packets, kinds = [], []
     for packet in words:
-        stream = golden.compress(packet, config.format).tobytes()
+        stream = codec_of(config.format).compress(packet, config.format).tobytes()
         kind, *damaged = damage(stream, packet.size, config, rng)
         packets.append(tuple(damaged))
         kinds.append(kind)
@@ -127,19 +127,9 @@ def _flipped(stream, count, config, rng):
 
 
 def _marked(stream, count, config, rng):
-    """Set a bit of the last mask past the end of the data, with or without a word for it."""
-    fmt: Format = config.format
-    inside = count % fmt.block_words
-    if not inside:
-        return _extended(stream, count, config, rng)
-    at = 0
-    for _ in range(count // fmt.block_words):
-        mask = int.from_bytes(stream[at : at + fmt.mask_bytes], "little")
-        at += fmt.mask_bytes + fmt.word_bytes * mask.bit_count()
-    spoiled = bytearray(stream)
-    bit = int(rng.integers(inside, fmt.block_words))
-    spoiled[at + bit // 8] |= 1 << bit % 8
-    return bytes(spoiled) + rng.bytes(fmt.word_bytes * int(rng.integers(2))), count
+    """Mark a word past the end, or make another error of the codec; else extend the stream."""
+    found = damage_of.marked(stream, count, config, rng)
+    return found or _extended(stream, count, config, rng)
 
 
 def _dropped(stream, count, config, rng):

@@ -51,6 +51,8 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
     UserError
         When the size is refused.
     """
+    if unit.codec != "zvc":
+        raise UserError(f"the engine has codec zvc, not {unit.codec}")
     if unit.has_options:
         raise UserError(
             "the engine has a tail of zeros, and omits zero words only: leave --tail and the "

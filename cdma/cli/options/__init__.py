@@ -1,5 +1,6 @@
 """Options that several verbs share, and the objects that they describe."""
 
+from cdma.cli.options.codecs import add_codec_options, only_zvc
 from cdma.cli.options.runs import (
     add_cache_option,
     add_folder_option,
@@ -13,9 +14,11 @@ from cdma.cli.options.saves import add_save_option, file_to_write
 from cdma.cli.options.sizes import (
     add_config_options,
     add_format_options,
+    add_number_options,
     config_from,
     config_named,
     format_from,
+    plus_size_from,
 )
 from cdma.cli.options.stalls import PROFILES, add_stall_option
 from cdma.cli.options.targets import TARGETS, add_target_options, targets_from
@@ -45,11 +48,13 @@ __all__ = [
     "UNITS",
     "above_zero",
     "add_cache_option",
+    "add_codec_options",
     "add_config_options",
     "add_design_options",
     "add_folder_option",
     "add_format_options",
     "add_liberty_option",
+    "add_number_options",
     "add_save_option",
     "add_stall_option",
     "add_sweep_options",
@@ -65,6 +70,8 @@ __all__ = [
     "format_from",
     "liberty_path",
     "natural",
+    "only_zvc",
+    "plus_size_from",
     "positive",
     "refuse_below",
     "rising",

@@ -2,6 +2,7 @@
 
 import argparse
 
+from cdma.cli.options.codecs import add_codec_options, is_plus, plus_config_from
 from cdma.cli.options.types import flag
 from cdma.cli.options.zeros import zeros_from
 from cdma.errors import UserError, refusals_as_user_errors
@@ -25,15 +26,28 @@ def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> 
         "--config",
         metavar="NAME",
         help="lanes x word bits, such as 8x32, or 8x32b64 with blocks of 64 words, or 8x32-ones "
-        "with a tail of ones; instead of the four options below",
+        "with a tail of ones, or zvcplus-fp32; instead of the options of the size",
     )
     parser.add_argument(
         "--lanes",
         type=int,
         metavar="N",
-        help="words in a beat: a power of two, 2 to 64 (default: 8)",
+        help="words in a beat: a power of two, 2 to 64 (default: 8; of ZVC+ 32 bytes of words)",
     )
     add_format_options(parser, default)
+
+
+def add_number_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that give one size in numbers, beside a ``--config`` of the verb's own."""
+    lanes = "words in a beat, in place of --config (default: 8; of ZVC+ 32 bytes of words)"
+    parser.add_argument("--lanes", type=int, metavar="N", help=lanes)
+    add_format_options(parser)
+    add_codec_options(parser)
+
+
+def plus_size_from(args: argparse.Namespace):
+    """``Config`` of ZVC+ that the options of :func:`add_number_options` describe, or ``None``."""
+    return plus_config_from(args) if is_plus(args) else None
 
 
 def format_from(args: argparse.Namespace, word_bits: int = 32):
@@ -47,11 +61,19 @@ def format_from(args: argparse.Namespace, word_bits: int = 32):
 
 #: Options that ``--config`` gives too.
 _OF_A_NAME = ("lanes", "word_bits", "block_words", "tail", "zero_value", "fold_negative_zero")
-_OF_A_NAME += ("zero_port",)
+_OF_A_NAME += ("zero_port", "codec", "type", "repeats")
 
 
-def config_from(args: argparse.Namespace, word_bits: int = 32):
-    """``Config`` that the options describe; ``word_bits`` replaces an option not given.
+def config_from(args: argparse.Namespace, word_bits: int = 32, type_: str = "fp32"):
+    """Configuration of a unit that the options describe.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options of :func:`add_config_options`, and of
+        :func:`~cdma.cli.options.codecs.add_codec_options` where the verb has them.
+    word_bits, type_
+        Replace options that are not given: the first codec's and ZVC+'s.
 
     Raises
     ------
@@ -65,6 +87,8 @@ def config_from(args: argparse.Namespace, word_bits: int = 32):
             if getattr(args, option, None):
                 raise UserError(f"--config names the whole size: leave out {flag(option)}")
         return config_named(args.config)
+    if is_plus(args):
+        return plus_config_from(args, type_)
     fmt = format_from(args, word_bits)
     with refusals_as_user_errors():
         port = bool(getattr(args, "zero_port", False))
@@ -72,8 +96,8 @@ def config_from(args: argparse.Namespace, word_bits: int = 32):
 
 
 def config_named(name: str):
-    """``Config`` of a name such as ``8x32`` or ``8x32b64``."""
-    from cdma.hdl.zvc.config import Config
+    """Configuration of a name such as ``8x32``, ``8x32b64`` or ``zvcplus-fp32``."""
+    from cdma.hdl import codecs
 
     with refusals_as_user_errors():
-        return Config.parse(name)
+        return codecs.config_named(name)

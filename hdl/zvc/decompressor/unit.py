@@ -84,6 +84,11 @@ class Decompressor(wiring.Component):
         )
 
     @staticmethod
+    def pause(config: Config) -> int:
+        """Cycles that a packet may take beyond its beats before the next can flow: none."""
+        return 0
+
+    @staticmethod
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         words are in that beat; and the most by which a packet takes longer than its beats."""

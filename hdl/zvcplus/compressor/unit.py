@@ -68,6 +68,12 @@ class Compressor(wiring.Component):
         )
 
     @staticmethod
+    def pause(config: Config) -> int:
+        """Cycles that a packet may take beyond its beats before the next can flow: packets of a
+        beat follow each other every three cycles."""
+        return 2
+
+    @staticmethod
     def rows(config: Config) -> int:
         """Beats that wait: of their block and of the next, and while that is planned."""
         planning = FloatSurvey.latency(config) + FloatPlanner.LATENCY

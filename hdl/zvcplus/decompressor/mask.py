@@ -56,7 +56,8 @@ class MaskDecoder(wiring.Component):
         m = Module()
         m.submodules.ranks = ranks = PrefixSum(self.groups)
         m.d.comb += ranks.mask.eq(self.flags)
-        spread = Signal(4 * self.groups, reset_less=True)
+        # Known from reset on: the first block of a packet adds the length of none before it.
+        spread = Signal(4 * self.groups)
         for group in range(self.groups):
             nibble = Const(0, 4)
             for rank in range(group + 1):

@@ -125,7 +125,7 @@ class ControlPlace(wiring.Component):
             ]
         m.d.comb += self.is_cut.eq(self.is_over | (is_near & (self.control > near)))
 
-        place = Signal(bits + len(self.step))
+        place = Signal(bits + len(self.step), name="behind")
         m.d.comb += [
             place.eq(self.bit + self.control + self.payload),
             self.step.eq(place[bits:]),

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.signals import select
 from cdma.hdl.zvc.beat import Beat, count_thermometer
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import MOST_PASSED
@@ -84,11 +85,12 @@ class RowQueue(wiring.Component):
             enters.eq(self.i.valid & self.i.ready & ~self.drain),
             filled.eq(Mux(enters, Cat(1, self.valid), self.valid)),
         ]
-        valid = Signal(depth)
-        with m.Switch(self.passes):
-            for count in range(MOST_PASSED + 1):
-                with m.Case(count):
-                    m.d.comb += valid.eq(filled[count:])
+        valid = select(
+            m,
+            self.passes,
+            [filled[count:][:depth] for count in range(MOST_PASSED + 1)],
+            "next_valid",
+        )
         m.d.sync += self.valid.eq(valid & ~self.restart.replicate(depth))
         self._move(m, row)
 
@@ -112,12 +114,9 @@ class RowQueue(wiring.Component):
             Signal(self.config.beat_bits, name=f"row{k}", reset_less=True) for k in range(depth)
         ]
         for k, current in enumerate(rows):
+            later = [
+                Mux(self.valid[source], rows[source], row) if source < depth else row
+                for source in range(k, k + MOST_PASSED + 1)
+            ]
             m.d.comb += self.rows[k].eq(current)
-            with m.Switch(self.passes):
-                for count in range(MOST_PASSED + 1):
-                    source = k + count
-                    with m.Case(count):
-                        if source < depth:
-                            m.d.sync += current.eq(Mux(self.valid[source], rows[source], row))
-                        else:
-                            m.d.sync += current.eq(row)
+            m.d.sync += current.eq(select(m, self.passes, later, f"next_row{k}"))

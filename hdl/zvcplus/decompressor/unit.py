@@ -73,6 +73,17 @@ class Decompressor(wiring.Component):
     ROWS = 9
 
     @staticmethod
+    def pause(config: Config) -> int:
+        """Cycles that a packet may take beyond its beats before the next can flow: its latency,
+        since packets do not overlap."""
+        return Decompressor.latency(config)
+
+    @staticmethod
+    def rows(config: Config) -> int:
+        """Rows of the queue, the same for all types."""
+        return Decompressor.ROWS
+
+    @staticmethod
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when that beat
         has its first two controls; and the most by which a packet takes longer than its beats."""

@@ -8,7 +8,7 @@ import pytest
 
 from cdma import designs
 from cdma.cli.main import main
-from cdma.golden import compress
+from cdma.golden import compress, zvcplus
 
 
 @pytest.fixture
@@ -78,6 +78,21 @@ def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
     assert (tmp_path / "out.bin").read_bytes() == np.load(tensor).tobytes()
     assert result["bytes_out"] == 600
     assert result["stream_bytes"] == compress(np.load(tensor)).size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
+def test_zvcplus_takes_the_type_of_the_tensor(report, tmp_path, unit):
+    words = np.maximum(np.random.default_rng(1).normal(size=(4, 100)), 0).astype(np.float16)
+    np.save(tmp_path / "tensor.npy", words)
+    stream = zvcplus.compress(words, zvcplus.Format("fp16"))
+    result = report("cosim", tmp_path / "tensor.npy", "--codec", "zvcplus", "--unit", unit)
+    assert (result["config"], result["lanes"], result["words"]) == ("zvcplus-fp16", 16, 400)
+    assert result["stream_bytes"] == stream.size
+    assert result["bytes_out"] == (stream.size if unit == "compressor" else words.nbytes)
+    assert result["comparison"] == "equal"
+    if unit != "roundtrip":
+        assert result["throughput"] == "met"
 
 
 @pytest.mark.parametrize(

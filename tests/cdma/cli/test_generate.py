@@ -125,6 +125,14 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
             ("--config", "8x32", "--word-bits", 16),
             "--config names the whole size: leave out --word-bits",
         ),
+        (
+            ("--codec", "zvcplus", "--type", "int8"),
+            "Element type of hardware must be one of fp32, fp16, bf16, not 'int8'",
+        ),
+        (
+            ("--codec", "zvcplus", "--zero-port"),
+            "--zero-port is not for --codec zvcplus, words are zero in all bits: leave it out",
+        ),
         (("--template",), "The test bench connects both units: generate both"),
         (
             ("--name", "a", "--prefix", "b"),

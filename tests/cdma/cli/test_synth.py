@@ -142,6 +142,8 @@ def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, librar
         (["--no-ecp5"], "nothing to measure: --no-ecp5 and no --liberty FILE or CDMA_LIBERTY"),
         (["--liberty", "none.lib"], "none.lib: cannot read this Liberty file"),
         (["--config", "8x32", "--lanes", "8"], "give either --config or --lanes"),
+        (["--config", "8x32", "--codec", "zvcplus"], "give either --config or --codec, not both"),
+        (["--codec", "zvcplus", "--sweep"], "--sweep has its own sizes"),
         (["--clock", "0"], "--clock must be a clock in MHz, such as 250, not 0"),
         (["--sweep", "--lanes", "8"], "--sweep has its own sizes: leave --config, --lanes and the"),
         (["--baseline", "none.json"], "none.json: cannot read this baseline"),

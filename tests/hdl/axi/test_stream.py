@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from cdma.format import Format
-from cdma.hdl.axi.stream import UNITS, AxiTop, top
+from cdma.hdl.axi.stream import COMPONENTS, UNITS, AxiTop, top
 from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.unit import Decompressor
@@ -148,9 +148,10 @@ def test_an_empty_packet_through_the_ports():
 
 
 def test_units_by_name():
-    assert {"compressor": Compressor, "decompressor": Decompressor} == UNITS
+    assert COMPONENTS["zvc"] == {"compressor": Compressor, "decompressor": Decompressor}
+    assert tuple(COMPONENTS["zvc"]) == UNITS
     config = Config(4, Format(16, 48))
-    for name, unit in UNITS.items():
+    for name, unit in COMPONENTS["zvc"].items():
         axi = top(name, config)
         assert isinstance(axi, AxiTop)
         assert type(axi.unit) is unit

@@ -9,10 +9,11 @@ from sized import sized
 
 import cdma
 from cdma.format import ErrorCode
-from cdma.hdl.axi.stream import UNITS
+from cdma.hdl.axi.stream import UNITS, unit_class
 from cdma.hdl.emit import latency, manifest, verilog
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor import Decompressor
+from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
 
 BOTH = pytest.mark.parametrize("unit", UNITS)
 SIZES = pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_parameters_latency_and_tools(unit, config):
         f"cdma_{unit}",
     )
     assert described["config"] == config.name
+    assert described["codec"] == "zvc"
     assert described["parameters"] == {
         "lanes": config.lanes,
         "word_bits": config.format.word_bits,
@@ -40,7 +42,11 @@ def test_parameters_latency_and_tools(unit, config):
         "zero_value": 0,
         "fold_negative_zero": False,
     }
-    assert described["latency_cycles"] == latency(unit, config) == UNITS[unit].latency(config)
+    assert (
+        described["latency_cycles"]
+        == latency(unit, config)
+        == unit_class(unit, config).latency(config)
+    )
     assert described["bytes_per_cycle"] == config.lanes * config.format.word_bits // 8
     assert described["tools"] == {
         "cdma": cdma.__version__,
@@ -77,6 +83,32 @@ def test_every_port_is_of_a_stream_or_the_clock(unit, config):
         assert len(stream["meaning"]) > 20
         if "fields" in stream:
             assert sum(field["bits"] for field in stream["fields"]) == stream["signals"]["tdata"]
+
+
+@pytest.mark.slow
+@BOTH
+@pytest.mark.parametrize("config", PLUS_NAMED.values(), ids=lambda config: config.name)
+def test_manifest_of_zvcplus(unit, config):
+    described = manifest(unit, config)
+    assert (described["codec"], described["config"]) == ("zvcplus", config.name)
+    assert described["parameters"] == {
+        "type": config.type,
+        "repeats": "none",
+        "lanes": config.lanes,
+        "word_bits": config.word.bits,
+        "block_words": config.word.block_words,
+    }
+    assert described["bytes_per_cycle"] == 32
+    assert described["latency_cycles"] == unit_class(unit, config).latency(config)
+    first = manifest(unit, Config.of(8, 32))
+    assert described["ports"] == first["ports"]
+    assert described["streams"] == first["streams"]
+    if unit == "decompressor":
+        assert described["ring_rows"] == 9
+        assert described["error_codes"] == {
+            "none": 0, "truncated": 1, "trailing": 2, "mask_past_end": 3, "reserved": 6,
+            "count": 7, "too_long": 8,
+        }  # fmt: skip
 
 
 def test_fields_of_records():

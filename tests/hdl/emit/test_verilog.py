@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cdma
-from cdma.hdl.axi.stream import UNITS, top
+from cdma.hdl.axi.stream import UNITS, top, unit_class
 from cdma.hdl.emit import latency, manifest, verilog
 from cdma.hdl.zvc.config import Config
 
@@ -122,7 +122,9 @@ def test_ports_are_grouped_by_stream_with_its_meaning(unit, config):
 def test_header_has_size_latency_and_that_parameters_are_fixed(unit):
     head = verilog(unit, CONFIG).partition("module")[0]
     assert f"// cdma {cdma.__version__} {unit}: 4 lanes x 16 bits, blocks of 64 words.\n" in head
-    assert f"// 8 bytes a cycle, latency {UNITS[unit].latency(CONFIG)} cycles.\n" in head
+    assert (
+        f"// 8 bytes a cycle, latency {unit_class(unit, CONFIG).latency(CONFIG)} cycles.\n" in head
+    )
     assert "the parameters are fixed" in head
 
 

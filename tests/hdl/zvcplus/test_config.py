@@ -19,12 +19,11 @@ def test_sizes_that_follow(type_, lanes, control_bits):
     assert config.block_bits == 1029
     assert config.format == Format(type_)
     assert config.stream_side.beat_bytes == 32
-    assert not config.zero_port
     assert not config.has_options
 
 
 def test_names():
-    assert list(NAMED) == ["zvcplus-fp32", "zvcplus-fp16", "zvcplus-bf16", "zvcplus-int8"]
+    assert list(NAMED) == ["zvcplus-fp32", "zvcplus-fp16", "zvcplus-bf16"]
     for name, config in NAMED.items():
         assert Config.parse(name) == config
         assert config.name == name

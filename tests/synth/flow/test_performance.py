@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[3]
 PAGES = [
     ("performance", "docs/performance.md"),
     ("performance", "docs/experiments.md"),
+    ("codecs_page", "docs/codecs.md"),
     ("choosing", "docs/choosing-parameters.md"),
     ("readme", "README.md"),
     ("engine", "docs/engine.md"),

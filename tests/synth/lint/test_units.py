@@ -7,6 +7,7 @@ import pytest
 from cdma.engine_config import EngineConfig
 from cdma.hdl import emit
 from cdma.hdl.zvc.config import NAMED, Config
+from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
 from cdma.synth.lint import check, waivers
 from cdma.synth.lint.units import lint, text
 
@@ -41,6 +42,19 @@ def test_every_waiver_is_needed():
     records = lint(found, ("compressor", "decompressor"), NAMED.values())
     used = {(each["kind"], each["pattern"]) for record in records for each in record["waived"]}
     assert [each for each in waivers.WAIVERS if (each.kind, each.pattern) not in used] == []
+
+
+@pytest.mark.slow
+def test_the_units_of_zvcplus_have_no_finding_and_need_their_waivers():
+    tools, missing = check.installed()
+    if missing:
+        pytest.skip("; ".join(missing))
+    records = list(lint(tools, ("compressor", "decompressor"), PLUS_NAMED.values()))
+    assert len(records) == 2 * len(tools) * len(PLUS_NAMED)
+    assert [each["findings"] for each in records] == [[]] * len(records)
+    used = {(each["kind"], each["pattern"]) for record in records for each in record["waived"]}
+    found = [each for each in waivers.PLUS_WAIVERS if (each.kind, each.pattern) not in used]
+    assert found == []
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from sized import sized
 from cdma.errors import UserError
 from cdma.golden import ErrorCode, salvage
 from cdma.hdl.zvc.config import NAMED, Config
+from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
 from cdma.verify.fuzz.play import fuzz
 from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
 
@@ -49,6 +50,18 @@ def test_a_million_packets(unit):
 @pytest.mark.parametrize("unit", UNITS)
 def test_random_packets_of_every_size(unit, config):
     assert fuzz(unit, config, 20_000, seed=3).problem == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", PLUS_NAMED.values(), ids=lambda config: config.name)
+@pytest.mark.parametrize("unit", UNITS)
+def test_random_packets_of_zvcplus(unit, config):
+    outcome = fuzz(unit, config, 10_000, seed=4)
+    assert outcome.problem == ""
+    if unit == "decompressor":
+        codes = {code.name for code in config.error_codes} - {"COUNT"}  # of repeats
+        assert set(outcome.codes) == codes
+        assert all(outcome.codes[code] > 100 for code in codes)
 
 
 def test_a_batch_is_made_from_its_seed_and_number_alone():

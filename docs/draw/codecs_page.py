@@ -1,0 +1,36 @@
+"""Table of docs/codecs.md: the units of both codecs in standard cells, from the measurements.
+
+``docs/measurements/zvcplus.json`` has what ``cdma synth --codec zvcplus --no-ecp5 --json`` wrote,
+``baseline.json`` the zero-value codec.
+"""
+
+import tables
+from measured import DOCS, UNITS, baseline, records, shown
+
+from cdma.synth.flow.columns import column_at
+from cdma.tables import format_table
+
+PAGE = DOCS / "codecs.md"
+_PATHS = ("area_um2", "kge", "critical_ns", "gb_per_s", "gb_per_s_per_mm2")
+
+
+def fill(text: str) -> str:
+    """The page with its table as it is measured."""
+    return tables.fill(text, {"hardware": _hardware}, tables.ABSENT)
+
+
+def _hardware() -> str:
+    plus = records("zvcplus")
+    rows = []
+    for unit in UNITS:
+        found = [("ZVC", baseline()[unit, "8x32"])]
+        found += [("ZVC+", each) for each in plus if each["unit"] == unit]
+        for codec, record in found:
+            row = {"unit": unit, "codec": codec, "config": record["config"]}
+            row["latency"] = f"{record['latency_cycles']}"
+            for column in (column_at(f"asic.abc.{path}") for path in _PATHS):
+                row[column.heading] = shown(record, column)
+            tuned = column_at("asic.tuned.critical_ns")
+            row[f"tuned: {tuned.heading}"] = shown(record, tuned)
+            rows.append(row)
+    return format_table(rows, list(rows[0]), "markdown")

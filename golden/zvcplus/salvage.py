@@ -1,0 +1,194 @@
+"""What the hardware gives for any bytes: the words, and the first error that it looks for.
+
+The decoder of :mod:`cdma.golden.zvcplus.codec` accepts canonical streams only. The hardware looks
+for fewer errors, and decodes everything else by the same arithmetic: bases and exponents are taken
+modulo their width, and a new word may be zero.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cdma.golden.zvc.words import check_count, to_bytes
+from cdma.golden.zvcplus.codec import decode
+from cdma.golden.zvcplus.plan import AS_IS, DENSE, DIFFERENCES, RAW, RAW_MASK, SENT
+from cdma.golden.zvcplus.tables import HEADER_BITS, RESERVED, headers
+from cdma.zvcplus import RAW_BITS, ErrorCode, Format
+
+
+def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode]:
+    """Decompress a possibly malformed stream exactly as the hardware does.
+
+    Parameters
+    ----------
+    stream : bytes-like or ndarray of uint8, shape (bytes,)
+        Any bytes.
+    count : int
+        Words of the packet.
+    fmt : Format
+        Floats without repeats.
+
+    Returns
+    -------
+    words : ndarray of ``fmt.dtype``, shape (n,)
+        The packet's first words, all ``count`` without error. With an error, those of the blocks in
+        front of it: the hardware gives any words behind them.
+    consumed : int
+        Bytes decoded without error: up to the end of the last payload, or, with an error in a
+        control or a truncated payload, of the last complete payload in front of it, rounded up.
+    code : ErrorCode
+        ``NONE``, ``TRUNCATED``, ``TRAILING``, ``MASK_PAST_END``, ``RESERVED`` or ``TOO_LONG``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is not what it must be.
+    """
+    if not fmt.word.is_float or fmt.repeats != "none":
+        raise ValueError(f"Format must be of floats without repeats, not {fmt!r}")
+    data = to_bytes(stream)
+    words, error = decode(data, count, fmt)
+    if error is None:
+        return words, len(data), ErrorCode.NONE
+    return _Walk(data.tobytes(), check_count(count), fmt).run()
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block, as its control describes it."""
+
+    length: int
+    is_raw: bool = False
+    is_reserved: bool = False
+    is_wide: bool = False
+    k: int = 0
+    base: int = 0
+    mask: int = 0
+    width: int = 0
+
+    @property
+    def payload(self) -> int:
+        return self.mask.bit_count() * self.width
+
+
+class _Walk:
+    """One stream, from its first control to its first error or its end."""
+
+    def __init__(self, data: bytes, count: int, fmt: Format):
+        self._data, self._total = data, 8 * len(data)
+        self._count, self._fmt = count, fmt
+        self._words = []
+
+    def run(self) -> tuple[np.ndarray, int, ErrorCode]:
+        """As :func:`salvage`."""
+        place = base = consumed = 0
+        before, code = None, ErrorCode.NONE  # before: the block whose payload is next
+        for number in range(self._fmt.blocks(self._count)):
+            block = self._control(place, base)
+            base = block.base
+            at = place + block.length  # of the payload of the block before
+            place = at + (before.payload if before else 0)
+            code = self._error(number, block, at, place)
+            if before and place <= self._total:
+                self._payload(before, at)
+            if code:
+                return self._given(consumed, code)
+            consumed, before = -(-place // 8), block
+        if before:
+            place += before.payload
+            if place > self._total:
+                return self._given(consumed, ErrorCode.TRUNCATED)
+            self._payload(before, place - before.payload)
+            consumed = -(-place // 8)
+        past = self._words[self._count :]
+        if before and before.is_raw and any(past):
+            code = ErrorCode.MASK_PAST_END
+        elif self._total > 8 * consumed or self._bits(place, 7):
+            code = ErrorCode.TRAILING
+        return self._given(consumed, code)
+
+    def _given(self, consumed, code):
+        words = np.array(self._words[: self._count], self._fmt.dtype)
+        return words, consumed, code
+
+    def _error(self, number, block, at, place) -> ErrorCode:
+        """Of a control that ends at ``at``, or of the payload behind it, up to ``place``."""
+        size = self._fmt.block_words
+        is_past = not block.is_raw and block.mask >> min(size, self._count - number * size)
+        for code, is_wrong in (
+            (ErrorCode.TRUNCATED, at > self._total),
+            (ErrorCode.RESERVED, block.is_reserved),
+            (ErrorCode.MASK_PAST_END, is_past),
+            (ErrorCode.TOO_LONG, block.length + block.payload > RAW_BITS),
+            (ErrorCode.TRUNCATED, place > self._total),
+        ):
+            if is_wrong:
+                return code
+        return ErrorCode.NONE
+
+    def _bits(self, at: int, width: int) -> int:
+        """``width`` bits of the stream from bit ``at`` on; zeros behind its end."""
+        part = self._data[at >> 3 : (at + width + 7) >> 3]
+        return (int.from_bytes(part, "little") >> (at & 7)) & (1 << width) - 1
+
+    def _control(self, place: int, base: int) -> _Block:
+        word, size = self._fmt.word, self._fmt.block_words
+        table = headers(self._fmt.type, 0)
+        kind, is_wide, _, d, k, length = table[self._bits(place, HEADER_BITS)]
+        if kind == RAW:
+            return _Block(length, is_raw=True, base=base, mask=(1 << size) - 1, width=word.bits)
+        if kind not in (DIFFERENCES, AS_IS, RAW_MASK, DENSE):
+            return _Block(length, is_reserved=kind == RESERVED, base=base)
+        at = place + length
+        flags = 0
+        if kind in (DIFFERENCES, AS_IS):
+            flags = self._bits(at, word.flags)
+            at += word.flags
+        base += d - 3
+        if d == SENT:
+            base = self._bits(at, word.exponent)
+            at += word.exponent
+        mask = (1 << size) - 1
+        if kind == RAW_MASK:
+            mask = self._bits(at, size)
+            at += size
+        elif kind != DENSE:
+            mask, at = self._nibbles(at, flags, has_differences=kind == DIFFERENCES)
+        width = word.mantissa + (word.exponent if k == SENT else k) + is_wide
+        base %= 1 << word.exponent
+        return _Block(at - place, False, False, is_wide, k, base, mask, width)
+
+    def _nibbles(self, at: int, flags: int, *, has_differences: bool) -> tuple[int, int]:
+        """A mask of the nibbles from bit ``at`` on, and the bit behind them."""
+        mask = 0
+        for group in range(self._fmt.word.flags):
+            if flags >> group & 1:
+                mask |= self._bits(at, 4) << 4 * group
+                at += 4
+        if has_differences:
+            span = 1
+            while span < self._fmt.block_words:
+                mask ^= mask << span
+                span *= 2
+            mask &= (1 << self._fmt.block_words) - 1
+        return mask, at
+
+    def _payload(self, block: _Block, at: int) -> None:
+        """Append the words of a block whose payload begins at bit ``at``."""
+        for i in range(self._fmt.block_words):
+            word = 0
+            if block.mask >> i & 1:
+                word = self._word(self._bits(at, block.width), block)
+                at += block.width
+            self._words.append(word)
+
+    def _word(self, bits: int, block: _Block) -> int:
+        if block.is_raw:
+            return bits
+        word = self._fmt.word
+        mantissa, bits = bits & (1 << word.mantissa) - 1, bits >> word.mantissa
+        width = word.exponent if block.k == SENT else block.k
+        exponent, sign = bits & (1 << width) - 1, bits >> width
+        if block.k != SENT:
+            exponent = block.base - exponent & (1 << word.exponent) - 1
+        return sign << word.bits - 1 | exponent << word.mantissa | mantissa

@@ -1,0 +1,96 @@
+"""Streams with an error that random damage seldom makes, by codec."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cdma.golden.codecs import codec_of
+from cdma.hdl.codecs import UnitConfig
+
+#: Modes and extensions of ZVC+, as the first bits of a control.
+_RESERVED, _WIDE_DENSE = 3 | 3 << 2, 3 | 6 << 2
+#: Streams that begin with one of them.
+_CONTROLS = 4
+
+
+def aimed(
+    words: np.ndarray, stream: bytes, config: UnitConfig, rng: np.random.Generator
+) -> Iterator[tuple[bytes, int]]:
+    """Malformed streams of a packet, with their number of words: masks that mark words past the
+    end, with and without these words, and what else the codec's decoder looks for.
+
+    Parameters
+    ----------
+    words : ndarray of words, shape (n,)
+        The packet; the last block is partial.
+    stream : bytes
+        Its stream.
+    config : UnitConfig
+        Size of the unit.
+    rng : numpy.random.Generator
+        For bytes that do not matter.
+    """
+    return _AIMED[config.codec](words, stream, config, rng)
+
+
+def marked(
+    stream: bytes, count: int, config: UnitConfig, rng: np.random.Generator
+) -> tuple[bytes, int] | None:
+    """A stream with one of the errors of :func:`aimed`, at random; ``None`` when it has no partial
+    block that could have one."""
+    return _MARKED[config.codec](stream, count, config, rng)
+
+
+def _aimed_zvc(words, stream, config, rng):
+    fmt, count = config.format, words.size
+    whole = count // fmt.block_words * fmt.block_words
+    last_mask = fmt.stream_bytes(whole, np.count_nonzero(words[:whole]))
+    for bit in range(count - whole, fmt.block_words):
+        flipped = bytearray(stream)
+        flipped[last_mask + bit // 8] |= 1 << bit % 8
+        yield bytes(flipped), count
+        yield bytes(flipped) + bytes([1] * fmt.word_bytes), count
+
+
+def _marked_zvc(stream, count, config, rng):
+    fmt = config.format
+    inside = count % fmt.block_words
+    if not inside:
+        return None
+    at = 0
+    for _ in range(count // fmt.block_words):
+        mask = int.from_bytes(stream[at : at + fmt.mask_bytes], "little")
+        at += fmt.mask_bytes + fmt.word_bytes * mask.bit_count()
+    spoiled = bytearray(stream)
+    bit = int(rng.integers(inside, fmt.block_words))
+    spoiled[at + bit // 8] |= 1 << bit % 8
+    return bytes(spoiled) + rng.bytes(fmt.word_bytes * int(rng.integers(2))), count
+
+
+def _aimed_plus(words, stream, config, rng):
+    fmt, count = config.format, words.size
+    size, compress = fmt.block_words, codec_of(fmt).compress
+    whole = np.resize(words[words != 0], -(-count // size) * size)
+    noise = rng.integers(1, 1 << fmt.word_bits, whole.size).astype(fmt.dtype)
+    for longer in (whole, noise):  # dense, and raw
+        sent = compress(longer, fmt).tobytes()
+        yield from ((sent, fewer) for fewer in range(whole.size - size + 1, whole.size))
+    for control in (_RESERVED, _WIDE_DENSE | 7 << 8):  # k = 7: a block of more than 1,029 bits
+        first = int.from_bytes(rng.bytes(140), "little")
+        for behind in (b"", stream):
+            yield (first >> 11 << 11 | control).to_bytes(140, "little") + behind, count
+
+
+def _marked_plus(stream, count, config, rng):
+    count = max(count, 1)
+    words = rng.integers(1, 1 << config.word.bits, count).astype(config.format.dtype)
+    if rng.random() < 0.5:
+        words = words & (1 << config.word.mantissa) - 1 | 1 << config.word.mantissa
+    found = list(_aimed_plus(words.astype(config.format.dtype), stream, config, rng))
+    # Half of them with a control that no encoder writes; those come last.
+    first = len(found) - _CONTROLS if rng.random() < 0.5 else 0
+    return found[rng.integers(first, len(found))]
+
+
+_AIMED = {"zvc": _aimed_zvc, "zvcplus": _aimed_plus}
+_MARKED = {"zvc": _marked_zvc, "zvcplus": _marked_plus}

@@ -1,0 +1,117 @@
+"""The Verilog of ZVC+: packets, malformed streams, resets, both simulators, sample tensors."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cdma.hdl import emit
+from cdma.hdl.zvcplus.config import NAMED
+from cdma.sim import RtlModel, Scenario, stimulus
+from cdma.sim.throughput import packet_beats
+from cdma.zvcplus import ErrorCode, Format
+
+pytestmark = pytest.mark.slow
+DATA = os.environ.get("CDMA_DATA")
+CONFIGS = pytest.mark.parametrize("config", NAMED.values(), ids=lambda config: config.name)
+UNITS = pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
+FP32 = NAMED["zvcplus-fp32"]
+STALLS = ["never", "bernoulli:0.4", {"sink": "bursts:4,9"}, {"status": "always-but-one:9"}]
+
+
+def fed(unit, config, seed, count=None):
+    """Packets for a unit; a roundtrip takes words, as the compressor."""
+    first = "compressor" if unit == "roundtrip" else unit
+    return stimulus.fed(first, stimulus.packets(config, seed)[:count], config)
+
+
+def _bytes(packet):
+    """Size of a packet of words, or of a stream with its number of words."""
+    return len(packet[0]) if isinstance(packet, tuple) else packet.nbytes
+
+
+@UNITS
+@CONFIGS
+def test_packets_under_back_pressure(verify, unit, config):
+    scenarios = [
+        Scenario(fed(unit, config, seed), stall, seed, str(stall), is_dirty=seed % 2 == 1)
+        for seed, stall in enumerate(STALLS)
+    ]
+    verify(unit, scenarios, config, simulator="fast")
+
+
+@UNITS
+@pytest.mark.parametrize(("simulator", "count"), [("verilator", 30), ("icarus", 6)])
+def test_under_cocotb(request, verify, unit, simulator, count):
+    """Fewer packets in Icarus Verilog, which needs minutes for a thousand cycles of wide rows."""
+    if simulator == "icarus":
+        request.getfixturevalue("icarus")
+    packets = sorted(fed(unit, FP32, seed=5, count=30), key=_bytes)[:count]
+    if unit == "decompressor":
+        packets += stimulus.malformed(FP32, np.random.default_rng(4))[:: 270 // count]
+    scenarios = [Scenario(packets), Scenario(packets, "bernoulli:0.3", 7, is_dirty=True)]
+    verify(unit, scenarios, FP32, simulator=simulator)
+
+
+@CONFIGS
+@pytest.mark.parametrize("stall", STALLS[:3], ids=str)
+def test_malformed_streams_end_and_the_next_is_decoded(verify, config, stall):
+    packets = stimulus.malformed(config, np.random.default_rng(3))
+    scenario = Scenario(packets, stall, seed=3, is_dirty=True)
+    (result,) = verify("decompressor", [scenario], config, simulator="fast")
+    assert {packet.status[1] for packet in result.packets} == {
+        ErrorCode.NONE,
+        ErrorCode.TRUNCATED,
+        ErrorCode.TRAILING,
+        ErrorCode.MASK_PAST_END,
+        ErrorCode.RESERVED,
+        ErrorCode.TOO_LONG,
+    }
+
+
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_reset_in_any_cycle(verify, unit):
+    packets = fed(unit, FP32, seed=6, count=12)
+    if unit == "decompressor":
+        packets = stimulus.malformed(FP32, np.random.default_rng(6))[:8] + packets
+    scenarios = [
+        Scenario(packets, "bernoulli:0.2", at, f"reset at {at}", reset_at=at, is_dirty=at % 2 == 0)
+        for at in range(1, 120)
+    ]
+    verify(unit, scenarios, FP32, simulator="fast")
+
+
+def entries():
+    listed = json.loads((Path(DATA) / "zvcplus.json").read_text())["streams"]
+    tensors = json.loads((Path(DATA) / "manifest.json").read_text())["tensors"]
+    places = {entry["name"]: (entry["file"], entry["key"]) for entry in tensors}
+    return [(entry, *places[entry["name"]]) for entry in listed]
+
+
+@pytest.mark.skipif(not DATA, reason="CDMA_DATA names no folder of sample tensors")
+@CONFIGS
+def test_sample_tensors(config):
+    """Each tensor through both units alone: the listed stream and the words, bit for bit, in the
+    beats of the slower side of each block and the latency."""
+    fmt, seen, archives = Format(config.type), 0, {}
+    models = {unit: RtlModel(unit, fmt) for unit in ("compressor", "decompressor")}
+    for entry, file, key in entries():
+        if entry["type"] != config.type:
+            continue
+        archives.setdefault(file, np.load(Path(DATA) / file))
+        words = archives[file][key].reshape(-1).view(fmt.dtype)
+        most = packet_beats(words, config)
+        sent = models["compressor"].run(words)
+        stream = sent.output
+        assert hashlib.sha256(stream).hexdigest() == entry["none"]["sha256"], entry["name"]
+        back = models["decompressor"].run(stream, count=words.size)
+        assert back.output.tobytes() == words.tobytes(), entry["name"]
+        assert back.status.tolist() == [[stream.size, 0]]
+        for unit, found in (("compressor", sent), ("decompressor", back)):
+            latency = emit.latency(unit, config)
+            assert found.cycles <= most + latency, (unit, entry["name"])
+        seen += 1
+    assert seen > 10
