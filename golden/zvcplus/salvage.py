@@ -2,7 +2,8 @@
 
 The decoder of :mod:`cdma.golden.zvcplus.codec` accepts canonical streams only. The hardware looks
 for fewer errors, and decodes everything else by the same arithmetic: bases and exponents are taken
-modulo their width, and a new word may be zero.
+modulo their width, a new word may be zero, and offsets have at most the bits of an exponent (fp16
+has 5, and k may say 6).
 """
 
 from dataclasses import dataclass
@@ -154,6 +155,8 @@ class _Walk:
             at += size
         elif kind != DENSE:
             mask, at = self._nibbles(at, flags, has_differences=kind == DIFFERENCES)
+        if k != SENT:
+            k = min(k, word.exponent)
         width = word.mantissa + (word.exponent if k == SENT else k) + is_wide
         base %= 1 << word.exponent
         return _Block(at - place, False, False, is_wide, k, base, mask, width)

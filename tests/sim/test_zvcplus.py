@@ -72,6 +72,24 @@ def test_malformed_streams_end_and_the_next_is_decoded(verify, config, stall):
     }
 
 
+@pytest.mark.parametrize("width", [16, 17])
+def test_offsets_that_are_longer_than_exponents_do_not_hang(verify, width):
+    """fp16, dense and wide blocks with k = 6: words of 17 bits would not fit the lanes."""
+    config, rng, blocks = NAMED["zvcplus-fp16"], np.random.default_rng(1), 60
+    control = (3 | 6 << 2 | 3 << 5 | 6 << 8, 11)  # extended, dense and wide, the same base, k = 6
+    size = config.word.block_words * width
+    fields = [control]
+    for number in range(blocks):
+        fields += [control] if number + 1 < blocks else []
+        fields.append((int.from_bytes(rng.bytes(size // 8), "little"), size))
+    stream = at = 0
+    for value, bits in fields:
+        stream, at = stream | value << at, at + bits
+    wrong = (stream.to_bytes(-(-at // 8), "little"), config.word.block_words * blocks)
+    packets = [wrong, *fed("decompressor", config, seed=1, count=3)]
+    verify("decompressor", [Scenario(packets)], config, simulator="fast")
+
+
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_reset_in_any_cycle(verify, unit):
     packets = fed(unit, FP32, seed=6, count=12)

@@ -101,7 +101,7 @@ class HeaderReader(wiring.Component):
         m.d.comb += [
             has_flags.eq(~is_raw_mask & ~is_dense),
             has_base.eq(d == 7),
-            result.k.eq(k),
+            result.k.eq(self._offset_bits(k)),
             result.d.eq(d),
             result.base.eq(
                 Mux(has_flags, bits[at + word.flags :][: word.exponent], bits[at:][: word.exponent])
@@ -124,6 +124,12 @@ class HeaderReader(wiring.Component):
             ),
         ]
         return result
+
+    def _offset_bits(self, k):
+        """``k``, but at most the exponent: words would be wider than a lane, and the beats of a
+        wrong stream longer than the rows that are read for them."""
+        longest = self.config.word.exponent
+        return Mux(k == 6, longest, k) if longest < 6 else k
 
 
 def _at(bits, start, width):

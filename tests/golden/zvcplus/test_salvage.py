@@ -36,7 +36,8 @@ def test_the_first_error_is_that_of_the_decoder_where_hardware_looks_for_it(type
             assert consumed <= len(wrong)
             assert len(found) <= count
             assert found.dtype == np.dtype(fmt.dtype)
-            if error is None or error.code in LOOKED_FOR:
+            # In fp16, where k = 6 is taken as 5, errors behind it may be others.
+            if error is None or (error.code in LOOKED_FOR and type_ != "fp16"):
                 assert code == (error.code if error else ErrorCode.NONE)
             before = min(len(expected), len(found))
             assert found[:before].tolist() == expected[:before].tolist()
@@ -61,6 +62,15 @@ def test_bases_and_exponents_wrap():
     words, consumed, code = salvage(stream, 1, Format("fp16"))
     assert (consumed, code) == (len(stream), ErrorCode.NONE)
     assert words.tolist() == [(32 - 3 - 1) << 10 | 5]
+
+
+def test_offsets_of_fp16_have_five_bits():
+    """k = 6 in a raw mask of one word: 10 mantissa bits, 5 of offset and no more."""
+    control = [(3, 2), (1, 3), (7, 3), (6, 3), (20, 5), (1, 64)]
+    stream = bits_of(*control, (5, 10), (3, 5))
+    words, consumed, code = salvage(stream, 1, Format("fp16"))
+    assert (consumed, code) == (len(stream), ErrorCode.NONE)
+    assert words.tolist() == [(20 - 3) << 10 | 5]
 
 
 def test_an_error_gives_the_end_of_the_last_payload_in_front_of_it():
