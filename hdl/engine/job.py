@@ -52,7 +52,7 @@ class Done(data.StructLayout):
     stream_bytes : bytes of the stream; on OVERFLOW those that were needed
     where : on an error its address or stream offset, else 0
     raw_stripes : stripes that are raw
-    cycles : from the job's start to its end
+    cycles : from when the job was taken to its end
     stripe : on an error the stripe, else the number of stripes
     channel : channel of the error, or ``cdma.engine_codes.LINK``
     """

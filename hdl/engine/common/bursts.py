@@ -1,12 +1,14 @@
 """Bursts: where they end, and how they are read."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import BURST_BYTES
 from cdma.hdl.axi.full import Attributes, Response
+from cdma.hdl.engine.common.records import JOB_BITS
 from cdma.hdl.engine.job import ReadClient
+from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.fifo import Fifo
 
 
@@ -27,13 +29,16 @@ class ReadData(data.StructLayout):
 
 
 class RangeReader(wiring.Component):
-    """Read a range of memory whose end may still move up.
+    """Read ranges of memory, the end of the last of which may still move up.
 
     A burst is asked for when room for all of it is reserved and either the next multiple of
     ``burst_bytes`` is within the range, or ``final``. Bytes of the range's first and last beats
     that are outside of it are read along. Throughput one beat a cycle, and one burst in three
     cycles; ``client.r`` is always ready. The first address is valid 5 cycles after ``start``, and 4
     cycles after the ``end`` or ``final`` that a burst waits for.
+
+    A range may begin when all of the one before is asked for. The beats of both wait in the same
+    buffer: whoever takes them goes from range to range by ``next``.
 
     Parameters
     ----------
@@ -50,10 +55,15 @@ class RangeReader(wiring.Component):
     address : In, first byte
     end : In, one more bit than an address: the first byte past the range, never falls
     final : In, do not wait until ``end`` moves up
+    last : In, ``end`` will not move up any more
     stop : In, until the next start: ask for no further burst; beats of zeros are given for the rest
     attr : In, attributes of the addresses
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
     o : Out stream of :class:`ReadData`
+    begun : Out, a range was begun that ``next`` has not come to
+    next : In, the beats of the next range may be taken
+    is_next : Out, the beat that is offered, or will be, belongs to that range
+    asked : Out, all of the range is asked for
     idle : Out, no beat is owed by the memory or waits in the buffer
     """
 
@@ -71,10 +81,15 @@ class RangeReader(wiring.Component):
                 "address": In(address_bits),
                 "end": In(address_bits + 1),
                 "final": In(1),
+                "last": In(1),
                 "stop": In(1),
                 "attr": In(Attributes()),
                 "client": Out(ReadClient(address_bits, data_bytes)),
                 "o": Out(stream.Signature(ReadData(data_bytes))),
+                "begun": Out(1),
+                "next": In(1),
+                "is_next": Out(1),
+                "asked": Out(1),
                 "idle": Out(1),
             }
         )
@@ -90,6 +105,7 @@ class RangeReader(wiring.Component):
         issue, phantom, gives = Signal(), Signal(), Signal()
         left, is_settled = self._plan(m, place, beats, is_due, issue, phantom, gives)
         is_last = left <= size
+        self._separate(m, Mux(phantom, gives, Mux(issue, beats, 0)), gives)
         m.d.comb += [
             issue.eq(
                 self.enable
@@ -134,6 +150,20 @@ class RangeReader(wiring.Component):
             m.d.comb += self.o.payload.eq(buffer.o.payload)
         return m
 
+    def _separate(self, m, asked, gives):
+        """Note at which beat each range begins; ``asked`` are the beats asked for in this cycle."""
+        bits = self.depth.bit_length() + 1
+        m.submodules.borders = borders = RowBuffer(unsigned(bits), 1 << JOB_BITS)
+        place, given = Signal(bits, name="asked_beats"), Signal(bits, name="given_beats")
+        m.d.comb += [
+            borders.i.valid.eq(self.start),
+            borders.i.payload.eq(place),
+            borders.o.ready.eq(self.next),
+            self.begun.eq(borders.o.valid),
+            self.is_next.eq(borders.o.valid & (borders.o.payload == given)),
+        ]
+        m.d.sync += [place.eq(place + asked), given.eq(given + gives)]
+
     def _plan(self, m, place, beats, is_due, issue, phantom, gives):
         """Plan the next burst in steps of a cycle: the range's end, what is left, the burst.
 
@@ -146,7 +176,13 @@ class RangeReader(wiring.Component):
         left, waits = Signal(signed(self.address_bits + 2)), Signal(2)
         reach, rest = Signal.like(beats, name="reach"), Signal.like(beats, name="rest")
         is_whole = Signal()
-        m.d.sync += [end.eq(self.end), finals.eq(Cat(self.final, finals[0]))]
+        lasts = Signal(2)
+        m.d.sync += [
+            end.eq(self.end),
+            finals.eq(Cat(self.final, finals[0])),
+            lasts.eq(Cat(self.last, lasts[0])),
+        ]
+        m.d.comb += self.asked.eq(self.enable & (waits == 0) & (left <= 0) & lasts[1] & ~phantom)
         with m.If(~phantom):
             m.d.sync += left.eq(end - place)
         with m.Elif(gives):

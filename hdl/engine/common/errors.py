@@ -1,12 +1,19 @@
 """The error that a job reports, out of those that its parts meet."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Status
 from cdma.hdl.axi.full import Response
-from cdma.hdl.engine.common.records import NUMBER_BITS, OFFSET_BITS, ErrorReport, Halt
+from cdma.hdl.engine.common.records import (
+    JOB_BITS,
+    NUMBER_BITS,
+    OFFSET_BITS,
+    ErrorReport,
+    Halt,
+    Tag,
+)
 
 
 def is_error(resp) -> Signal:
@@ -20,10 +27,10 @@ def status_of(resp, slverr: Status):
 
 
 class ErrorCollector(wiring.Component):
-    """Keep the error of the lowest stripe, and within a stripe the one of the highest rank.
+    """Keep the error of the oldest job, of its lowest stripe, and in that the one of highest rank.
 
     The order within a stripe is INDEX, host, device, CRC, decompressor, OVERFLOW. Takes one report
-    a cycle, sources of low number first; its outputs are registered.
+    a cycle, sources of low number first; its outputs are registered, but for ages.
 
     Parameters
     ----------
@@ -33,63 +40,80 @@ class ErrorCollector(wiring.Component):
     Members
     -------
     clear : In, forget all
+    oldest : In, number of the oldest job in work
     i : In streams of :class:`~cdma.hdl.engine.common.records.ErrorReport`, an array
     found : Out, there was an error
     error : Out, the one to report
-    halt : Out, :class:`~cdma.hdl.engine.common.records.Halt` of the lowest error that halts
+    halt : Out, :class:`~cdma.hdl.engine.common.records.Halt`: jobs behind that of the error, and
+        stripes above the lowest error that halts
     halt_offset : Out, offset of that error's stripe in the stream
+    waits : Out, a report waits to be taken
     """
 
     clear: Signal
+    oldest: Signal
     found: Signal
     error: data.View
     halt: data.View
     halt_offset: Signal
+    waits: Signal
 
     def __init__(self, sources: int):
         self.sources = sources
         super().__init__(
             {
                 "clear": In(1),
+                "oldest": In(JOB_BITS),
                 "i": In(stream.Signature(ErrorReport())).array(sources),
                 "found": Out(1),
                 "error": Out(ErrorReport()),
                 "halt": Out(Halt()),
                 "halt_offset": Out(OFFSET_BITS),
+                "waits": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        report, valid = Signal(ErrorReport()), Signal()
+        report, halt = Signal(ErrorReport()), self.halt
+        above, lowest = Signal(), Signal(Tag())  # the lowest error that halts
         for port in reversed(self.i):
             with m.If(port.valid):
-                m.d.comb += [report.eq(port.payload), valid.eq(1)]
+                m.d.comb += [report.eq(port.payload), self.waits.eq(1)]
         taken = Const(0, 1)
         for port in self.i:
             m.d.comb += port.ready.eq(~taken)
             taken = taken | port.valid
-        rank, best_rank = Signal(3), Signal(3)
         rank, best_rank = Signal(3, name="rank"), Signal(3, name="best_rank")
-        key = Signal(NUMBER_BITS + 3)
-        best_key = Signal(NUMBER_BITS + 3)
+        key = Signal(JOB_BITS + NUMBER_BITS + 3)
+        best_key = Signal.like(key)
+        place, halt_place = Signal(JOB_BITS + NUMBER_BITS), Signal(JOB_BITS + NUMBER_BITS)
         m.d.comb += [
             rank.eq(_rank(report.status)),
-            key.eq(report.tag.number << 3 | rank),
-            best_key.eq(self.error.tag.number << 3 | best_rank),
+            place.eq(self._place(report.tag.number, report.tag.job)),
+            halt_place.eq(self._place(lowest.number, lowest.job)),
+            key.eq(place << 3 | rank),
+            best_key.eq(self._place(self.error.tag.number, self.error.tag.job) << 3 | best_rank),
+            halt.younger.eq(self.found),
+            halt.oldest.eq(self.oldest),
+            halt.age.eq(self.error.tag.job - self.oldest),
+            halt.above.eq(above),
+            halt.job.eq(lowest.job),
+            halt.number.eq(lowest.number),
+            self.halt_offset.eq(lowest.offset),
         ]
         with m.If(self.clear):
-            m.d.sync += [self.found.eq(0), self.halt.eq(0)]
-        with m.Elif(valid):
+            m.d.sync += [self.found.eq(0), above.eq(0)]
+        with m.Elif(self.waits):
             with m.If(~self.found | (key < best_key)):
                 m.d.sync += [self.found.eq(1), self.error.eq(report), best_rank.eq(rank)]
-            with m.If(report.halts & (~self.halt.above | (report.tag.number < self.halt.number))):
-                m.d.sync += [
-                    self.halt.above.eq(1),
-                    self.halt.number.eq(report.tag.number),
-                    self.halt_offset.eq(report.tag.offset),
-                ]
+            with m.If(report.halts & (~above | (place < halt_place))):
+                m.d.sync += [above.eq(1), lowest.eq(report.tag)]
         return m
+
+    def _place(self, number, job):
+        """A stripe's place in all jobs, as an unsigned number."""
+        return Cat(number, (job - self.oldest)[:JOB_BITS])
 
 
 def _rank(status):

@@ -6,6 +6,8 @@ from amaranth.lib import data
 from cdma.engine_config import EngineConfig
 
 NUMBER_BITS = 32  # of a stripe's number in its job
+#: Bits of a job's number: so many jobs of a direction, 2**JOB_BITS, are in work at a time.
+JOB_BITS = 4
 #: Bits of an offset in a stream: 2**32 stripes of at most 64 KiB with their masks.
 OFFSET_BITS = 49
 
@@ -17,7 +19,7 @@ class Stripe(data.StructLayout):
     -------
     address : of its first byte
     bytes : whole words, at most a stripe
-    number : in the job, from 0
+    job, number : the job's number, and the stripe's in the job, from 0
     raw : the stripe is not compressed
     """
 
@@ -26,6 +28,7 @@ class Stripe(data.StructLayout):
             {
                 "address": unsigned(config.address_bits),
                 "bytes": unsigned(config.stripe_bytes.bit_length()),
+                "job": unsigned(JOB_BITS),
                 "number": unsigned(NUMBER_BITS),
                 "raw": unsigned(1),
             }
@@ -53,10 +56,16 @@ class Row(data.StructLayout):
 
 
 class Tag(data.StructLayout):
-    """Where in a job something belongs: a stripe's ``number`` and ``offset`` in the stream."""
+    """Where something belongs: its ``job``, a stripe's ``number`` and ``offset`` in the stream."""
 
     def __init__(self):
-        super().__init__({"number": unsigned(NUMBER_BITS), "offset": unsigned(OFFSET_BITS)})
+        super().__init__(
+            {
+                "job": unsigned(JOB_BITS),
+                "number": unsigned(NUMBER_BITS),
+                "offset": unsigned(OFFSET_BITS),
+            }
+        )
 
 
 class ErrorReport(data.StructLayout):
@@ -84,20 +93,43 @@ class ErrorReport(data.StructLayout):
 
 
 class Halt(data.StructLayout):
-    """Which work of a job gets no new address.
+    """Which work gets no new address.
+
+    Numbers of jobs wrap, so jobs are compared by their age: how many jobs behind the oldest one.
 
     Members
     -------
     all : all of it
-    above : the stripes above ``number``
+    younger : all of the jobs behind the one with ``age``
+    oldest, age : the oldest job in work, and the age of the job that has failed
+    above, job, number : in ``job``, the stripes above ``number``
     """
 
     def __init__(self):
         super().__init__(
-            {"all": unsigned(1), "above": unsigned(1), "number": unsigned(NUMBER_BITS)}
+            {
+                "all": unsigned(1),
+                "younger": unsigned(1),
+                "oldest": unsigned(JOB_BITS),
+                "age": unsigned(JOB_BITS),
+                "above": unsigned(1),
+                "job": unsigned(JOB_BITS),
+                "number": unsigned(NUMBER_BITS),
+            }
         )
 
 
-def is_halted(halt, number):
+def is_job_halted(halt, job):
+    """Nothing of a job gets a new address."""
+    age = (job - halt.oldest)[:JOB_BITS]
+    return halt.all | (halt.younger & (age > halt.age))
+
+
+def is_job_stopped(halt, job):
+    """A job gives no further stripe."""
+    return is_job_halted(halt, job) | (halt.above & (job == halt.job))
+
+
+def is_halted(halt, job, number):
     """A stripe of that number gets no new address."""
-    return halt.all | (halt.above & (number > halt.number))
+    return is_job_halted(halt, job) | (halt.above & (job == halt.job) & (number > halt.number))

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
-from cdma.hdl.engine.common.records import Stripe
+from cdma.hdl.engine.common.records import JOB_BITS, Stripe
 from cdma.hdl.engine.job import Job
 
 
@@ -24,7 +24,7 @@ class StripeSequencer(wiring.Component):
     load : In, take the first row's place and size from ``first``
     first : In, :class:`~cdma.hdl.engine.job.Job`, whose pitch is not looked at
     start : In, begin with what was loaded, in this cycle or before
-    job : In, the same job; must stay while ``busy``
+    job, number : In, the same job, which must stay while ``busy``, and its number
     stop : In, give no further stripe, but for the one that is offered
     o : Out stream of :class:`~cdma.hdl.engine.common.records.Stripe`, ``raw`` is 0
     last : Out, the offered stripe is the job's last
@@ -35,6 +35,7 @@ class StripeSequencer(wiring.Component):
     first: data.View
     start: Signal
     job: data.View
+    number: Signal
     stop: Signal
     o: stream.Interface
     last: Signal
@@ -48,6 +49,7 @@ class StripeSequencer(wiring.Component):
                 "first": In(Job(config.address_bits)),
                 "start": In(1),
                 "job": In(Job(config.address_bits)),
+                "number": In(JOB_BITS),
                 "stop": In(1),
                 "o": Out(stream.Signature(Stripe(config))),
                 "last": Out(1),
@@ -67,6 +69,7 @@ class StripeSequencer(wiring.Component):
         ends_row, is_last_row = Signal(), Signal()  # of the offered stripe
         m.d.comb += [
             self.o.valid.eq(self.busy),
+            stripe.job.eq(self.number),
             stripe.bytes.eq(Mux(ends_row, left, size)),
             self.last.eq(ends_row & is_last_row),
             next_start.eq(row_start + job.pitch),

@@ -45,6 +45,7 @@ class _Burst(data.StructLayout):
             {
                 "address": unsigned(address_bits),
                 "beats": unsigned(most_beats.bit_length()),
+                "last": unsigned(1),
                 "tag": Tag(),
             }
         )
@@ -52,7 +53,7 @@ class _Burst(data.StructLayout):
 
 class _Waiting(data.StructLayout):
     def __init__(self, address_bits: int):
-        super().__init__({"tag": Tag(), "address": unsigned(address_bits)})
+        super().__init__({"tag": Tag(), "address": unsigned(address_bits), "last": unsigned(1)})
 
 
 class BurstWriter(wiring.Component):
@@ -86,8 +87,11 @@ class BurstWriter(wiring.Component):
     client : Out, :class:`~cdma.hdl.engine.job.WriteClient`
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
     idle : Out, nothing is in the buffer or outstanding
+    is_open : Out, a burst was begun and has not ended
+    collects : Out, one cycle: a burst has ended and will be issued or dropped
+    answers, ends : Out, one cycle: the oldest burst was answered; and it ended with ``last``
     outstanding : Out, bursts that are issued and not answered
-    oldest : Out, ``tag`` and ``address`` of the oldest of them
+    oldest : Out, ``tag`` and ``address`` of the oldest of them, and whether it ends with ``last``
     issued : Out, beats of the burst whose address is issued in this cycle, or 0
     is_ready : Out, a burst waits to be issued
     """
@@ -120,6 +124,10 @@ class BurstWriter(wiring.Component):
                 "client": Out(WriteClient(address_bits, data_bytes)),
                 "o_error": Out(stream.Signature(ErrorReport())),
                 "idle": Out(1),
+                "is_open": Out(1),
+                "collects": Out(1),
+                "answers": Out(1),
+                "ends": Out(1),
                 "outstanding": Out(range(outstanding + 1)),
                 "oldest": Out(_Waiting(address_bits)),
                 "issued": Out(burst["beats"].shape),
@@ -152,7 +160,7 @@ class BurstWriter(wiring.Component):
 
     def _collect(self, m, beats, bursts, burst):
         """Put beats into the buffer, and note a burst when it ends."""
-        opened, is_open = Signal(burst), Signal()
+        opened, is_open = Signal(burst), self.is_open
         current = Signal(burst)  # the open burst with the beat that is offered
         beat = self.i.payload
         with m.If(is_open):
@@ -163,6 +171,7 @@ class BurstWriter(wiring.Component):
                 current.beats.eq(1),
                 current.tag.eq(beat.tag),
             ]
+        m.d.comb += current.last.eq(beat.last)
         takes, ends, flushes = Signal(), Signal(), Signal()
         reach = beats_to_boundary(beat.address, self.data_bytes, self.burst_bytes)
         m.d.comb += [
@@ -175,6 +184,7 @@ class BurstWriter(wiring.Component):
             beats.i.payload.strobe.eq(beat.strobe),
             bursts.i.valid.eq(ends | flushes),
             bursts.i.payload.eq(Mux(takes, current, opened)),
+            self.collects.eq(bursts.i.valid & bursts.i.ready),
         ]
         with m.If(takes):
             m.d.sync += [opened.eq(current), is_open.eq(~ends)]
@@ -186,7 +196,7 @@ class BurstWriter(wiring.Component):
         aw, head = self.client.aw, bursts.o.payload
         drops, goes, issues = Signal(), Signal(), Signal()
         m.d.comb += [
-            drops.eq(self.discard | is_halted(self.halt, head.tag.number)),
+            drops.eq(self.discard | is_halted(self.halt, head.tag.job, head.tag.number)),
             goes.eq((~aw.valid | aw.ready) & (self.outstanding != self.most) & ~self.hold | drops),
             bursts.o.ready.eq(goes & issued.i.ready),
             issued.i.valid.eq(goes & bursts.o.valid),
@@ -211,6 +221,7 @@ class BurstWriter(wiring.Component):
             waiting.i.valid.eq(issues),
             waiting.i.payload.tag.eq(head.tag),
             waiting.i.payload.address.eq(head.address),
+            waiting.i.payload.last.eq(head.last),
         ]
         return issues, waiting
 
@@ -241,6 +252,8 @@ class BurstWriter(wiring.Component):
             b.ready.eq(1),
             waiting.o.ready.eq(b.valid),
             self.oldest.eq(waiting.o.payload),
+            self.answers.eq(b.valid),
+            self.ends.eq(b.valid & waiting.o.payload.last),
             errors.valid.eq(b.valid & is_error(b.payload)),
             errors.report.tag.eq(waiting.o.payload.tag),
             errors.report.status.eq(status_of(b.payload, self.slverr)),

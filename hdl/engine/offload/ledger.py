@@ -7,7 +7,14 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_codes import LINK, Op, Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.errors import ErrorSlot
-from cdma.hdl.engine.common.records import NUMBER_BITS, OFFSET_BITS, ErrorReport, Row, Tag
+from cdma.hdl.engine.common.records import (
+    JOB_BITS,
+    NUMBER_BITS,
+    OFFSET_BITS,
+    ErrorReport,
+    Row,
+    Tag,
+)
 from cdma.hdl.engine.common.words import Words
 from cdma.hdl.engine.job import Job
 from cdma.hdl.engine.offload.gather import GatheredRow
@@ -36,7 +43,7 @@ class Ledger(wiring.Component):
     Members
     -------
     start : In, a new job begins
-    job : In, :class:`~cdma.hdl.engine.job.Job`
+    job, number : In, :class:`~cdma.hdl.engine.job.Job` and its number
     where : In, address of each channel's first error, array
     i : In stream of :class:`~cdma.hdl.engine.offload.gather.GatheredRow`
     o : Out stream of :class:`~cdma.hdl.engine.common.words.Words`
@@ -47,7 +54,7 @@ class Ledger(wiring.Component):
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
     known, exceeds : Out, of a stripe that ended: see ``RawDecision``
     offset : Out, bytes of the stream so far, without regard to the limit
-    raw_stripes : Out, stripes that were raw
+    stripes, raw_stripes : Out, stripes that have ended, and those that were raw
     """
 
     def __init__(self, config: EngineConfig):
@@ -56,6 +63,7 @@ class Ledger(wiring.Component):
             {
                 "start": In(1),
                 "job": In(Job(config.address_bits)),
+                "number": In(JOB_BITS),
                 "where": In(config.address_bits).array(config.channels),
                 "i": In(stream.Signature(GatheredRow(config))),
                 "o": Out(stream.Signature(Words(config.word_bits, config.lanes))),
@@ -66,6 +74,7 @@ class Ledger(wiring.Component):
                 "known": Out(1),
                 "exceeds": Out(1),
                 "offset": Out(OFFSET_BITS),
+                "stripes": Out(NUMBER_BITS),
                 "raw_stripes": Out(32),
             }
         )
@@ -74,7 +83,7 @@ class Ledger(wiring.Component):
         m = Module()
         shift = self.config.word_bytes.bit_length() - 1
         row, status = self.i.payload.row, self.i.payload.status
-        number, offset = Signal(NUMBER_BITS), Signal(OFFSET_BITS - shift)
+        number, offset = self.stripes, Signal(OFFSET_BITS - shift)
         room = Signal(len(self.job.limit) - shift)  # words that may still be written
         # Room for less than four rows, at the latest when it is less than three: the comparison of
         # a row with its room then needs the low bits only.
@@ -88,6 +97,7 @@ class Ledger(wiring.Component):
             cut.eq(is_near & (room[:low] < row.count)),
             size.eq(before + (row.count << shift)),
             self.offset.eq(offset << shift),
+            first_tag.job.eq(self.number),
             first_tag.number.eq(number),
             first_tag.offset.eq(self.offset),
             wants_start.eq(is_first & (~is_near | room[:low].any())),

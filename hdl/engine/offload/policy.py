@@ -19,10 +19,12 @@ class RawDecision(wiring.Component):
     Parameters
     ----------
     config : EngineConfig
+    most : int
+        Most stripes that are given and not known yet, with any policy.
 
     Members
     -------
-    clear : In, a new job begins
+    clear : In, a new job begins; sizes of the one before may still become known
     policy : In, a :class:`~cdma.engine_codes.Raw`
     i, o : In, Out streams of :class:`~cdma.hdl.engine.common.records.Stripe`
     known : In, it is known of the next stripe, in order, whether it would be longer
@@ -36,8 +38,8 @@ class RawDecision(wiring.Component):
     known: Signal
     exceeds: Signal
 
-    def __init__(self, config: EngineConfig):
-        self.config = config
+    def __init__(self, config: EngineConfig, most: int = 0):
+        self.config, self.most = config, most
         super().__init__(
             {
                 "clear": In(1),
@@ -56,21 +58,22 @@ class RawDecision(wiring.Component):
             shape=data.StructLayout({"exceeds": 1}), depth=distance, init=[]
         )
         write, read = memory.write_port(), memory.read_port(domain="comb")
-        count = Signal(range(distance))  # stripes of which it is known, modulo D
+        # Stripes that were given, and of which it is known, of all jobs and modulo D.
+        given, count = Signal(range(distance)), Signal(range(distance))
         number = self.i.payload.number
         # Stripes that were given and are not known yet: with AUTO at most D.
-        unknown = Signal(range(2 * distance))
+        unknown = Signal(range(2 * distance + self.most))
         is_early = Signal(init=1)
         waits = Signal()
         moves = Signal()
         m.d.comb += [
             # Entry k mod D holds stripe k - D's until stripe k's replaces it.
-            waits.eq((self.policy == Raw.AUTO) & unknown[distance.bit_length() - 1]),
+            waits.eq((self.policy == Raw.AUTO) & (unknown >= distance)),
             moves.eq(self.o.valid & self.o.ready),
             write.en.eq(self.known),
             write.addr.eq(count),
             write.data.exceeds.eq(self.exceeds),
-            read.addr.eq(number),
+            read.addr.eq(given),
             self.o.valid.eq(self.i.valid & ~waits),
             self.i.ready.eq(self.o.ready & ~waits),
             self.o.payload.eq(self.i.payload),
@@ -82,10 +85,13 @@ class RawDecision(wiring.Component):
                 )
             ),
         ]
+        m.d.sync += [
+            given.eq(given + moves),
+            count.eq(count + self.known),
+            unknown.eq(unknown + moves - self.known),
+        ]
         with m.If(self.clear):
-            m.d.sync += [count.eq(0), unknown.eq(0), is_early.eq(1)]
-        with m.Else():
-            m.d.sync += [count.eq(count + self.known), unknown.eq(unknown + moves - self.known)]
-            with m.If(moves & number[: distance.bit_length() - 1].all()):
-                m.d.sync += is_early.eq(0)
+            m.d.sync += is_early.eq(1)
+        with m.Elif(moves & number[: distance.bit_length() - 1].all()):
+            m.d.sync += is_early.eq(0)
         return m

@@ -156,7 +156,7 @@ class StripeReader(wiring.Component):
         )
         phantom, can, goes, asks = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            phantom.eq(is_halted(self.halt, stripe.number) | self.lost),
+            phantom.eq(is_halted(self.halt, stripe.job, stripe.number) | self.lost),
             can.eq((self.free >= charge) & ((done != 0) | self.has_slot)),
             self.waits_credit.eq(active & is_planned & ~can),
             self.is_ready.eq(active & is_planned & can),
@@ -174,7 +174,7 @@ class StripeReader(wiring.Component):
             bursts.i.payload.count.eq(_last_count(config, stripe.bytes)),
             bursts.i.payload.raw.eq(stripe.raw),
             bursts.i.payload.phantom.eq(phantom),
-            bursts.i.payload.lost.eq(self.lost & ~is_halted(self.halt, stripe.number)),
+            bursts.i.payload.lost.eq(self.lost & ~is_halted(self.halt, stripe.job, stripe.number)),
             self.i.ready.eq(~active | (goes & (beats == left))),
         ]
         with m.If(ar.ready):

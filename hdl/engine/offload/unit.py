@@ -1,15 +1,16 @@
 """Offload: all channels, gathered and written to the host."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import LINK, Op, Raw, Status
 from cdma.engine_config import BURST_BYTES, EngineConfig
 from cdma.hdl.engine.common.control import JobControl
 from cdma.hdl.engine.common.crc import StripeCrc
+from cdma.hdl.engine.common.ends import JobEnds
 from cdma.hdl.engine.common.errors import ErrorCollector
-from cdma.hdl.engine.common.records import Row
+from cdma.hdl.engine.common.records import Row, is_job_stopped
 from cdma.hdl.engine.common.stripes import StripeSequencer
 from cdma.hdl.engine.common.writer import BurstWriter
 from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
@@ -23,11 +24,39 @@ from cdma.hdl.lib.fifo import Fifo
 from cdma.hdl.lib.queue import Queue
 
 
+class _Turn(data.StructLayout):
+    """Whose rows are gathered next: a ``channel``, or the job's ``end``."""
+
+    def __init__(self):
+        super().__init__({"channel": unsigned(3), "end": unsigned(1)})
+
+
+class _Accounts:
+    """The job whose rows are gathered and written.
+
+    Attributes
+    ----------
+    view, job
+        Its :class:`~cdma.hdl.engine.common.control.JobView` and its job.
+    start, running, ends : Signal
+        It begins, it has begun, all of its bursts have been collected.
+    is_gathered : Signal
+        No row of it will come.
+    """
+
+    def __init__(self, view):
+        self.view, self.job = view, view.job
+        self.start, self.running, self.ends, self.is_gathered = (
+            Signal(name=f"accounts_{name}") for name in ("start", "running", "ends", "is_gathered")
+        )
+
+
 class OffloadUnit(wiring.Component):
     """Take tensors from device memory, compressed, to host memory.
 
     Stripes are given out to their channels in order. Each channel reads and compresses on its own;
-    the gatherer restores the order. One job at a time.
+    the gatherer restores the order. Jobs overlap: stripes of one are read while rows of an earlier
+    one are written, and while the last writes of others are answered.
 
     Parameters
     ----------
@@ -76,66 +105,101 @@ class OffloadUnit(wiring.Component):
             self.port.failing.eq(control.failing),
         ]
 
-        sequencer, order, decision = self._dispatch(m, control)
-        gather, ledger = self._gather(m, control, order, decision)
-        is_gathered = Signal()  # no row will come
-        m.d.comb += is_gathered.eq(
-            ~control.start & ~sequencer.busy & (order.level == 0) & ~gather.o.valid
+        order, decision = self._dispatch(m, control)
+        accounts = _Accounts(control.views[0])
+        gather, ledger = self._gather(m, control, order, decision, accounts)
+        m.d.comb += accounts.is_gathered.eq(
+            accounts.running & order.o.valid & order.o.payload.end & ~gather.o.valid
         )
-        data_writer, data_idle = self._write_data(m, control, ledger, is_gathered)
-        index_writer, index_idle = self._write_index(m, control, ledger, is_gathered)
+        data_writer, data_idle = self._write_data(m, control, ledger, accounts)
+        index_writer, index_idle = self._write_index(m, control, ledger, accounts)
+        writers = (data_writer, index_writer)
+        self._follow(m, accounts, data_idle & index_idle, writers)
 
         # Errors: of the device and OVERFLOW from the ledger, of the host from the writers.
         m.submodules.errors = errors = ErrorCollector(3)
         wiring.connect(m, ledger.o_error, errors.i[0])
         wiring.connect(m, data_writer.o_error, errors.i[1])
         wiring.connect(m, index_writer.o_error, errors.i[2])
+        result, offset = control.result, control.oldest_result.stream_bytes
+        is_last_halt = errors.halt.above & (errors.halt.job == control.oldest)
         m.d.comb += [
-            errors.clear.eq(control.begins),
+            errors.clear.eq(control.clear),
+            errors.oldest.eq(control.oldest),
             control.halt_errors.eq(errors.halt),
             control.found.eq(errors.found),
             control.error.eq(errors.error),
-            control.error_bytes.eq(Mux(errors.halt.above, errors.halt_offset, ledger.offset)),
-            control.stripes.eq(sequencer.o.payload.number),
-            control.raw_stripes.eq(Mux(control.job.op == Op.COPY_OUT, 0, ledger.raw_stripes)),
-            control.stream_bytes.eq(ledger.offset),
+            control.error_bytes.eq(Mux(is_last_halt, errors.halt_offset, offset)),
+            result.valid.eq(accounts.ends),
+            result.payload.stream_bytes.eq(ledger.offset),
+            result.payload.stripes.eq(ledger.stripes),
+            result.payload.raw_stripes.eq(
+                Mux(accounts.job.op == Op.COPY_OUT, 0, ledger.raw_stripes)
+            ),
         ]
-        is_idle = is_gathered & data_idle & index_idle & ~ledger.o_error.valid
+        m.submodules.ends = ends = JobEnds(2 * (writer.most + 4) for writer in writers)
+        m.d.comb += [
+            ends.clear.eq(control.clear),
+            ends.begins.eq(Cat(writer.collects for writer in writers)),
+            ends.done.eq(Cat(writer.answers for writer in writers)),
+            ends.mark.eq(accounts.ends),
+            ends.waits.eq(control.drains | errors.waits),
+            control.ended.eq(ends.ended),
+        ]
+        is_idle = data_writer.idle & index_writer.idle & ~errors.waits
         for channel in self.channels:
             is_idle = is_idle & channel.idle
         m.d.comb += control.finished.eq(is_idle)
         return m
 
+    def _follow(self, m, accounts, is_idle, writers):
+        """The job whose rows are gathered: begin, write all, end."""
+        view = accounts.view
+        is_closed = ~writers[0].is_open & ~writers[1].is_open
+        m.d.comb += [
+            accounts.start.eq(view.valid & ~accounts.running),
+            accounts.ends.eq(accounts.is_gathered & is_idle & is_closed),
+            view.next.eq(accounts.ends),
+        ]
+        with m.If(accounts.start):
+            m.d.sync += accounts.running.eq(1)
+        with m.Elif(accounts.ends):
+            m.d.sync += accounts.running.eq(0)
+
     def _dispatch(self, m, control):
-        """Give each stripe to its channel, and its channel to the gatherer."""
+        """Give each stripe to its channel, and its channel to the gatherer; then the job's end."""
         config = self.config
         m.submodules.sequencer = sequencer = StripeSequencer(config)
-        m.submodules.decision = decision = RawDecision(config)
         slots = sum(channel.slots for channel in self.channels)
-        m.submodules.order = order = Fifo(3, 1 << (slots - 1).bit_length())
+        depth = 1 << (slots - 1).bit_length()
+        m.submodules.decision = decision = RawDecision(config, 2 * depth)
+        m.submodules.order = order = Fifo(_Turn(), depth)
         wiring.connect(m, sequencer.o, decision.i)
         is_copy = control.job.op == Op.COPY_OUT
         low = config.stripe_bytes.bit_length() - 1
         number = Signal(3)
         stripe = decision.o
-        is_turn = [order.o.valid & (order.o.payload == k) for k in range(config.channels)]
+        is_turn = [order.o.valid & (order.o.payload.channel == k) for k in range(config.channels)]
         m.d.comb += [
             # A job that is not a copy gives its first stripe in the cycle of `control.start`.
             sequencer.load.eq(control.waits),
-            sequencer.first.eq(control.i.payload),
+            sequencer.first.eq(control.next),
             sequencer.start.eq(control.begins),
             sequencer.job.eq(control.job),
-            sequencer.stop.eq(control.halt.all | control.halt.above),
+            sequencer.number.eq(control.number),
+            sequencer.stop.eq(is_job_stopped(control.halt, control.number)),
             decision.clear.eq(control.begins),
             decision.policy.eq(Mux(is_copy, Raw.ALWAYS, control.job.raw)),
             number.eq(stripe.payload.address[low:] & (config.channels - 1)),
-            order.i.payload.eq(number),
+            order.i.payload.channel.eq(number),
+            order.i.payload.end.eq(~sequencer.busy),
+            control.leaves.eq(~sequencer.busy & order.i.ready),
         ]
         for k, channel in enumerate(self.channels):
             m.submodules[f"channel{k}"] = channel
             m.d.comb += [
                 channel.i.payload.eq(stripe.payload),
-                channel.clear.eq(control.start),
+                channel.clear.eq(control.clear),
                 channel.halt.eq(control.halt),
                 channel.lost.eq(self.lost[k]),
                 channel.hold.eq(self.hold[k]),
@@ -155,15 +219,22 @@ class OffloadUnit(wiring.Component):
                     order.i.valid.eq(stripe.valid & channel.i.ready),
                     stripe.ready.eq(order.i.ready & channel.i.ready),
                 ]
-        return sequencer, order, decision
+        with m.If(control.running & ~sequencer.busy):
+            m.d.comb += order.i.valid.eq(1)
+        return order, decision
 
-    def _gather(self, m, control, order, decision):
+    def _gather(self, m, control, order, decision, accounts):
         """Take the rows in order, and keep the accounts."""
         config = self.config
         m.submodules.gather = gather = Gather(config)
         m.submodules.rows = rows = Queue(GatheredRow(config), 2)
         m.submodules.ledger = ledger = Ledger(config)
-        wiring.connect(m, order.o, gather.order)
+        is_stripe = accounts.running & ~order.o.payload.end
+        m.d.comb += [
+            gather.order.payload.eq(order.o.payload.channel),
+            gather.order.valid.eq(order.o.valid & is_stripe),
+            order.o.ready.eq((gather.order.ready & is_stripe) | accounts.ends),
+        ]
         for k, channel in enumerate(self.channels):
             wiring.connect(m, channel.o, gather.i[k])
             wiring.connect(m, channel.o_status, gather.i_status[k])
@@ -171,8 +242,9 @@ class OffloadUnit(wiring.Component):
         wiring.connect(m, gather.o, rows.i)
         wiring.connect(m, rows.o, ledger.i)
         m.d.comb += [
-            ledger.start.eq(control.start),
-            ledger.job.eq(control.job),
+            ledger.start.eq(accounts.start),
+            ledger.job.eq(accounts.job),
+            ledger.number.eq(accounts.view.number),
             decision.known.eq(ledger.known),
             decision.exceeds.eq(ledger.exceeds),
         ]
@@ -193,8 +265,8 @@ class OffloadUnit(wiring.Component):
         ]
         return writer
 
-    def _write_data(self, m, control, ledger, is_gathered):
-        """Pack the stream and write it."""
+    def _write_data(self, m, control, ledger, accounts):
+        """Pack the stream and write it; gives the writer, and whether all is packed."""
         config = self.config
         m.submodules.packer = packer = Packer(config)
         writer = self._writer(m, "data_writer", control, self.data, config.link_writes)
@@ -202,16 +274,16 @@ class OffloadUnit(wiring.Component):
         wiring.connect(m, ledger.o_start, packer.i_start)
         wiring.connect(m, packer.o, writer.i)
         m.d.comb += [
-            packer.start.eq(control.start),
-            packer.address.eq(control.job.host),
-            packer.flush.eq(is_gathered),
-            writer.flush.eq(is_gathered & packer.idle),
+            packer.start.eq(accounts.start),
+            packer.address.eq(accounts.job.host),
+            packer.flush.eq(accounts.is_gathered),
+            writer.flush.eq(accounts.is_gathered & packer.idle),
         ]
-        return writer, packer.idle & writer.idle
+        return writer, packer.idle
 
-    def _write_index(self, m, control, ledger, is_gathered):
-        """Write an entry for each stripe."""
-        config, job = self.config, control.job
+    def _write_index(self, m, control, ledger, accounts):
+        """Write an entry for each stripe; gives as ``_write_data`` does."""
+        config, job = self.config, accounts.job
         m.submodules.entries = entries = Queue(IndexEntry(), 4)
         m.submodules.crc_rows = crc_rows = Queue(Row(config), 2)
         m.submodules.crc = crc = StripeCrc(config)
@@ -222,9 +294,9 @@ class OffloadUnit(wiring.Component):
         wiring.connect(m, ledger.o_entry, entries.i)
         wiring.connect(m, entries.o, packer.i)
         wiring.connect(m, packer.o, writer.i)
-        is_done = is_gathered & ~entries.o.valid & ~crc_rows.o.valid & ~crc.o.valid
+        is_done = accounts.is_gathered & ~entries.o.valid & ~crc_rows.o.valid & ~crc.o.valid
         m.d.comb += [
-            packer.start.eq(control.start),
+            packer.start.eq(accounts.start),
             packer.address.eq(job.index_address),
             packer.has_crc.eq(job.crc),
             packer.flush.eq(is_done),
@@ -233,4 +305,4 @@ class OffloadUnit(wiring.Component):
             crc.o.ready.eq(packer.i_crc.ready | ~job.index),
             writer.flush.eq(is_done & packer.idle),
         ]
-        return writer, is_done & packer.idle & writer.idle
+        return writer, is_done & packer.idle

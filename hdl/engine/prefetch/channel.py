@@ -49,6 +49,8 @@ class PrefetchChannel(wiring.Component):
         the writer, of quarantine
     outstanding, issued : Out, see :class:`~cdma.hdl.engine.common.writer.BurstWriter`
     events : Out, :class:`~cdma.hdl.engine.job.Events`
+    takes, decoded, written : Out, one cycle: a stripe is taken; the next one in order was given by
+        the codec; was answered by the memory
     drained : Out, the writer's buffer is empty
     idle : Out, nothing is to be done
     """
@@ -74,6 +76,9 @@ class PrefetchChannel(wiring.Component):
                 "outstanding": Out(self.writer.outstanding.shape()),
                 "issued": Out(self.writer.issued.shape()),
                 "events": Out(Events()),
+                "takes": Out(1),
+                "decoded": Out(1),
+                "written": Out(1),
                 "drained": Out(1),
                 "idle": Out(1),
             }
@@ -105,6 +110,9 @@ class PrefetchChannel(wiring.Component):
             places.i.payload.address.eq(task.address),
             places.i.payload.tag.eq(task.tag),
             codec.channel.eq(self.channel),
+            self.takes.eq(self.i_task.valid & self.i_task.ready),
+            self.decoded.eq(codec.done),
+            self.written.eq(writer.ends & ~self.lost),
             self.outstanding.eq(writer.outstanding),
             self.issued.eq(writer.issued),
             self.drained.eq(writer.idle),
@@ -162,7 +170,9 @@ class PrefetchChannel(wiring.Component):
         was_lost = Signal()
         m.d.sync += was_lost.eq(self.lost)
         place, report = places.o.payload, slot.report
-        is_stripe = codec.o.valid & places.o.valid & ~is_halted(self.halt, place.tag.number)
+        is_stripe = (
+            codec.o.valid & places.o.valid & ~is_halted(self.halt, place.tag.job, place.tag.number)
+        )
         m.d.comb += [
             report.status.eq(Status.TIMEOUT),
             report.channel.eq(self.channel),

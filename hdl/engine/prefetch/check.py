@@ -33,12 +33,14 @@ class CrcCheck(wiring.Component):
     i : In stream of :class:`~cdma.hdl.engine.common.records.Row`
     i_expected : In stream of :class:`Expected`, one for each stripe
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
+    done : Out, one cycle: the CRC of the next stripe, in order, is known
     idle : Out, no row waits and no CRC is owed
     """
 
     i: stream.Interface
     i_expected: stream.Interface
     o_error: stream.Interface
+    done: Signal
     idle: Signal
 
     def __init__(self, config: EngineConfig):
@@ -48,6 +50,7 @@ class CrcCheck(wiring.Component):
                 "i": In(stream.Signature(Row(config))),
                 "i_expected": In(stream.Signature(Expected())),
                 "o_error": Out(stream.Signature(ErrorReport())),
+                "done": Out(1),
                 "idle": Out(1),
             }
         )
@@ -65,6 +68,7 @@ class CrcCheck(wiring.Component):
         m.d.comb += [
             crc.o.ready.eq(self.i_expected.valid),
             self.i_expected.ready.eq(crc.o.valid),
+            self.done.eq(moves),
             slot.valid.eq(moves & expected.has_crc & (expected.crc != crc.o.payload)),
             slot.report.tag.eq(expected.tag),
             slot.report.status.eq(Status.CRC),

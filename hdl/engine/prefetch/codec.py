@@ -45,6 +45,7 @@ class StripeDecompressor(wiring.Component):
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`: decompressor's
         status 1 to 3
+    done : Out, one cycle: the oldest stripe was given, and its status is known
     idle : Out, no stripe is at hand
     """
 
@@ -53,6 +54,7 @@ class StripeDecompressor(wiring.Component):
     channel: Signal
     o: stream.Interface
     o_error: stream.Interface
+    done: Signal
     idle: Signal
 
     def __init__(self, config: EngineConfig):
@@ -65,6 +67,7 @@ class StripeDecompressor(wiring.Component):
                 "channel": In(7),
                 "o": Out(stream.Signature(Beat(self.unit_config))),
                 "o_error": Out(stream.Signature(ErrorReport())),
+                "done": Out(1),
                 "idle": Out(1),
             }
         )
@@ -99,6 +102,7 @@ class StripeDecompressor(wiring.Component):
             self.i_stripe.ready.eq(self.i.valid & self.i.ready & row.last),
             self.o.valid.eq(Mux(passes, self.i.valid, unit.o.valid)),
             unit.o.ready.eq(self.o.ready & ~passes),
+            self.done.eq(unit.o_status.valid | (passes & self.i_stripe.ready)),
             self.idle.eq(~self.i_stripe.valid & ~tags.valid.any() & ~self.o_error.valid),
         ]
         with m.If(passes):

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import BURST_BYTES, INDEX_BYTES, EngineConfig
-from cdma.hdl.axi.full import Attributes, Response
+from cdma.hdl.axi.full import Response
 from cdma.hdl.engine.common.bursts import RangeReader
 from cdma.hdl.engine.common.product import RowsProduct
 from cdma.hdl.engine.job import Job, ReadClient
@@ -37,9 +37,10 @@ class Entry(data.StructLayout):
 
 
 class EntryReader(wiring.Component):
-    """Read the entries of a job's stripes, ahead of their use.
+    """Read the entries of the stripes of jobs, ahead of their use.
 
     Throughput one entry a cycle. Reads one entry for each stripe and no byte behind the last beat.
+    The entries of one job are asked for while those of earlier ones wait.
 
     Parameters
     ----------
@@ -47,9 +48,14 @@ class EntryReader(wiring.Component):
 
     Members
     -------
-    start : In, begin with ``job``
-    job : In, :class:`~cdma.hdl.engine.job.Job`
-    stop : In, until the next start: read no more, and drop what comes
+    start : In, ask for the entries of ``job``, only when ``asked``
+    job : In, :class:`~cdma.hdl.engine.job.Job`, must stay until ``asked``
+    asked : Out, all entries are asked for
+    begun : Out, there is a job that ``next`` has not come to
+    next : In, give the entries of the next job, whose first one is at ``address``
+    address : In
+    last : In, the entry that is taken is the job's last
+    stop : In, level: read no more, and drop all that comes
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
     o : Out stream of :class:`Entry`
     idle : Out, nothing is outstanding
@@ -61,8 +67,12 @@ class EntryReader(wiring.Component):
             {
                 "start": In(1),
                 "job": In(Job(config.address_bits)),
+                "asked": Out(1),
+                "begun": Out(1),
+                "next": In(1),
+                "address": In(config.address_bits),
+                "last": In(1),
                 "stop": In(1),
-                "attr": In(Attributes()),
                 "client": Out(ReadClient(config.address_bits, config.link_bytes)),
                 "o": Out(stream.Signature(Entry(config))),
                 "idle": Out(1),
@@ -78,7 +88,7 @@ class EntryReader(wiring.Component):
         m.submodules.reader = reader = RangeReader(bits, link, 2 * BURST_BYTES // link)
         wiring.connect(m, reader.client, wiring.flipped(self.client))
         counts, counted = Signal(), Signal()  # entries are being counted; they were
-        running = Signal()
+        asks = Signal()
         m.d.sync += counts.eq(stripes.start | (counts & stripes.busy))
         m.d.comb += [
             stripes.start.eq(self.start),
@@ -89,16 +99,20 @@ class EntryReader(wiring.Component):
             reader.address.eq(job.index_address),
             reader.end.eq(job.index_address + (stripes.product << (INDEX_BYTES.bit_length() - 1))),
             reader.final.eq(1),
-            reader.enable.eq(running & ~self.stop),
+            reader.last.eq(1),
+            reader.enable.eq(asks & ~self.stop),
             reader.attr.eq(job.attr),
+            reader.next.eq(self.next),
+            self.begun.eq(reader.begun),
+            self.asked.eq(~counts & ~asks),
             self.idle.eq(reader.idle & ~counts),
         ]
         with m.If(counted):
-            m.d.sync += running.eq(1)
-        with m.Elif(self.start | self.stop):
-            m.d.sync += running.eq(0)
+            m.d.sync += asks.eq(1)
+        with m.Elif(reader.asked | self.stop):
+            m.d.sync += asks.eq(0)
         place = Signal(bits)
-        beat, drops, moves = reader.o.payload, Signal(), Signal()
+        beat, moves = reader.o.payload, Signal()
         slots = link // INDEX_BYTES
         words = [beat.data[64 * k : 64 * (k + 1)] for k in range(slots)]
         slot = place[3 : link.bit_length() - 1] if slots > 1 else Signal()
@@ -106,10 +120,9 @@ class EntryReader(wiring.Component):
         m.d.comb += [
             entry.eq(select(m, slot, words, "entry_word")),
             is_last.eq(slot == slots - 1),
-            drops.eq(self.stop | ~running),
-            self.o.valid.eq(reader.o.valid & ~drops),
+            self.o.valid.eq(reader.o.valid & ~reader.is_next & ~self.stop),
             moves.eq(self.o.valid & self.o.ready),
-            reader.o.ready.eq(drops | (self.o.ready & is_last)),
+            reader.o.ready.eq(self.stop | (moves & (is_last | self.last))),
             self.o.payload.bytes.eq(entry[:24]),
             self.o.payload.raw.eq(entry[24]),
             self.o.payload.has_crc.eq(entry[25]),
@@ -118,8 +131,8 @@ class EntryReader(wiring.Component):
             self.o.payload.resp.eq(beat.resp),
             self.o.payload.where.eq(place & -link),
         ]
-        with m.If(counted):
-            m.d.sync += place.eq(job.index_address)
+        with m.If(self.next):
+            m.d.sync += place.eq(self.address)
         with m.Elif(moves):
             m.d.sync += place.eq(place + INDEX_BYTES)
         return m

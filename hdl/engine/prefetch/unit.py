@@ -1,15 +1,16 @@
 """Prefetch: a stream of the host, split and written to all channels."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Op
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.bursts import RangeReader
-from cdma.hdl.engine.common.control import JobControl
+from cdma.hdl.engine.common.control import JOBS, JobControl
+from cdma.hdl.engine.common.ends import JobEnds
 from cdma.hdl.engine.common.errors import ErrorCollector
-from cdma.hdl.engine.common.records import Stripe
+from cdma.hdl.engine.common.records import OFFSET_BITS, Stripe, is_job_halted, is_job_stopped
 from cdma.hdl.engine.common.stripes import StripeSequencer
 from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
 from cdma.hdl.engine.prefetch.channel import TASKS, PrefetchChannel
@@ -20,13 +21,42 @@ from cdma.hdl.engine.prefetch.tasks import TaskMaker
 from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.queue import Queue
 
+_STAGES = ("made", "read", "parted")
+
+
+class _Stage:
+    """A stage that works on one job after the other.
+
+    Attributes
+    ----------
+    view, job
+        Its :class:`~cdma.hdl.engine.common.control.JobView` and its job.
+    start, running, ends : Signal
+        The job begins, was begun, and is left in this cycle.
+    """
+
+    def __init__(self, view, name: str):
+        self.view, self.job = view, view.job
+        self.start, self.running, self.ends = (
+            Signal(name=f"{name}_{part}") for part in ("start", "running", "ends")
+        )
+
+    def follow(self, m, starts, ends):
+        """Begin the next job when ``starts``, leave it when ``ends``, from the next cycle on."""
+        m.d.comb += [
+            self.start.eq(self.view.valid & ~self.running & starts),
+            self.ends.eq(self.running & ends),
+            self.view.next.eq(self.ends),
+        ]
+        m.d.sync += self.running.eq(self.start | (self.running & ~self.ends))
+
 
 class PrefetchUnit(wiring.Component):
     """Take tensors from compressed streams in host memory to device memory.
 
     The index is read ahead and joined with the stripes of the job. The stream is read once, in
-    order, split at the borders of stripes, and each channel decompresses and writes its own. One
-    job at a time.
+    order, split at the borders of stripes, and each channel decompresses and writes its own. Jobs
+    overlap: index, tasks, stream and split have a job each, and more jobs are in the channels.
 
     Parameters
     ----------
@@ -68,7 +98,7 @@ class PrefetchUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.control = control = JobControl(config)
+        m.submodules.control = control = JobControl(config, 3)
         wiring.connect(m, wiring.flipped(self.port.job), control.i)
         wiring.connect(m, control.o, wiring.flipped(self.port.done))
         m.d.comb += [
@@ -77,48 +107,76 @@ class PrefetchUnit(wiring.Component):
             self.port.failing.eq(control.failing),
         ]
 
-        entries, tasks, is_walked = self._make_tasks(m, control)
-        cuts, expected = self._dispatch(m, control, tasks)
-        reader, split, check = self._read(m, control, tasks, cuts, expected)
+        made, read, parted = (
+            _Stage(view, name) for view, name in zip(control.views, _STAGES, strict=True)
+        )
+        entries, tasks = self._make_tasks(m, control, made)
+        cuts, expected = self._dispatch(m, control, tasks, made)
+        reader = self._read(m, control, tasks, made, read)
+        split, check = self._split(m, reader, cuts, expected, read, parted)
 
         sources = [tasks.o_error, split.o_error, check.o_error]
         sources += [port for channel in self.channels for port in channel.o_error]
         m.submodules.errors = errors = ErrorCollector(len(sources))
         for source, sink in zip(sources, errors.i, strict=True):
             wiring.connect(m, source, sink)
+        result = control.result
         m.d.comb += [
-            errors.clear.eq(control.start),
+            errors.clear.eq(control.clear),
+            errors.oldest.eq(control.oldest),
             control.halt_errors.eq(errors.halt),
             control.found.eq(errors.found),
             control.error.eq(errors.error),
             control.error_bytes.eq(errors.error.tag.offset),
-            control.stripes.eq(tasks.count),
-            control.raw_stripes.eq(tasks.raw_stripes),
-            control.stream_bytes.eq(tasks.end),
+            result.valid.eq(made.ends),
+            result.payload.stripes.eq(tasks.count),
+            result.payload.raw_stripes.eq(tasks.raw_stripes),
+            result.payload.stream_bytes.eq(tasks.end),
         ]
+        self._count_ends(m, control, made, expected, check, errors)
         is_idle = (
-            is_walked
-            & tasks.idle
-            & ~tasks.o_error.valid
+            tasks.idle
+            & ~errors.waits
             & entries.idle
             & reader.idle
             & ~cuts.o.valid
             & ~expected.o.valid
             & split.idle
-            & ~split.o_error.valid
             & check.idle
         )
         for channel in self.channels:
             is_idle = is_idle & channel.idle
-        m.d.comb += control.finished.eq(is_idle & ~control.start)
+        m.d.comb += control.finished.eq(is_idle)
         return m
 
-    def _make_tasks(self, m, control):
-        """Join the stripes with the entries of the index.
-
-        Gives the reader of entries, the joiner, and whether no stripe waits.
-        """
+    def _count_ends(self, m, control, made, expected, check, errors):
+        """A job has ended when each of its stripes is decoded, written, and its CRC compared."""
         config = self.config
+        beats = 2 * config.burst_bytes // config.beat_bytes
+        stripes = 3 * TASKS + beats + config.channel_writes  # in a channel, at most
+        kinds = [2 * TASKS * config.channels] + 2 * config.channels * [stripes]
+        begins, done = [expected.i.valid & expected.i.ready], [check.done]
+        for channel in self.channels:
+            begins += [channel.takes, channel.takes]
+            done += [channel.decoded, channel.written]
+        m.submodules.ends = ends = JobEnds(kinds)
+        # What VERIFY decodes is not written: such a job ends when all has ended.
+        is_counted = ~control.alone
+        m.d.comb += [
+            ends.clear.eq(control.clear),
+            ends.begins.eq(Mux(is_counted, Cat(begins), 0)),
+            ends.done.eq(Mux(is_counted, Cat(done), 0)),
+            ends.mark.eq(made.ends & is_counted),
+            ends.waits.eq(control.drains | errors.waits),
+            control.ended.eq(ends.ended),
+        ]
+
+    def _make_tasks(self, m, control, made):
+        """Read the index ahead; join the stripes of a job with their entries.
+
+        Gives the reader of entries and the joiner.
+        """
+        config, job = self.config, made.job
         m.submodules.sequencer = sequencer = StripeSequencer(config)
         walked = data.StructLayout({"stripe": Stripe(config), "last": 1})
         m.submodules.walk = walk = Queue(walked, 1)
@@ -126,18 +184,31 @@ class PrefetchUnit(wiring.Component):
         m.submodules.tasks = tasks = TaskMaker(config)
         wiring.connect(m, entries.o, tasks.i_entry)
         wiring.connect(m, entries.client, wiring.flipped(self.index))
+        is_copy = job.op == Op.COPY_IN
+        made.follow(
+            m,
+            starts=is_copy | entries.begun,
+            ends=~sequencer.busy & ~walk.o.valid & tasks.idle & ~tasks.o_error.valid,
+        )
+        halt, number = control.halt, made.view.number
         m.d.comb += [
-            sequencer.load.eq(control.start),
-            sequencer.first.eq(control.job),
-            sequencer.start.eq(control.start),
-            sequencer.job.eq(control.job),
-            sequencer.stop.eq(tasks.ended),
             entries.start.eq(control.start & (control.job.op != Op.COPY_IN)),
             entries.job.eq(control.job),
-            entries.stop.eq(tasks.ended),
-            tasks.start.eq(control.start),
-            tasks.job.eq(control.job),
-            tasks.stop.eq(control.halt.all | control.halt.above),
+            control.leaves.eq(entries.asked),
+            entries.next.eq(made.start & ~is_copy),
+            entries.address.eq(job.index_address),
+            entries.last.eq(walk.o.payload.last),
+            # What is left then belongs to jobs that are halted.
+            entries.stop.eq((control.drains & tasks.ended) | is_job_halted(halt, number)),
+            sequencer.load.eq(made.start),
+            sequencer.first.eq(job),
+            sequencer.start.eq(made.start),
+            sequencer.job.eq(job),
+            sequencer.number.eq(number),
+            sequencer.stop.eq(tasks.ended),
+            tasks.start.eq(made.start),
+            tasks.job.eq(job),
+            tasks.stop.eq(is_job_stopped(halt, number)),
             walk.i.valid.eq(sequencer.o.valid),
             walk.i.payload.stripe.eq(sequencer.o.payload),
             walk.i.payload.last.eq(sequencer.last),
@@ -147,9 +218,9 @@ class PrefetchUnit(wiring.Component):
             tasks.i_last.eq(walk.o.payload.last),
             walk.o.ready.eq(tasks.i.ready),
         ]
-        return entries, tasks, ~sequencer.busy & ~walk.o.valid
+        return entries, tasks
 
-    def _dispatch(self, m, control, tasks):
+    def _dispatch(self, m, control, tasks, made):
         """Give each task to its channel, its cut to the splitter, its CRC to the check."""
         config = self.config
         depth = TASKS * config.channels
@@ -165,7 +236,7 @@ class PrefetchUnit(wiring.Component):
             cuts.i.payload.channel.eq(number),
             cuts.i.payload.tag.eq(task.tag),
             cuts.i.payload.size.eq(task.size),
-            expected.i.valid.eq(moves & control.job.crc),
+            expected.i.valid.eq(moves & made.job.crc),
             expected.i.payload.tag.eq(task.tag),
             expected.i.payload.has_crc.eq(task.has_crc),
             expected.i.payload.crc.eq(task.crc),
@@ -175,7 +246,7 @@ class PrefetchUnit(wiring.Component):
             m.d.comb += [
                 channel.i_task.payload.eq(task),
                 channel.halt.eq(control.halt),
-                channel.discard.eq(control.job.op == Op.VERIFY),
+                channel.discard.eq(control.alone),
                 channel.lost.eq(self.lost[k]),
                 channel.hold.eq(self.hold[k]),
                 channel.attr.eq(control.job.attr),
@@ -194,29 +265,53 @@ class PrefetchUnit(wiring.Component):
                 ]
         return cuts, expected
 
-    def _read(self, m, control, tasks, cuts, expected):
-        """Read the stream, split it, and compute CRCs beside."""
-        config, job = self.config, control.job
+    def _read(self, m, control, tasks, made, read):
+        """Read the streams as far as tasks cover them; gives the reader."""
+        config = self.config
         bits, link = config.address_bits, config.link_bytes
         m.submodules.reader = reader = RangeReader(bits, link, config.link_fifo_bytes // link)
+        m.submodules.sizes = sizes = RowBuffer(unsigned(OFFSET_BITS), JOBS)
+        wiring.connect(m, reader.client, wiring.flipped(self.data))
+        is_made = sizes.o.valid  # all tasks of the job are made
+        read.follow(m, starts=made.running | is_made, ends=reader.asked)
+        m.d.comb += [
+            sizes.i.valid.eq(made.ends),
+            sizes.i.payload.eq(tasks.end),
+            sizes.o.ready.eq(read.ends),
+            reader.enable.eq(read.running),
+            reader.start.eq(read.start),
+            reader.address.eq(read.job.host),
+            reader.end.eq(read.job.host + Mux(is_made, sizes.o.payload, tasks.end)),
+            reader.last.eq(is_made),
+            # Tasks that wait for room do not let the end move up until data has come.
+            reader.final.eq(is_made | tasks.ended | (tasks.o.valid & ~tasks.o.ready)),
+            reader.stop.eq(is_job_stopped(control.halt, read.view.number)),
+            reader.attr.eq(read.job.attr),
+        ]
+        return reader
+
+    def _split(self, m, reader, cuts, expected, read, parted):
+        """Split the streams, and compute CRCs beside; gives the splitter and the check."""
+        config, job = self.config, parted.job
         m.submodules.split = split = Split(config)
         m.submodules.check = check = CrcCheck(config)
-        wiring.connect(m, reader.client, wiring.flipped(self.data))
-        wiring.connect(m, reader.o, split.i)
-        wiring.connect(m, cuts.o, split.i_cut)
         wiring.connect(m, expected.o, check.i_expected)
+        waiting = Signal(range(JOBS + 1))  # jobs that are asked for and not split
+        m.d.sync += waiting.eq(waiting + read.ends - parted.ends)
+        cut, has_cut = cuts.o.payload, Signal()
+        parted.follow(m, starts=reader.begun, ends=(waiting != 0) & ~has_cut & split.idle)
         row = split.o.payload
         m.d.comb += [
-            reader.enable.eq(control.running),
-            reader.start.eq(control.start),
-            reader.address.eq(job.host),
-            reader.end.eq(job.host + tasks.end),
-            # Tasks that wait for room do not let the end move up until data has come.
-            reader.final.eq(tasks.ended | (tasks.o.valid & ~tasks.o.ready)),
-            reader.stop.eq(control.halt.all | control.halt.above),
-            reader.attr.eq(job.attr),
-            split.start.eq(control.start),
+            has_cut.eq(cuts.o.valid & (cut.tag.job == parted.view.number)),
+            reader.next.eq(parted.start),
+            split.start.eq(parted.start),
             split.address.eq(job.host),
+            split.i_cut.payload.eq(cut),
+            split.i_cut.valid.eq(has_cut & parted.running),
+            cuts.o.ready.eq(split.i_cut.ready & has_cut & parted.running),
+            split.i.payload.eq(reader.o.payload),
+            split.i.valid.eq(reader.o.valid & ~reader.is_next),
+            reader.o.ready.eq(split.i.ready & ~reader.is_next),
             check.i.payload.eq(row.row),
         ]
         wants_check = Mux(job.crc, check.i.ready, 1)
@@ -228,4 +323,4 @@ class PrefetchUnit(wiring.Component):
                     split.o.ready.eq(channel.i.ready & wants_check),
                 ]
         m.d.comb += check.i.valid.eq(split.o.valid & split.o.ready & job.crc)
-        return reader, split, check
+        return split, check

@@ -7,7 +7,7 @@ from cdma.sim.engine.bench.transfers import back_to_back, outward, trip, words
 from cdma.sim.engine.model import OFFLOAD, PREFETCH
 
 NBYTES = 1 << 19
-SIZES = {4096: 24, 16384: 16, 65536: 12, 262144: 8, 1048576: 4}
+SIZES = {4096: 64, 16384: 16, 65536: 12, 262144: 8, 1048576: 4}
 LATENCIES = (0, 100, 200, 300, 350, 400, 500, 700)
 DENSITIES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.08, 0.03)
 #: Counters of a channel: beats, and cycles that waited, by the reason.

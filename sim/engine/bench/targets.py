@@ -25,7 +25,7 @@ NBYTES = 1 << 20
 DENSITIES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.12)
 LATENCIES = (0, 50, 100, 200, 350)
 #: Descriptors that follow one another, by bytes.
-CHAINS = {65536: 16, 4096: 32}
+CHAINS = {65536: 16, 4096: 64}
 _CHAIN_TARGETS = {65536: 0.97, 4096: 0.90}
 _MOST_SPREAD = 0.02
 COLUMNS = {

@@ -187,7 +187,8 @@ def back_to_back(
 
     All descriptors, at most 64, are in the ring before the doorbell. The span is from one
     completion that software sees to another: the first quarter of the descriptors and the last are
-    left out. All beats count: descriptors or completions, index, stream.
+    left out. All beats count: descriptors or completions, index, stream. The quarter must be longer
+    than the 1,500 cycles by which a completion follows the data: else the last beats are missing.
 
     Raises
     ------

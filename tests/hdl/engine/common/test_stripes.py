@@ -12,7 +12,7 @@ def _expected(config, device, rows, row_bytes, pitch):
             size = min(config.stripe_bytes, row_bytes - first)
             found.append((device + row * pitch + first, size))
     return [
-        {"address": address, "bytes": size, "number": number, "raw": 0}
+        {"address": address, "bytes": size, "job": 3, "number": number, "raw": 0}
         for number, (address, size) in enumerate(found)
     ]
 
@@ -35,7 +35,7 @@ def test_stripes(exchange, begin, job, small, rows, row_bytes, pitch, stall):
             lasts.append(len(passed["o"].cycles))
 
     fields = job(rows=rows, device=device, row_bytes=row_bytes, pitch=pitch)
-    each = begin(dut, watch, first=fields, job=fields)
+    each = begin(dut, watch, first=fields, job=fields, number=3)
     passed = exchange(dut, {}, {"o": len(expected)}, stalls=stall, each=each)
     assert passed["o"].payloads == expected
     assert set(lasts) == {len(expected) - 1}
@@ -49,7 +49,7 @@ def test_stop(exchange, begin, job, small):
         ctx.set(dut.stop, cycle >= 4)
 
     fields = job(row_bytes=1 << 30)
-    each = begin(dut, stop, first=fields, job=fields)
+    each = begin(dut, stop, first=fields, job=fields, number=3)
     passed = exchange(dut, {}, {"o": 4}, each=each)
     assert [item["number"] for item in passed["o"].payloads] == [0, 1, 2, 3]
 
@@ -64,7 +64,7 @@ def test_more_bytes_than_32_bits_count(exchange, begin, job, small):
     def load(ctx, cycle, passed):
         ctx.set(dut.load, cycle == 0)
 
-    each = begin(dut, load, first=fields, job=fields)
+    each = begin(dut, load, first=fields, job=fields, number=3)
     passed = exchange(dut, {}, {"o": stripes}, each=each, cycles=2 * stripes)
     found = passed["o"].payloads
     assert [item["number"] for item in found] == list(range(stripes))

@@ -121,7 +121,7 @@ def test_the_first_error_is_reported(write):
     passed = write(beats, 4, 32, responses=[0, 3, 2, 0], errors=1, stalls={"o_error": "paused:200"})
     assert passed["o_error"].payloads == [
         {
-            "tag": {"number": 1, "offset": 10},
+            "tag": {"job": 0, "number": 1, "offset": 10},
             "status": Status.DEVICE_DECERR,
             "where": 512,
             "channel": 5,

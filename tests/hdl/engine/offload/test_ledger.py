@@ -78,6 +78,6 @@ def test_errors_of_the_device(account):
     passed, _ = account(errors=1, status={2: int(Status.DEVICE_DECERR)}.items())
     (report,) = passed["o_error"].payloads
     assert report["status"] == Status.DEVICE_DECERR
-    assert report["tag"] == {"number": 2, "offset": 4 * sum(SIZES[:2])}
+    assert report["tag"] == {"job": 0, "number": 2, "offset": 4 * sum(SIZES[:2])}
     assert report["where"] == 0x123
     assert report["halts"]

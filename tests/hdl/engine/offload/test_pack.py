@@ -35,5 +35,5 @@ def test_dense(exchange, begin, small, rows_of, noise, link_bytes, stall):
         assert kept == link_bytes or k == beats - 1
         found += beat["data"].to_bytes(link_bytes, "little")[:kept]
         number = max(n for n, offset in enumerate(offsets) if offset <= link_bytes * k)
-        assert beat["tag"] == {"number": number, "offset": offsets[number]}
+        assert beat["tag"] == {"job": 0, "number": number, "offset": offsets[number]}
     assert found == data

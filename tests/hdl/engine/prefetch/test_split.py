@@ -72,4 +72,4 @@ def test_an_error_is_that_of_the_lowest_stripe_in_the_beat(exchange, begin, smal
     assert first["status"] == Status.HOST_SLVERR
     assert first["where"] == 0x4000 + 16 * beat
     assert first["halts"] == 1
-    assert first["tag"] == {"number": 1, "offset": 4 * SIZES[0]}
+    assert first["tag"] == {"job": 0, "number": 1, "offset": 4 * SIZES[0]}

@@ -78,7 +78,7 @@ def test_possible_entries(join, entry, is_good):
     _, errors = join(stripes, entries, 3 if is_good else 1, not is_good, limit=total)
     if not is_good:
         assert errors[0]["status"] == Status.INDEX
-        assert errors[0]["tag"] == {"number": 1, "offset": 100}
+        assert errors[0]["tag"] == {"job": 0, "number": 1, "offset": 100}
         assert errors[0]["where"] == 100
         assert errors[0]["halts"] == 0
 
@@ -91,7 +91,7 @@ def test_a_sum_beyond_the_limit(join):
 def test_a_sum_below_the_limit(join):
     _, errors = join([_stripe(0), _stripe(1)], [_entry(100), _entry(100)], 2, 1, limit=204)
     assert errors[0]["status"] == Status.INDEX
-    assert errors[0]["tag"] == {"number": 2, "offset": 200}
+    assert errors[0]["tag"] == {"job": 0, "number": 2, "offset": 200}
     assert errors[0]["where"] == 200
 
 
@@ -126,7 +126,7 @@ def test_a_stream_longer_than_32_bits_count(exchange, begin, small, job):
         {"o": len(stripes), "o_error": 0},
         stalls={"i": "paused:3", "i_entry": "paused:4"},
         each=begin(dut, last, job=fields),
-        cycles=2 * len(stripes),
+        cycles=2 * len(stripes) + 20,
     )
     offsets = [task["tag"]["offset"] for task in passed["o"].payloads]
     assert offsets == [size * number for number in range(len(stripes))]

@@ -30,8 +30,8 @@ def test_the_bound_is_that_of_the_busiest_part(small):
 
 def test_descriptors_that_follow_one_another(small):
     for way in (transfers.OFFLOAD, targets.PREFETCH):
-        span = transfers.back_to_back(small, 1024, 0.5, 8, way)
-        assert 0 < span.beats < span.cycles
+        span = transfers.back_to_back(small, 1024, 0.5, 64, way)
+        assert 0.5 < span.share <= 1
 
 
 def test_start_up_is_in_cycles_of_the_ports(small):

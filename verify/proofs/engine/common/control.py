@@ -1,21 +1,23 @@
-"""The life of a job: started once, answered once, and not before all of the job has finished."""
+"""The life of jobs: started in order, answered once, in order, and not before they have ended."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.engine_codes import Op, Status
 from cdma.hdl.engine.common.control import JobControl
-from cdma.verify.formal.fault import stuck_at
+from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything, offer, take
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import PDR, Proof, faults
 
+DEPTH = 2
 
-class LivesOnce(Elaboratable):
-    """Jobs are offered at any time; the data path finishes and fails at any time.
 
-    The order of events of one job is: taken, started, finished, answered. Nothing of another job
-    is between them. A job is not taken during an abort; one that is aborted before its answer is
-    made is answered ABORTED.
+class LiveOnce(Elaboratable):
+    """Jobs are offered, left by the stages, ended and aborted at any time, and fail at any time.
+
+    A job that was started is answered when an event said that it has ended, or when all is idle.
+    With an error or an abort it is the latter: then nothing of any job is left. A job is not taken
+    then. The jobs behind one that failed are started again.
     """
 
     def __init__(self, dut):
@@ -25,73 +27,102 @@ class LivesOnce(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         taken, answered = offer(m, dut.i, "i"), take(m, dut.o, "o")
-        for name in ("abort", "finished", "found"):
+        view, width = dut.views[0], DEPTH.bit_length() + 1
+        for name in ("abort", "finished", "leaves"):
             m.d.comb += getattr(dut, name).eq(anything(m, 1, name))
+        started, ended = Signal(width), Signal(width)  # jobs of those that are not answered
+        viewed = Signal(width)  # jobs that the second stage has left, and whose end is to come
+        found, failed_job, fails = Signal(), Signal(4), anything(m, 1, "fails") & ~dut.clear
+        chosen, error = anything(m, 4, "failed_job"), anything(m, 8, "error_status")
+        status = Signal(8)
         m.d.comb += [
-            Value.cast(dut.error.status).eq(anything(m, 8, "error_status")),
-            dut.halt_errors.all.eq(anything(m, 1, "halt_all")),
+            # The second stage leaves a job behind the first one.
+            view.next.eq(
+                view.valid & anything(m, 1, "next") & ~(dut.running & (view.number == dut.number))
+            ),
+            dut.result.valid.eq(view.next),
+            dut.ended.eq(anything(m, 1, "ended") & (viewed != 0) & ~dut.drains & ~dut.alone),
+            dut.found.eq(found),
+            dut.error.tag.job.eq(failed_job),
+            Value.cast(dut.error.status).eq(status),
         ]
-        is_taken, is_started, has_finished = Signal(), Signal(), Signal()
-        op, is_aborted, status = Signal(4), Signal(), Signal(8)
-        is_copy = (op == Op.COPY_OUT) | (op == Op.COPY_IN)
-        finishes = dut.running & dut.finished
-        with m.If(taken):
-            m.d.sync += [is_taken.eq(1), op.eq(dut.i.payload.op), is_aborted.eq(0)]
-        with m.Elif(dut.abort):
-            m.d.sync += is_aborted.eq(1)
-        with m.If(dut.start):
-            m.d.sync += is_started.eq(1)
-        with m.If(finishes):
-            found = Mux(dut.found, dut.error.status, Status.OK)
-            m.d.sync += [
-                has_finished.eq(1),
-                status.eq(Mux(is_aborted, Status.ABORTED, found)),
-            ]
-        with m.If(answered):
-            m.d.sync += [is_taken.eq(0), is_started.eq(0), has_finished.eq(0)]
+        fails = fails & ~found & (started > ended + dut.ended)
+        with m.If(fails):
+            age = (chosen - dut.oldest)[: width - 1]
+            m.d.comb += Assume((chosen < 2 * DEPTH) & (age >= ended + dut.ended) & (age < started))
+            m.d.sync += [found.eq(1), failed_job.eq(chosen), status.eq(error)]
+        with m.Elif(dut.clear):
+            m.d.sync += found.eq(0)
+
+        # What an answer depends on is what was there in the cycle before.
+        idle, was_idle, was_valid = Signal(), Signal(), Signal()
+        was_found, was_draining, was_aborted = Signal(), Signal(), Signal()
+        had_ended, could_overflow = Signal(), Signal()
+        op = dut.job.op
+        m.d.comb += idle.eq(dut.finished & dut.waits & ~view.valid)
+        m.d.sync += [
+            was_idle.eq(idle),
+            was_valid.eq(dut.o.valid & ~answered),
+            was_found.eq(found & (failed_job == dut.oldest)),
+            was_draining.eq(dut.drains),
+            was_aborted.eq(dut.halt.all),
+            had_ended.eq((ended != 0) | dut.ended),
+            could_overflow.eq((op == Op.COPY_OUT) | (op == Op.COPY_IN)),
+        ]
+        rises = dut.o.valid & ~was_valid
+        # Counts of the cycle before an answer rises are those before it.
+        leaves = rises & (started != 0)
+        now_started = Mux(leaves, started - 1, started)
+        now_ended = Mux(rises & (ended != 0), ended - 1, ended)
+        m.d.sync += [
+            started.eq(Mux(dut.clear, 0, now_started + dut.start)),
+            ended.eq(Mux(dut.clear, 0, now_ended + dut.ended)),
+            viewed.eq(Mux(dut.clear, 0, viewed + (view.next & ~dut.alone) - dut.ended)),
+        ]
+        in_work = Signal(width + 1)  # with the one that is answered
+        m.d.sync += in_work.eq(in_work + taken - answered)
         m.d.comb += [
-            Assert(~taken | ~is_taken),
-            Assert(~taken | ~dut.abort),
-            Assert(dut.busy == is_taken),
-            Assert(~dut.start | (is_taken & ~is_started)),
-            Assert(dut.running == (is_started & ~has_finished)),
-            Assert(~dut.failing | dut.running),
-            Cover(dut.o.valid & has_finished & (status == Status.ABORTED)),
-            Cover(dut.o.valid & ~is_started),
+            Assert(in_work <= DEPTH + 1),
+            Assert(dut.busy == (in_work != 0)),
+            Assert(~taken | ~(dut.abort | dut.drains)),
+            Assert(~dut.running | (started != 0) | dut.drains),
+            Cover(rises & was_aborted & (in_work == DEPTH)),
+            Cover(rises & was_found & was_draining),
+            Cover(taken & (started == DEPTH - 1)),
         ]
-        # A job that was started is answered only when it has finished, once.
-        with m.If(dut.o.valid):
-            m.d.comb += [Assert(is_taken), Assert(has_finished == is_started)]
-            with m.If(has_finished):
-                m.d.comb += Assert(Value.cast(dut.o.payload.status) == status)
+        found_status = Value.cast(dut.o.payload.status)
+        with m.If(rises):
+            m.d.comb += Assert(in_work != 0)
+            with m.If(was_draining):
+                m.d.comb += Assert(was_idle)
+            with m.Elif(started != 0):
+                m.d.comb += Assert(had_ended | was_idle)
+            with m.If(was_aborted):
+                m.d.comb += Assert(found_status == Status.ABORTED)
+            with m.Elif(was_found):
+                m.d.comb += Assert(found_status == status)
+            with m.Elif(started != 0):
+                m.d.comb += Assert(found_status == Status.OK)
             with m.Else():
-                m.d.comb += [Assert(is_copy), Assert(dut.o.payload.status == Status.OVERFLOW)]
-        # All of the work is halted from the cycle after an abort on.
-        with m.If(is_started & is_aborted):
-            m.d.comb += Assert(dut.halt.all)
-        # Apart from copies, whose size is multiplied first, a job begins in the cycle after.
-        was_taken = Signal()
-        m.d.sync += was_taken.eq(taken)
-        with m.If(was_taken & ~is_copy):
-            m.d.comb += Assert(dut.start)
+                m.d.comb += Assert((found_status == Status.OVERFLOW) & could_overflow)
         return m
 
 
 PROOFS = (
     Proof(
         name="job_control",
-        promise="A job is started once and answered once, after all of the job has finished",
+        promise="Jobs are answered once, in order, each when it has ended, or when all is idle",
         components=(JobControl,),
-        design=lambda config: LivesOnce(JobControl(config)),
-        sizes={"any": small()},
-        slow=("any",),
+        design=lambda config: LiveOnce(JobControl(config, 1, DEPTH)),
+        sizes={"2 jobs": small()},
+        slow=("2 jobs",),
         mode=PDR,
         depth=6,
         broken=faults(
             small(),
-            10,
-            stuck_at(1, "dut.running"),
-            stuck_at(0, "dut.halt.all"),
+            14,
+            stuck_at(1, "dut.waits"),
+            late("dut.given"),
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """The error that a job reports is that of the lowest stripe, and the one of the highest rank."""
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.engine_codes import Status
 from cdma.hdl.engine.common.errors import ErrorCollector, ErrorSlot
@@ -21,7 +21,11 @@ RANKS = (
 
 
 class KeepsLowest(Elaboratable):
-    """No report that was collected is before the one that is kept, and that one was collected."""
+    """No report that was collected is before the one that is kept, and that one was collected.
+
+    A report is before another one when its job is older, or its stripe is lower in the same job.
+    The oldest job stays until all is forgotten.
+    """
 
     def __init__(self, dut):
         self.dut = dut
@@ -32,8 +36,15 @@ class KeepsLowest(Elaboratable):
         taken = [offer(m, port, f"i{k}") for k, port in enumerate(dut.i)]
         clear = anything(m, 1, "clear")
         m.d.comb += dut.clear.eq(clear)
-        found, number, rank = Signal(), Signal(32), Signal(3)
-        halts, halt_number = Signal(), Signal(32)
+        oldest = Signal(4)
+        is_fresh = Signal(init=1)
+        m.d.sync += is_fresh.eq(clear)
+        m.d.comb += dut.oldest.eq(oldest)
+        was_oldest = Signal(4)
+        m.d.sync += was_oldest.eq(oldest)
+        m.d.comb += oldest.eq(Mux(is_fresh, anything(m, 4, "oldest"), was_oldest))
+        found, number, rank = Signal(), Signal(36), Signal(3)
+        halts, halt_number = Signal(), Signal(36)
         best = Signal(8)
         some, report = Signal(), Signal(dut.i[0].payload.shape())
         for port, passes in zip(dut.i, taken, strict=True):
@@ -46,36 +57,45 @@ class KeepsLowest(Elaboratable):
             for status in statuses:
                 with m.If(report.status == status):
                     m.d.comb += [this.eq(place), known.eq(1)]
-        is_lower = ~found | (report.tag.number < number)
-        is_same = found & (report.tag.number == number) & (this < rank)
+        age, place = Signal(4), Signal(36)
+        m.d.comb += [age.eq(report.tag.job - oldest), place.eq(Cat(report.tag.number, age))]
+        is_lower = ~found | (place < number)
+        is_same = found & (place == number) & (this < rank)
         with m.If(clear):
             m.d.sync += [found.eq(0), halts.eq(0)]
         with m.Elif(some & known):
             with m.If(is_lower | is_same):
                 m.d.sync += [
                     found.eq(1),
-                    number.eq(report.tag.number),
+                    number.eq(place),
                     rank.eq(this),
                     best.eq(report.status),
                 ]
-            with m.If(report.halts & (~halts | (report.tag.number < halt_number))):
-                m.d.sync += [halts.eq(1), halt_number.eq(report.tag.number)]
+            with m.If(report.halts & (~halts | (place < halt_number))):
+                m.d.sync += [halts.eq(1), halt_number.eq(place)]
         with m.If(some & ~clear):
             m.d.comb += Assume(known)
         m.d.comb += [
             Assert(dut.found == found),
             Assert(dut.halt.above == halts),
             Assert(~dut.halt.all),
+            Assert(dut.halt.younger == found),
+            Assert(dut.waits == Cat(port.valid for port in dut.i).any()),
             Cover(found & (rank == 3) & halts & (halt_number > number)),
         ]
         with m.If(found):
             m.d.comb += [
-                Assert(dut.error.tag.number == number),
+                Assert(dut.error.tag.number == number[:32]),
+                Assert(dut.halt.age == number[32:]),
+                Assert((dut.error.tag.job - oldest)[:4] == number[32:]),
                 Assert(dut.error.status == best),
                 Assert(probe(m, "dut.best_rank", 3) == rank),
             ]
         with m.If(halts):
-            m.d.comb += Assert(dut.halt.number == halt_number)
+            m.d.comb += [
+                Assert(dut.halt.number == halt_number[:32]),
+                Assert((dut.halt.job - oldest)[:4] == halt_number[32:]),
+            ]
         return m
 
 
@@ -107,7 +127,7 @@ class HoldsFirst(Elaboratable):
 PROOFS = (
     Proof(
         name="error_collector",
-        promise="The error of the lowest stripe is reported, and its rank decides within a stripe",
+        promise="The error of the oldest job's lowest stripe is reported, by rank within a stripe",
         components=(ErrorCollector,),
         design=lambda sources: KeepsLowest(ErrorCollector(sources)),
         sizes={"3 sources": 3},
