@@ -22,16 +22,14 @@ exit status: 0 equal and within the throughput rule, 1 not, 2 wrong input or a m
 
 example:
   cdma cosim activations/step0000.pool1.npy --unit roundtrip
-  cdma cosim activations/step0000.relu1.npy --sim fast
-  cdma cosim activations/step0000.relu1.npy --unit decompressor --codec zvcplus
+  cdma cosim activations/step0000.relu1.npy --codec zvcplus --sim fast
   cdma cosim activations/step0000.relu1.npy --verilog my_unit.v --waves fail.fst
   cdma cosim activations/step0000.relu1.npy --unit engine --channels 4 --memory dram
   cdma cosim data.npz:conv1 --lanes 4 --stall bernoulli:0.3 --stall source=never --seed 7 --json
 """
 HELP = "run a tensor through the generated Verilog and compare with the golden model"
-DESCRIPTION = "Stream a tensor through the generated Verilog in a simulator, compare what it \
-emits with the golden model bit for bit, and report cycles, beats and bytes. The decompressor is \
-fed what the golden model compressed."
+DESCRIPTION = "Stream a tensor through the generated Verilog in a simulator, compare its output \
+with the golden model bit for bit, and report cycles. The decompressor is fed a golden stream."
 
 
 def add_parser(subparsers) -> None:

@@ -5,12 +5,7 @@ import json
 import sys
 
 from cdma.cli import options
-from cdma.cli.engine import (
-    ENGINE,
-    add_engine_options,
-    engine_config_from,
-    refuse_engine_options,
-)
+from cdma.cli.engine import ENGINE, add_engine_options, engine_config_from, refuse_engine_options
 from cdma.files import write_text
 
 EPILOG = """\
@@ -23,8 +18,7 @@ verify/coverage/unreachable.toml explains what cannot be reached. An explained i
 counts as missing, too.
 
 The engine (--unit engine) is played jobs of the fuzzer, each operation with each field, and a fault
-in each access of each operation. Operations, fields, statuses, faults and phases are read from its
-completions. What cannot be seen is explained in verify/coverage/engine_points.py.
+in each access of each operation. verify/coverage/engine_points.py explains what cannot be seen.
 
 exit status: 0 complete, 1 something is missing, 2 a mistake in the input or a missing tool
 
@@ -33,9 +27,7 @@ example:
   cdma coverage --unit engine --channels 2 --stripe-bytes 1024
 """
 HELP = "functional and code coverage of the regression's stimulus"
-DESCRIPTION = """\
-Measure the functional coverage of the regression's stimulus, and which lines, branches and toggles
-of the generated Verilog it reaches."""
+DESCRIPTION = "Measure which kinds, lines, branches and toggles the regression's stimulus reaches."
 
 
 def add_parser(subparsers) -> None:
@@ -47,8 +39,8 @@ def add_parser(subparsers) -> None:
     options.add_config_options(parser)
     add_engine_options(parser)
     add("--functional", action="store_true", help="leave out lines, branches and toggles")
-    batches = "batches of the fuzzer after the regression's own packets (default: 8)"
-    add("--batches", type=int, default=8, metavar="N", help=batches)
+    more = "batches of the fuzzer after the regression's own packets (default: 8)"
+    add("--batches", type=int, default=8, metavar="N", help=more)
     add("--seed", type=int, default=0, metavar="N", help="of all that is random")
     add("--json", action="store_true", help="print the report as JSON")
     options.add_save_option(parser, "write the report there too, as JSON")
@@ -70,10 +62,11 @@ def run(args: argparse.Namespace) -> int:
     rows = []
     try:
         for unit in units:
+            given = (args.seed, args.batches)
             if unit == ENGINE:
-                rows += report.measure_engine(config, args.seed, args.batches)
-                continue
-            rows += report.measure(unit, size, args.seed, args.batches, args.functional)
+                rows += report.measure_engine(config, *given)
+            else:
+                rows += report.measure(unit, size, *given, args.functional)
     except (SimulationError, Violation) as error:
         print(f"cdma coverage: {error}", file=sys.stderr)
         return 1
@@ -81,9 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.save:
         write_text(args.save, f"{text}\n")
     print(text if args.json else report.text(rows))
-    for row in rows:
-        for name in ("missing", "unexpected"):
-            if row[name]:
-                items = ", ".join(map(str, row[name]))
-                print(f"{row['unit']}, {row['what']}, {name}: {items}", file=sys.stderr)
-    return int(any(row["missing"] or row["unexpected"] for row in rows))
+    problems = report.problems(rows)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return int(bool(problems))

@@ -27,8 +27,7 @@ example:
   cdma fuzz --unit compressor --config 8x32 --seed 3 --batch 17 --waves batch17.fst
 """
 DESCRIPTION = """\
-Play random packets through the compiled Verilog, malformed ones among them, and compare with the
-golden model."""
+Play random packets, also malformed ones, through the compiled Verilog; compare with the model."""
 
 
 def add_parser(subparsers) -> None:

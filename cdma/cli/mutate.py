@@ -8,7 +8,6 @@ from cdma.cli import options
 from cdma.cli.engine import ENGINE
 from cdma.errors import UserError
 from cdma.files import write_text
-from cdma.progress import timed
 
 #: Least share of the faults that must be found.
 LEAST_SCORE = 0.98
@@ -17,16 +16,13 @@ UNIT, ENGINE_UNIT = "4x8b16", "2x32"
 
 EPILOG = f"""\
 Yosys makes the mutants: a bit at a pin of a cell is inverted, stuck, or inverted where another bit
-is set. One compiled model has them all. A mutant is killed when a check of the regression fails.
-For a survivor, ABC tries to prove that its outputs always equal those of the unit. All others are
-open, and are listed with the source line of their cell. The default size has as many beats in a
-block as 8x32, and a mask of two words. A run that was interrupted continues where it ended.
+is set. A mutant is killed when a check of the regression fails. For a survivor, ABC tries to prove
+that its outputs always equal those of the unit. All others are open, and are listed with the source
+line of their cell. A run that was interrupted continues where it ended.
 
-The engine (--unit engine) has two channels, short stripes and small buffers. Its mutants play
-register accesses, jobs of every kind, faults, timeouts and aborts. Mutants within its units are
-left out. Nothing is proven about the others: a survivor is open, also where it is no fault.
---sample N plays N of the mutants, evenly spread, and gives the interval of the share for all of
-them (95 %).
+Mutants of the engine (--unit engine) play register accesses, jobs, faults, timeouts and aborts.
+Those in its units are left out. Nothing is proven: a survivor may be no fault. --sample N plays N
+of them, evenly spread, and gives the interval of the share (95 %).
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
@@ -36,19 +32,16 @@ example:
   cdma mutate --unit engine --count 1000 --sample 100
 """
 HELP = "inject faults into the units, and report which the stimulus detects"
-DESCRIPTION = "Put faults into the units, and see whether the regression's stimulus finds them."
 
 
 def add_parser(subparsers) -> None:
     """Add the verb ``mutate``."""
-    texts = {"description": DESCRIPTION, "epilog": EPILOG}
-    parser = options.add_verb(subparsers, "mutate", run, HELP, **texts)
+    parser = options.add_verb(subparsers, "mutate", run, HELP, description=HELP, epilog=EPILOG)
     add = parser.add_argument
     options.add_units_option(parser, ENGINE)
     name = f"lanes x word bits, such as 8x32 (default: {UNIT}, of the engine {ENGINE_UNIT})"
     add("--config", metavar="NAME", help=name)
-    count = "mutants of each unit (default: 1000)"
-    add("--count", type=int, default=1000, metavar="N", help=count)
+    add("--count", type=int, default=1000, metavar="N", help="mutants of each (default: 1000)")
     add("--sample", type=int, metavar="N", help="play N mutants of the engine (default: all)")
     add("--seed", type=int, default=0, metavar="N", help="seed of the mutants and of the stimulus")
     options.add_sweep_options(parser, jobs=2, what="threads")
@@ -62,27 +55,16 @@ def run(args: argparse.Namespace) -> int:
     units = options.units_from(args)
     if args.sample is not None and ENGINE not in units:
         raise UserError("--sample is for the engine, not for units")
-    names = {unit: args.config or _default(unit) for unit in units}
-    configs = {
-        unit: options.only_zvc(options.config_named(name), "mutate") for unit, name in names.items()
-    }
+    names = {unit: args.config or (ENGINE_UNIT if unit == ENGINE else UNIT) for unit in units}
+    sizes = {unit: options.config_named(name) for unit, name in names.items()}
+    configs = {unit: options.only_zvc(config, "mutate") for unit, config in sizes.items()}
     from cdma.sim import SimulationError
-    from cdma.verify.mutation import campaign, engine, report
+    from cdma.verify.mutation import report
+    from cdma.verify.mutation.records import records as records_of
 
     where = {"jobs": args.jobs, "scheduler": args.scheduler}
-    records = []
     try:
-        for unit, config in configs.items():
-            arguments = (unit, config, args.count, args.seed)
-            if unit == ENGINE:
-                small = engine.small_engine(config.lanes, config.format.word_bits)
-                options_ = {**where, "sample": args.sample, "progress": timed(small.name)}
-                outcome = engine.mutate(small, *arguments[2:], **options_)
-                records.append(engine.record(outcome, args.seed, args.count))
-                continue
-            progress = timed(f"{unit} {config.name}")
-            outcome = campaign.mutate(*arguments, **where, progress=progress)
-            records.append(report.record(outcome, args.seed))
+        records = records_of(configs, args.count, args.seed, args.sample, where)
     except SimulationError as error:
         print(f"cdma mutate: {error}", file=sys.stderr)
         return 1
@@ -92,11 +74,6 @@ def run(args: argparse.Namespace) -> int:
     print(text if args.json else report.text(records))
     low = [record["unit"] for record in records if record["score"] < LEAST_SCORE]
     for unit in low:
-        message = f"cdma mutate: {unit}: fewer than {LEAST_SCORE:.0%} of the faults were found"
-        print(message, file=sys.stderr)
+        found = f"fewer than {LEAST_SCORE:.0%} of the faults were found"
+        print(f"cdma mutate: {unit}: {found}", file=sys.stderr)
     return int(bool(low))
-
-
-def _default(unit: str) -> str:
-    """Configuration of a unit for which none is named."""
-    return ENGINE_UNIT if unit == ENGINE else UNIT

@@ -99,6 +99,16 @@ def measure_engine(config: EngineConfig, seed: int, batches: int) -> list[dict]:
     ]
 
 
+def problems(rows: list[dict]) -> list[str]:
+    """A line for each row that has items missing, or seen though explained as impossible."""
+    return [
+        f"{row['unit']}, {row['what']}, {name}: {', '.join(map(str, row[name]))}"
+        for row in rows
+        for name in ("missing", "unexpected")
+        if row[name]
+    ]
+
+
 def text(rows: list[dict]) -> str:
     """The rows as a table."""
     return format_table([_shown(row) for row in rows], COLUMNS)

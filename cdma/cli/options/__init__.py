@@ -1,6 +1,7 @@
 """Options that several verbs share, and the objects that they describe."""
 
 from cdma.cli.options.codecs import add_codec_options, only_zvc
+from cdma.cli.options.configs import config_from, config_named, plus_size_from
 from cdma.cli.options.runs import (
     add_cache_option,
     add_folder_option,
@@ -10,18 +11,10 @@ from cdma.cli.options.runs import (
     announce,
     liberty_path,
 )
-from cdma.cli.options.saves import add_save_option, file_to_write
-from cdma.cli.options.sizes import (
-    add_config_options,
-    add_format_options,
-    add_number_options,
-    config_from,
-    config_named,
-    format_from,
-    plus_size_from,
-)
+from cdma.cli.options.saves import add_save_option
+from cdma.cli.options.sizes import add_config_options, add_format_options, add_number_options
 from cdma.cli.options.stalls import PROFILES, add_stall_option
-from cdma.cli.options.targets import TARGETS, add_target_options, targets_from
+from cdma.cli.options.targets import add_target_options, targets_from
 from cdma.cli.options.types import (
     above_zero,
     flag,
@@ -44,7 +37,6 @@ from cdma.cli.options.zeros import add_zero_options, zeros_from
 __all__ = [
     "PROFILES",
     "SIMULATED",
-    "TARGETS",
     "UNITS",
     "above_zero",
     "add_cache_option",
@@ -65,9 +57,7 @@ __all__ = [
     "announce",
     "config_from",
     "config_named",
-    "file_to_write",
     "flag",
-    "format_from",
     "liberty_path",
     "natural",
     "only_zvc",

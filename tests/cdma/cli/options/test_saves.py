@@ -4,16 +4,16 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from cdma.cli import options
+from cdma.cli.options import saves
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
-    assert options.file_to_write(str(tmp_path / "a.json")) == tmp_path / "a.json"
+    assert saves.file_to_write(str(tmp_path / "a.json")) == tmp_path / "a.json"
     assert not list(tmp_path.iterdir()), "nothing is written yet"
     with pytest.raises(ArgumentTypeError, match=r"does not exist, create it first$"):
-        options.file_to_write(str(tmp_path / "none" / "a.json"))
+        saves.file_to_write(str(tmp_path / "none" / "a.json"))
     with pytest.raises(ArgumentTypeError, match="is a folder, expected the name of a file"):
-        options.file_to_write(str(tmp_path))
+        saves.file_to_write(str(tmp_path))
 
 
 def test_the_command_refuses_it_at_once(refuse):

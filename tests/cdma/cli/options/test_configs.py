@@ -4,7 +4,8 @@ import argparse
 
 import pytest
 
-from cdma.cli.options import add_config_options, add_format_options, config_from, format_from
+from cdma.cli.options import add_config_options, add_format_options, config_from
+from cdma.cli.options.configs import format_from
 from cdma.errors import UserError
 from cdma.golden import Format
 from cdma.hdl.zvc.config import Config
