@@ -1,6 +1,6 @@
 """Order-preserving networks for bits: fields of any width to consecutive places, and back."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -137,6 +137,28 @@ def levels_of(lanes: int, word_bits: int) -> int:
     return (lanes * word_bits).bit_length() - 1
 
 
+def exceeded(number: Value) -> list:
+    """For each number of as many bits: ``number`` is greater.
+
+    As a tree: synthesis makes chains of comparisons with constants.
+    """
+    return [above for above, _ in _decoded(number)]
+
+
+def _decoded(number: Value) -> list[tuple]:
+    """For each number of as many bits: ``number`` is greater, and ``number`` equals it."""
+    if not len(number):
+        return [(Const(0, 1), Const(1, 1))]
+    if len(number) == 1:
+        return [(number, ~number), (Const(0, 1), number)]
+    half = len(number) // 2
+    return [
+        (high_above | (high_here & above), high_here & here)
+        for high_above, high_here in _decoded(number[half:])
+        for above, here in _decoded(number[:half])
+    ]
+
+
 def _level(m: Module, bits: Value, starts: list, level: int, word_bits: int, *, is_reverse: bool):
     """The bits behind one level."""
     span, after = 1 << level, Signal(len(bits), name=f"level{level}")
@@ -152,7 +174,7 @@ def _level(m: Module, bits: Value, starts: list, level: int, word_bits: int, *, 
         low, high = bits[group : group + span], bits[group + span : group + 2 * span]
         crossing = Signal(span, name=f"crossing{level}_{group}")
         m.d.comb += [
-            crossing.eq(Cat(~(start[level] ^ (start[:level] > place)) for place in range(span))),
+            crossing.eq(Cat(~(start[level] ^ above) for above in exceeded(start[:level]))),
             after[group : group + 2 * span].eq(
                 Cat(
                     *(Mux(*each) for each in zip(crossing, high, low, strict=True)),

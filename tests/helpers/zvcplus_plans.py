@@ -73,7 +73,7 @@ def plans_of(words: np.ndarray, config) -> list[dict]:
                 "coding": coding,
                 "kind": kind,
                 "d": int(golden.d[index]) * is_coded,
-                "mask": (1 << word.block_words) - 1 if is_raw else number_of(mask),
+                "mask": number_of(mask),
                 "nibbles": nibbles,
                 "flags": -1 % (1 << word.flags)
                 if kind == RAW_MASK

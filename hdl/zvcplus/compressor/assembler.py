@@ -9,6 +9,35 @@ from cdma.hdl.zvcplus.compressor.records import BitRow, Place
 from cdma.hdl.zvcplus.config import Config
 
 
+class Landing(data.StructLayout):
+    """A place, and the bits of a row from ``place.start`` on, decoded half.
+
+    Place ``16 * h + l`` is at or behind the start if ``below[h]``, or if ``here[h]`` and
+    ``from_low[l]``.
+
+    Members
+    -------
+    place : :class:`~cdma.hdl.zvcplus.compressor.records.Place`
+    below : a bit per 16 places, all behind the start's
+    here : a bit per 16 places, with the start among them
+    from_low : a bit per place of 16, at or behind the start's
+    """
+
+    def __init__(self, config: Config):
+        super().__init__({"place": Place(config), "below": 16, "here": 16, "from_low": 16})
+
+
+def land(landing, place):
+    """Assign a place to a landing."""
+    low, high = place.start[:4], place.start[4:]
+    return [
+        landing.place.eq(place),
+        landing.below.eq(Cat(high < number for number in range(16))),
+        landing.here.eq(Cat(high == number for number in range(16))),
+        landing.from_low.eq(Cat(low <= number for number in range(16))),
+    ]
+
+
 class BitAssembler(wiring.Component):
     """Append controls and payloads to the row that is being filled.
 
@@ -28,7 +57,7 @@ class BitAssembler(wiring.Component):
     -------
     valid : In, there is an item
     ready : Out, the item is taken, if there is one
-    place : In, its :class:`~cdma.hdl.zvcplus.compressor.records.Place`
+    landing : In, its :class:`Landing`
     words : In, words of the packet up to the item
     payload : In, its fields at their places modulo a row, zero elsewhere
     control : In, the control at its place modulo a row, zero elsewhere
@@ -37,7 +66,7 @@ class BitAssembler(wiring.Component):
 
     valid: Signal
     ready: Signal
-    place: data.View
+    landing: data.View
     words: Signal
     payload: Signal
     control: Signal
@@ -49,7 +78,7 @@ class BitAssembler(wiring.Component):
             {
                 "valid": In(1),
                 "ready": Out(1),
-                "place": In(Place(config)),
+                "landing": In(Landing(config)),
                 "words": In(COUNT_BITS),
                 "payload": In(config.beat_bits),
                 "control": In(config.beat_bits),
@@ -59,7 +88,7 @@ class BitAssembler(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, place, row = self.config, self.place, self.o.payload
+        config, place, row = self.config, self.landing.place, self.o.payload
         held = [Signal(config.beat_bits, name=f"held{k}") for k in range(2)]
         has_full, is_open = Signal(), Signal()  # the first row is full; more may follow or not
         has_last = Signal()  # the packet ends with the first row
@@ -94,13 +123,19 @@ class BitAssembler(wiring.Component):
 
     def _parts(self, m, takes, has_full):
         """The bits of an item in the row that leaves next, and in the two behind."""
-        size, place = self.config.beat_bits, self.place
+        size, place = self.config.beat_bits, self.landing.place
         longest = self.config.control_bits
         from_start = Signal(size)
         first_row, start_row = Signal(2), Signal(2)
         wraps = Signal()
         m.d.comb += [
-            from_start.eq(Cat(place.start <= i for i in range(size))),
+            from_start.eq(
+                Cat(
+                    below | (here & low)
+                    for below, here in zip(self.landing.below, self.landing.here, strict=True)
+                    for low in self.landing.from_low
+                )
+            ),
             wraps.eq(place.at > size - longest),
             first_row.eq(place.control_row + has_full),
             start_row.eq(place.start_row + has_full),

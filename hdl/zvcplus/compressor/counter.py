@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.zvcplus.compressor.records import SENT, BlockPlan, Coding, Payload
+from cdma.hdl.zvcplus.compressor.records import RAW, SENT, BlockPlan, Coding, Payload
 from cdma.hdl.zvcplus.config import Config
 
 
@@ -61,7 +61,9 @@ class PayloadCounter(wiring.Component):
         m.d.comb += [
             counted.i.valid.eq(blocks.o.valid),
             blocks.o.ready.eq(counted.i.ready & beat.end),
-            beat.mask.eq(block.mask.word_select(index, lanes)),
+            beat.mask.eq(
+                block.mask.word_select(index, lanes) | (block.kind == RAW).replicate(lanes)
+            ),
             beat.coding.eq(block.coding),
             beat.end.eq(index == block.extent.beats),
             beat.final.eq(block.extent.last),

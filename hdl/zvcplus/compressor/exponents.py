@@ -1,6 +1,6 @@
 """The largest and the smallest exponent of a block."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -31,6 +31,7 @@ class ExponentRange(wiring.Component):
     valid : In, there is a beat
     first : In, a block begins with the beat
     words : In, array of the words of the beat
+    keep : In, a bit per word of the packet, contiguous from word 0; the others count as zeros
     mask : In, a cycle later: a bit per word that is not zero
     top, least : Out, largest and smallest exponent of the block up to the beat; all ones is the
         smallest where all words are zero
@@ -40,6 +41,7 @@ class ExponentRange(wiring.Component):
     valid: Signal
     first: Signal
     words: data.View
+    keep: Signal
     mask: Signal
     top: Signal
     least: Signal
@@ -53,6 +55,7 @@ class ExponentRange(wiring.Component):
                 "valid": In(1),
                 "first": In(1),
                 "words": In(data.ArrayLayout(word.bits, config.lanes)),
+                "keep": In(config.lanes),
                 "mask": In(config.lanes),
                 "top": Out(word.exponent),
                 "least": Out(word.exponent),
@@ -83,7 +86,10 @@ class ExponentRange(wiring.Component):
         m.d.comb += is_tiny.eq((self.mask & is_zero).any())
         leasts = [top | (~top.any()).replicate(len(top)) for top in tops]
         for level in range(1, levels + 1):
-            tops, leasts = _pairs(m, tops, _larger), _pairs(m, leasts, _smaller)
+            # Whether words are kept is known late, so that it acts behind the first comparison.
+            keep = self.keep if level == 1 else None
+            tops = _larger(m, tops, keep)
+            leasts = [~each for each in _larger(m, [~each for each in leasts], keep)]
             if level == LEVELS_PER_STAGE + 1:
                 leasts = [least & ~is_tiny.replicate(len(least)) for least in leasts]
             if level % LEVELS_PER_STAGE == 0:
@@ -91,8 +97,8 @@ class ExponentRange(wiring.Component):
         (top,), (least,) = tops, leasts
         with m.If(self.enable & beside.o_valid):
             m.d.sync += [
-                self.top.eq(Mux(beside.o | (top > self.top), top, self.top)),
-                self.least.eq(Mux(beside.o | (least < self.least), least, self.least)),
+                self.top.eq(Mux(beside.o | exceeds(top, self.top), top, self.top)),
+                self.least.eq(Mux(beside.o | exceeds(self.least, least), least, self.least)),
             ]
         return m
 
@@ -106,18 +112,26 @@ class ExponentRange(wiring.Component):
         return held
 
 
-def _pairs(m, values, chosen):
+def _larger(m, values, keep=None):
+    """The larger of each pair; with ``keep``, of the values that are kept, or 0."""
     found = []
-    for first, second in zip(values[::2], values[1::2], strict=True):
-        result = Signal(len(first), name=f"{chosen.__name__[1:]}{len(found)}")
-        m.d.comb += result.eq(chosen(first, second))
+    for lane, (first, second) in enumerate(zip(values[::2], values[1::2], strict=True)):
+        result = Signal(len(first), name=f"larger{lane}")
+        is_first, is_kept = exceeds(first, second), Const(1, 1)
+        if keep is not None:
+            is_first, is_kept = is_first | ~keep[2 * lane + 1], keep[2 * lane]
+        m.d.comb += result.eq(Mux(is_first, first, second) & is_kept.replicate(len(first)))
         found.append(result)
     return found
 
 
-def _larger(first, second):
-    return Mux(first > second, first, second)
-
-
-def _smaller(first, second):
-    return Mux(first < second, first, second)
+def exceeds(first, second):
+    """``first > second``, as a tree: synthesis makes a chain of the operator."""
+    pairs = [(a & ~b, a | ~b) for a, b in zip(first, second, strict=True)]  # above, not below
+    while len(pairs) > 1:
+        joined = [
+            (high[0] | (high[1] & low[0]), high[1] & low[1])
+            for low, high in zip(pairs[::2], pairs[1::2], strict=False)
+        ]
+        pairs = joined + pairs[len(pairs) - len(pairs) % 2 :]
+    return pairs[0][0]

@@ -23,6 +23,7 @@ class BlockIntake(wiring.Component):
     -------
     accept : In, ``beat`` comes in
     beat : In, :class:`~cdma.hdl.zvc.beat.Beat`; ``keep`` by whole words
+    keep : Out, a bit per word of the packet
     words : Out, array of its words, zero where they are not kept
     index : Out, its number in its block
     extent : Out, :class:`~cdma.hdl.zvcplus.compressor.records.Extent` of the block up to the beat
@@ -31,6 +32,7 @@ class BlockIntake(wiring.Component):
 
     accept: Signal
     beat: data.View
+    keep: Signal
     words: data.View
     index: Signal
     extent: data.View
@@ -42,6 +44,7 @@ class BlockIntake(wiring.Component):
             {
                 "accept": In(1),
                 "beat": In(Beat(config)),
+                "keep": Out(config.lanes),
                 "words": Out(data.ArrayLayout(config.word.bits, config.lanes)),
                 "index": Out(2),
                 "extent": Out(Extent(config)),
@@ -55,12 +58,11 @@ class BlockIntake(wiring.Component):
         index = Signal(2)
         # The lowest byte of a word decides; before the packet's last beat all are kept.
         lowest = beat.keep[:: config.word.bits // 8]
-        keep = Signal(config.lanes)
         count = Signal(range(config.lanes + 1))
         m.d.comb += [
-            keep.eq(lowest | (~beat.last).replicate(config.lanes)),
-            count.eq(count_thermometer(keep)),
-            Value.cast(self.words).eq(kept_words(beat.words, keep)),
+            self.keep.eq(lowest | (~beat.last).replicate(config.lanes)),
+            count.eq(count_thermometer(self.keep)),
+            Value.cast(self.words).eq(kept_words(beat.words, self.keep)),
             self.index.eq(index),
             self.end.eq(beat.last | (index == config.block_beats - 1)),
             self.extent.beats.eq(index),

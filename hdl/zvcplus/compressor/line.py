@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.signals import kept_apart
+
 
 class ElasticLine(wiring.Component):
     """First-in first-out buffer of registers in a row: each entry moves on when there is space.
@@ -40,8 +42,9 @@ class ElasticLine(wiring.Component):
         source, is_offered = self.i.payload, self.i.valid
         for k in range(self.depth):
             entry = Signal(self.shape, name=f"entry{k}", reset_less=True)
-            loads = Signal(name=f"loads{k}")
-            m.d.comb += loads.eq(self.o.ready | ~valid[k:].all())
+            # The head leaves late in a cycle; holes are known from its beginning.
+            loads, has_hole = Signal(name=f"loads{k}"), kept_apart(f"has_hole{k}")
+            m.d.comb += [has_hole.eq(~valid[k:].all()), loads.eq(self.o.ready | has_hole)]
             with m.If(loads):
                 m.d.sync += [valid[k].eq(is_offered), entry.eq(source)]
             if k == 0:

@@ -25,7 +25,7 @@ class StreamOrder(wiring.Component):
 
     Members
     -------
-    enable : In, an item is taken
+    enable : In, an item is taken, if there is one
     i_plan : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
     o_plan : Out stream of the same plans
     i_payload : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.Payload`
@@ -65,29 +65,34 @@ class StreamOrder(wiring.Component):
         m = Module()
         plan, payload = self.i_plan, self.i_payload.payload
         # The plan at hand: its control is issued, it is copied.
-        is_issued, is_copied = Signal(), Signal()
+        is_issued = Signal()
+        is_copied = Signal()
         # Blocks whose control is issued and whose payload is not, and whether the later is final.
-        ahead, is_final = Signal(2), Signal()
-        offers, follows, can_send = Signal(), Signal(), Signal()
+        ahead = Signal(2)
+        is_final = Signal()
+        offers, follows, can_send, issues = (
+            Signal(name=name) for name in ("offers", "follows", "can_send", "issues")
+        )
         m.d.comb += [
             offers.eq(plan.valid & ~is_issued),
             can_send.eq(self.i_payload.valid & self.has_beat & (ahead != 0)),
             # The next block's control is in front of the payload.
             follows.eq(ahead[1] | is_final | offers),
-            self.has_payload.eq(self.enable & can_send & follows),
+            self.has_payload.eq(can_send & follows),
             self.last.eq(self.has_payload & payload.end & payload.final),
             self.is_after.eq((ahead == 1) & is_final),
-            self.has_control.eq(self.enable & offers & ~ahead[1] & (~self.is_after | self.last)),
-            self.i_payload.ready.eq(self.has_payload),
+            self.has_control.eq(offers & ~ahead[1] & (~self.is_after | self.last)),
+            self.i_payload.ready.eq(self.enable & self.has_payload),
+            issues.eq(self.enable & self.has_control),
             self.o_plan.valid.eq(plan.valid & ~is_copied),
             self.o_plan.payload.eq(plan.payload),
-            plan.ready.eq((is_issued | self.has_control) & (is_copied | self.o_plan.ready)),
+            plan.ready.eq((is_issued | issues) & (is_copied | self.o_plan.ready)),
         ]
         leaves = plan.valid & plan.ready
         m.d.sync += [
-            is_issued.eq((is_issued | self.has_control) & ~leaves),
+            is_issued.eq((is_issued | issues) & ~leaves),
             is_copied.eq((is_copied | (self.o_plan.valid & self.o_plan.ready)) & ~leaves),
-            ahead.eq(ahead + self.has_control - (self.has_payload & payload.end)),
-            is_final.eq(Mux(self.has_control, plan.payload.extent.last, is_final)),
+            ahead.eq(ahead + issues - (self.i_payload.ready & payload.end)),
+            is_final.eq(Mux(issues, plan.payload.extent.last, is_final)),
         ]
         return m

@@ -15,8 +15,7 @@ class BitPlacer(wiring.Component):
     The only feedback loop is the place where the next item begins. A packet's first item begins a
     row.
 
-    Throughput one item a cycle, latency :attr:`LATENCY` cycle to ``place``, one more to
-    ``starts``; both are registered.
+    Throughput one item a cycle, latency :attr:`LATENCY` cycles; the outputs are registered.
 
     Parameters
     ----------
@@ -35,11 +34,11 @@ class BitPlacer(wiring.Component):
     last : In, the packet ends with the item
     o_valid : Out, there is an item
     place : Out, its :class:`~cdma.hdl.zvcplus.compressor.records.Place`
-    starts : Out, a cycle later: array of the places of the words in their rows
+    starts : Out, array of the places of the words in their rows
     """
 
-    #: Cycles from an item to its place.
-    LATENCY = 1
+    #: Cycles from an item to its place and its starts.
+    LATENCY = 2
 
     enable: Signal
     valid: Signal
@@ -73,57 +72,83 @@ class BitPlacer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.placed = placed = DelayLine(_Placed(self.config), 1)
+        m.submodules.appended = appended = DelayLine(_Appended(self.config), 1)
+        m.submodules.placed = placed = DelayLine(Place(self.config), 1)
         m.d.comb += [
+            appended.enable.eq(self.enable),
+            appended.i_valid.eq(self.valid),
             placed.enable.eq(self.enable),
-            placed.i_valid.eq(self.valid),
-            placed.i.behind.eq(self.behind),
+            placed.i_valid.eq(appended.o_valid),
             self.o_valid.eq(placed.o_valid),
-            self.place.eq(placed.o.place),
+            self.place.eq(placed.o),
         ]
-        self._append(m, placed.i.place)
+        self._append(m, appended.i)
+        self._describe(m, appended.o, placed.i)
         starts = Signal.like(self.starts, reset_less=True)
         m.d.comb += self.starts.eq(starts)
         with m.If(self.enable):
             m.d.sync += [
-                start.eq(placed.o.place.start + behind)
-                for start, behind in zip(starts, placed.o.behind, strict=True)
+                start.eq(appended.o.start + behind)
+                for start, behind in zip(starts, appended.o.behind, strict=True)
             ]
         return m
 
-    def _append(self, m, place):
-        """Place an item behind those before."""
+    def _append(self, m, item):
+        """Append an item to those before."""
         at = Signal(8)
         is_fresh = Signal(init=1)  # the packet has no bits so far
         before, after = (Signal.like(self.control_bits, name=name) for name in ("before", "after"))
-        start, end = Signal(9), Signal(10)
-        stays_fresh, is_whole, has_end = Signal(), Signal(), Signal()
         m.d.comb += [
             before.eq(Mux(self.is_after, 0, self.control_bits)),
             after.eq(Mux(self.is_after, self.control_bits, 0)),
-            start.eq(at + before),
-            end.eq(at + (before + self.total)),
-            stays_fresh.eq(is_fresh & ~end.any()),
-            is_whole.eq(~end[:8].any() & ~stays_fresh),
-            # The packet has a row that is not full, be it without a bit.
-            has_end.eq(self.last & ~is_whole),
-            place.at.eq(Mux(self.is_after, 0, at)),
-            place.control_row.eq(Mux(self.is_after, place.rows, 0)),
-            place.start.eq(start[:8]),
-            place.start_row.eq(start[8]),
-            place.rows.eq(end[8:] + has_end),
-            place.is_open.eq(~self.last & is_whole),
-            place.last.eq(self.last),
-            place.bytes.eq(Mux(has_end, end[3:8] + end[:3].any(), self.config.beat_bytes)),
-            place.words.eq(self.words),
+            item.at.eq(at),
+            item.start.eq(at + before),
+            item.end.eq(at + before + self.total),
+            item.is_fresh.eq(is_fresh & ~before.any() & ~self.total.any()),
+            item.is_after.eq(self.is_after),
+            item.last.eq(self.last),
+            item.words.eq(self.words),
+            item.behind.eq(self.behind),
         ]
         with m.If(self.enable & self.valid):
             m.d.sync += [
-                at.eq(Mux(self.last, after, end[:8])),
-                is_fresh.eq(Mux(self.last, ~after.any(), stays_fresh)),
+                at.eq(Mux(self.last, after, item.end[:8])),
+                is_fresh.eq(Mux(self.last, ~after.any(), item.is_fresh)),
             ]
 
+    def _describe(self, m, item, place):
+        """Where the item lies in the rows."""
+        end, is_whole, has_end = item.end, Signal(), Signal()
+        m.d.comb += [
+            is_whole.eq(~end[:8].any() & ~item.is_fresh),
+            # The packet has a row that is not full, be it without a bit.
+            has_end.eq(item.last & ~is_whole),
+            place.at.eq(Mux(item.is_after, 0, item.at)),
+            place.control_row.eq(Mux(item.is_after, place.rows, 0)),
+            place.start.eq(item.start[:8]),
+            place.start_row.eq(item.start[8]),
+            place.rows.eq(end[8:] + has_end),
+            place.is_open.eq(~item.last & is_whole),
+            place.last.eq(item.last),
+            place.bytes.eq(Mux(has_end, end[3:8] + end[:3].any(), self.config.beat_bytes)),
+            place.words.eq(item.words),
+        ]
 
-class _Placed(data.StructLayout):
+
+class _Appended(data.StructLayout):
+    """An item: where control, payload and the bits behind begin, in bits from the start of the row
+    that was being filled before."""
+
     def __init__(self, config: Config):
-        super().__init__({"behind": data.ArrayLayout(8, config.lanes), "place": Place(config)})
+        super().__init__(
+            {
+                "at": 8,
+                "start": 9,
+                "end": 10,
+                "is_fresh": 1,
+                "is_after": 1,
+                "last": 1,
+                "words": range(config.lanes + 1),
+                "behind": data.ArrayLayout(8, config.lanes),
+            }
+        )

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import any_of
+from cdma.hdl.zvcplus.compressor.exponents import exceeds
 from cdma.hdl.zvcplus.compressor.masks import nonzero_nibbles
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
@@ -36,8 +37,8 @@ class FloatPlanner(wiring.Component):
     A block can be too long only with nearly all words non-zero and nearly all their bits sent. So
     there is no multiplier: the few pairs of width and count are compared one by one.
 
-    Throughput one block a cycle, latency :attr:`LATENCY` cycles. ``o`` comes from registers;
-    ``i.ready`` follows ``o.ready`` through two gates.
+    Throughput one block a cycle, latency :attr:`LATENCY` cycles. ``i.ready`` and ``o`` come
+    from registers.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class FloatPlanner(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.chosen = chosen = Queue(_Choice(self.config), 1, pipe=True)
+        m.submodules.chosen = chosen = Queue(_Choice(self.config), 2)
         m.submodules.planned = planned = Queue(BlockPlan(self.config), 1, pipe=True)
         m.d.comb += [
             chosen.i.valid.eq(self.i.valid),
@@ -124,30 +125,36 @@ class FloatPlanner(wiring.Component):
 
     def _too_long(self, choice):
         """Whether a block is too long, and whether it is if its base is sent."""
-        word = self.config.word
-        most_head = self.config.control_bits
+        word, most_head = self.config.word, self.config.control_bits
+        dense_bits = _FIXED_BITS + 3
         is_long, is_open = [Const(0, 1)], [Const(0, 1)]
         for k, is_wide, width in widths(self.config):
-            for count in range(word.block_words + 1):
+            coded = (choice.k == k) & (choice.stats.is_wide == is_wide)
+            for count in range(word.block_words):
                 room = self.config.block_bits - count * width  # a control of as many bits
-                if room > most_head:
-                    continue
-                here = (choice.k == k) & (choice.stats.is_wide == is_wide) & (choice.count == count)
-                is_long.append(here & (choice.bits >= max(room, 0)))
-                is_open.append(here & (choice.bits + word.exponent >= max(room, 0)))
+                if room <= most_head:
+                    here = coded & (choice.count == count)
+                    is_long.append(here & (choice.bits >= room))
+                    is_open.append(here & (choice.bits >= room - word.exponent))
+            room = self.config.block_bits - word.block_words * width
+            here = coded & (choice.kind == DENSE)
+            is_long += [here] * (dense_bits >= room)
+            is_open += [here] * (dense_bits + word.exponent >= room)
         return any_of(is_long), any_of(is_open)
 
     def _follow_base(self, m, moves, choice, plan):
         """The difference to the base before, and what follows from it."""
         exponent, stats, kind = self.config.word.exponent, choice.stats, choice.kind
         mask = stats.masks.mask
-        base = Signal(exponent)
-        ahead, is_near, is_raw, is_coded = Signal(exponent + 1), Signal(), Signal(), Signal()
+        # The exponents that are near the base; below it by three, the lowest bits.
+        most = (1 << exponent) - 1
+        lowest, highest = Signal(exponent), Signal(exponent, init=3)
+        below = Signal(3, init=-3 % 8)
+        is_near, is_raw, is_coded = Signal(), Signal(), Signal()
         has_flags = (kind == DIFFERENCES) | (kind == AS_IS)
         is_long, is_open = self._too_long(choice)
         m.d.comb += [
-            ahead.eq(stats.top - base + 3),  # of 0 to 6: near
-            is_near.eq(ahead < SENT),
+            is_near.eq(~exceeds(lowest, stats.top) & ~exceeds(stats.top, highest)),
             is_coded.eq((kind != NOTHING) & (kind != ALL_ZERO)),
             is_raw.eq(is_long | (is_open & ~is_near)),
             plan.extent.eq(stats.extent),
@@ -155,8 +162,8 @@ class FloatPlanner(wiring.Component):
             plan.coding.k.eq(choice.k | is_raw.replicate(3)),
             plan.coding.is_wide.eq(stats.is_wide | is_raw),
             plan.kind.eq(Mux(is_raw, RAW, kind)),
-            plan.d.eq(Mux(is_near, ahead, SENT)),
-            plan.mask.eq(mask | is_raw.replicate(len(mask))),
+            plan.d.eq(Mux(is_near, (stats.top[:3] - below)[:3], SENT)),
+            plan.mask.eq(mask),
             plan.nibbles.eq(
                 (mask ^ ((mask << 1) & (kind == DIFFERENCES).replicate(len(mask))))
                 & (has_flags | (kind == RAW_MASK)).replicate(len(mask))
@@ -175,9 +182,13 @@ class FloatPlanner(wiring.Component):
             m.d.comb += plan.bits.eq(choice.bits + Mux(is_near, 0, exponent))
         with m.If(moves):
             with m.If(stats.extent.last):
-                m.d.sync += base.eq(0)
+                m.d.sync += [lowest.eq(0), highest.eq(3), below.eq(-3)]
             with m.Elif(is_coded & ~is_raw):
-                m.d.sync += base.eq(stats.top)
+                m.d.sync += [
+                    lowest.eq(Mux(stats.top < 3, 0, stats.top - 3)),
+                    highest.eq(Mux(stats.top > most - 3, most, stats.top + 3)),
+                    below.eq(stats.top - 3),
+                ]
 
 
 class _Choice(data.StructLayout):

@@ -87,7 +87,7 @@ class BlockPlan(data.StructLayout):
     coding : :class:`Coding`
     kind : ``ALL_ZERO`` to ``NOTHING``
     d : field of the control
-    mask : a bit per word that is sent
+    mask : a bit per word that is not zero; a raw block sends the others too
     nibbles : the mask as coded, zero where the control has none
     flags : a bit per nibble that is sent
     bits : length of the control

@@ -28,7 +28,8 @@ class FloatSurvey(wiring.Component):
     -------
     enable : In, the registers load; a block that has ended is given until then
     valid : In, there is a beat
-    words : In, array of its words; zero where they are not kept
+    words : In, array of its words
+    keep : In, a bit per word of the packet, contiguous from word 0; the others count as zeros
     index : In, number of the beat in its block
     extent : In, :class:`~cdma.hdl.zvcplus.compressor.records.Extent` of the block up to the beat
     end : In, the block ends with the beat
@@ -39,6 +40,7 @@ class FloatSurvey(wiring.Component):
     enable: Signal
     valid: Signal
     words: data.View
+    keep: Signal
     index: Signal
     extent: data.View
     end: Signal
@@ -52,6 +54,7 @@ class FloatSurvey(wiring.Component):
                 "enable": In(1),
                 "valid": In(1),
                 "words": In(data.ArrayLayout(config.word.bits, config.lanes)),
+                "keep": In(config.lanes),
                 "index": In(2),
                 "extent": In(Extent(config)),
                 "end": In(1),
@@ -79,8 +82,13 @@ class FloatSurvey(wiring.Component):
         words = Cat(self.words[lane] for lane in range(config.lanes))
         with m.If(self.enable):
             m.d.sync += [
-                pieces.eq(Cat(words.word_select(i, PIECE_BITS).any() for i in range(len(pieces)))),
-                has_sign.eq(Cat(word[-1] for word in self.words).any()),
+                pieces.eq(
+                    Cat(
+                        words.word_select(i, PIECE_BITS).any() & self.keep[i // size]
+                        for i in range(len(pieces))
+                    )
+                ),
+                has_sign.eq((Cat(word[-1] for word in self.words) & self.keep).any()),
             ]
         m.d.comb += [
             first.enable.eq(self.enable),
@@ -92,6 +100,7 @@ class FloatSurvey(wiring.Component):
             exponents.valid.eq(self.valid),
             exponents.first.eq(self.index == 0),
             exponents.words.eq(self.words),
+            exponents.keep.eq(self.keep),
             exponents.mask.eq(wait.i.mask),
             wait.enable.eq(self.enable),
             wait.i_valid.eq(first.o_valid),

@@ -9,7 +9,7 @@ from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import COUNT_BITS, Beat, CompressorStatus, thermometer
 from cdma.hdl.zvc.output import PacketOutput
-from cdma.hdl.zvcplus.compressor.assembler import BitAssembler
+from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
 from cdma.hdl.zvcplus.compressor.control import ControlCoder
 from cdma.hdl.zvcplus.compressor.counter import PayloadCounter
 from cdma.hdl.zvcplus.compressor.fields import FloatFields
@@ -85,7 +85,7 @@ class Compressor(wiring.Component):
         its plan and for the beats of the block before, gets its place, passes the network, the
         assembler and the queue of rows. One more row may follow."""
         network = BitPacker.latency(config.lanes, config.word.bits)
-        return Compressor.rows(config) + BitPlacer.LATENCY + 1 + network + 1 + 2
+        return Compressor.rows(config) + BitPlacer.LATENCY + network + 1 + 2
 
     def elaborate(self, platform):
         m = Module()
@@ -104,12 +104,13 @@ class Compressor(wiring.Component):
             self.i.ready.eq(line.i.ready & can_plan),
             line.i.valid.eq(self.i.valid & can_plan),
             line.i.payload.eq(intake.words),
-            line.o.ready.eq(order.has_payload),
+            line.o.ready.eq(counter.o.ready),
             intake.accept.eq(self.i.valid & self.i.ready),
             intake.beat.eq(self.i.payload),
             survey.enable.eq(can_plan),
             survey.valid.eq(intake.accept),
-            survey.words.eq(intake.words),
+            survey.words.eq(self.i.payload.words),
+            survey.keep.eq(intake.keep),
             survey.index.eq(intake.index),
             survey.extent.eq(intake.extent),
             survey.end.eq(intake.end),
@@ -139,7 +140,7 @@ class Compressor(wiring.Component):
         coded = coder.latency(config) - placer.LATENCY
         m.submodules.coded = coded = DelayLine(Place(config), coded)
         m.submodules.rotated = rotated = DelayLine(Place(config), rotator.LATENCY - 1)
-        m.submodules.landed = landed = DelayLine(Place(config), 1)
+        m.submodules.landed = landed = DelayLine(Landing(config), 1)
         for stage in (placer, fields, network, coder, rotator, coded, rotated, landed):
             m.d.comb += stage.enable.eq(enable)
         sent = Mux(order.has_payload, payload.mask, 0)
@@ -165,9 +166,9 @@ class Compressor(wiring.Component):
             rotated.i_valid.eq(coded.o_valid),
             rotated.i.eq(coded.o),
             landed.i_valid.eq(rotated.o_valid),
-            landed.i.eq(rotated.o),
+            land(landed.i, rotated.o),
             assembler.valid.eq(landed.o_valid),
-            assembler.place.eq(landed.o),
+            assembler.landing.eq(landed.o),
             assembler.words.eq(self._counted(m, enable & rotated.o_valid, rotated.o)),
             assembler.payload.eq(network.bits),
             assembler.control.eq(rotator.bits),

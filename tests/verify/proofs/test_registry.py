@@ -26,9 +26,9 @@ UNPROVEN = (
     *("RowQueue", "ControlWindow", "HeaderReader", "MaskDecoder", "PayloadLength"),
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
     *("BeatPlacer", "WordBuilder", "BeatOutput", "zvcplus/PayloadReader", "zvcplus/Decompressor"),
-    *("BlockIntake", "ElasticLine", "FloatSurvey", "ExponentRange", "MaskGather", "FloatPlanner"),
-    *("PayloadCounter", "StreamOrder", "FloatFields", "ControlCoder", "ControlRotator"),
-    *("BitPlacer", "BitAssembler", "StreamReport", "zvcplus/Compressor"),
+    *("BlockIntake", "FloatSurvey", "ExponentRange", "MaskGather", "FloatPlanner"),
+    *("PayloadCounter", "ControlCoder", "BitPlacer", "BitAssembler", "StreamReport"),
+    "zvcplus/Compressor",
 )
 
 

@@ -15,6 +15,16 @@ def around(bits: int, at: int) -> int:
     return (moved | moved >> SIZE) & (1 << SIZE) - 1
 
 
+def landing_of(place: dict) -> dict:
+    low, high = place["start"] % 16, place["start"] // 16
+    return {
+        "place": place,
+        "below": sum(1 << h for h in range(16) if h > high),
+        "here": 1 << high,
+        "from_low": sum(1 << bit for bit in range(16) if bit >= low),
+    }
+
+
 def items_and_rows(rng, number: int):
     """Inputs of the assembler, and the rows that they make."""
     items, rows = [], []
@@ -48,7 +58,7 @@ def items_and_rows(rng, number: int):
         }
         items.append(
             {
-                "place": place,
+                "landing": landing_of(place),
                 "words": words,
                 "payload": around(payload, start % SIZE),
                 "control": around(control, place["at"]),

@@ -5,6 +5,7 @@ from zvcplus_cases import random_words
 from zvcplus_plans import plans_of
 
 from cdma.hdl.zvcplus.compressor.counter import PayloadCounter
+from cdma.hdl.zvcplus.compressor.records import RAW
 from cdma.hdl.zvcplus.config import Config
 
 
@@ -14,7 +15,8 @@ def payloads_of(plan: dict, config: Config) -> list[dict]:
     width = word.mantissa + (word.exponent if coding["k"] == 7 else coding["k"])
     width += coding["is_wide"]
     for index in range(extent["beats"] + 1):
-        mask = plan["mask"] >> lanes * index & (1 << lanes) - 1
+        mask = -1 if plan["kind"] == RAW else plan["mask"] >> lanes * index
+        mask &= (1 << lanes) - 1
         end = index == extent["beats"]
         behind = [width * (mask & (1 << lane) - 1).bit_count() % 256 for lane in range(lanes)]
         found.append(

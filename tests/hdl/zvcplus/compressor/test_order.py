@@ -54,8 +54,10 @@ def test_controls_and_payloads_come_in_the_order_of_the_stream(simulate, rng, sh
             if has_beat:
                 ctx.set(order.i_payload.payload, beats[sent][3])
             ctx.set(order.has_beat, rng.random() < share)
-            ctx.set(order.enable, rng.random() < share)
-            has_control, has_payload = ctx.get(order.has_control), ctx.get(order.has_payload)
+            enable = rng.random() < share
+            ctx.set(order.enable, enable)
+            has_control = enable and ctx.get(order.has_control)
+            has_payload = enable and ctx.get(order.has_payload)
             assert ctx.get(order.i_payload.ready) == has_payload
             item = []
             if has_control:

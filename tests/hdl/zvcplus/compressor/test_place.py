@@ -1,7 +1,5 @@
 """Places of controls and words, against sums."""
 
-from itertools import pairwise
-
 import pytest
 
 from cdma.hdl.zvcplus.compressor.place import BitPlacer
@@ -68,13 +66,11 @@ def test_items_follow_each_other(play, rng, type_):
         starts.append([(expected[-1]["start"] + each) % 256 for each in behind])
     rows += [{"enable": 1, "valid": 0}] * 2
     seen = play(BitPlacer(config), rows, ["enable", "o_valid", "place", "starts"])
-    steps = [k for k, enable in enumerate(seen["enable"]) if enable]
-    places = [seen["place"][k] for k in steps if seen["o_valid"][k]]
-    for place in places:
+    seen = zip(*(seen[name] for name in ("enable", "o_valid", "place", "starts")), strict=True)
+    found = [(place, each) for enable, valid, place, each in seen if enable and valid]
+    for place, _ in found:
         if not place["last"]:
             del place["bytes"]
-    assert places == expected
-    following = pairwise(steps)
-    assert [seen["starts"][after] for k, after in following if seen["o_valid"][k]] == starts
-    assert {place["rows"] for place in places} == {0, 1, 2}
-    assert {place["control_row"] for place in places} == {0, 1, 2}
+    assert found == list(zip(expected, starts, strict=True))
+    assert {place["rows"] for place in expected} == {0, 1, 2}
+    assert {place["control_row"] for place in expected} == {0, 1, 2}

@@ -51,6 +51,7 @@ def test_plans_are_those_of_the_golden_encoder(exchange, rng, type_):
     assert {plan["kind"] for plan in expected} == set(range(7))
 
 
+@pytest.mark.slow
 def test_one_block_a_cycle(exchange):
     config = Config("fp32")
     words = np.arange(1, 321, dtype=np.uint32)

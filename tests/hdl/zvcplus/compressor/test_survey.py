@@ -21,12 +21,17 @@ def test_statistics_of_blocks(play, rng, type_):
         for block, extent in blocks_of(words, config):
             expected.append(stats_of(block, extent, config))
             for index in range(extent["beats"] + 1):
+                is_last = index == extent["beats"]
+                keep = (1 << (extent["words"] if is_last else lanes)) - 1
+                beat = block[lanes * index :][:lanes].copy()
+                beat[keep.bit_length() :] = -1 % (1 << config.word.bits)  # rubbish
                 rows.append(
                     {
-                        "words": block[lanes * index :][:lanes].tolist(),
+                        "words": beat.tolist(),
+                        "keep": keep,
                         "index": index,
                         "extent": extent | {"beats": index},
-                        "end": index == extent["beats"],
+                        "end": is_last,
                         "valid": 1,
                         "enable": 1,
                     }
