@@ -51,6 +51,13 @@ class Result(data.StructLayout):
         )
 
 
+class _Kept(data.StructLayout):
+    """A ``job``, and the cycle in which it was ``taken``."""
+
+    def __init__(self, address_bits: int):
+        super().__init__({"job": Job(address_bits), "taken": unsigned(32)})
+
+
 class JobControl(wiring.Component):
     """Take jobs, start each when the first stage is done with the one before, answer in order.
 
@@ -85,7 +92,7 @@ class JobControl(wiring.Component):
     alone : Out, the last job that was started has the data path for itself
     views : Out, array of :class:`JobView`
     total : Out, bytes of a copy
-    result : In stream of :class:`Result`, one for each started job, in order
+    result : In stream of :class:`Result`, one for each started job, as the first view leaves it
     oldest_result : Out, that of the oldest job
     ended : In, one more job has ended, in order, without error
     finished : In, nothing of any job is left or outstanding; the views and the first stage excepted
@@ -141,6 +148,8 @@ class JobControl(wiring.Component):
             Signal(self.bits, name=name) for name in ("taken", "given", "started", "answered")
         )
         aborted, is_refused = Signal(), Signal()
+        # Cycles, and when the job was taken that the first of the views is left by.
+        self._now, self._taken = Signal(32), Signal(32)
         m.d.comb += [
             self.busy.eq((taken != answered) | self.o.valid),
             self.oldest.eq(answered),
@@ -165,26 +174,35 @@ class JobControl(wiring.Component):
         """Give the first stage its jobs."""
         m.submodules.size = size = RowsProduct()
         m.submodules.jobs = self._jobs = jobs = Memory(
-            shape=Job(self.config.address_bits), depth=self.depth, init=[]
+            shape=_Kept(self.config.address_bits), depth=self.depth, init=[]
         )
         write, again = jobs.write_port(), jobs.read_port(domain="comb")
         job, fits, is_alone = self.job, Signal(), self.alone
-        has_again, can, takes, number = Signal(), Signal(), Signal(), Signal(self.bits)
+        # Nothing is taken in the cycle before one in which these registers count.
+        has_again, is_full, is_empty, was_cleared = Signal(), Signal(), Signal(), Signal()
+        can, takes, number = Signal(), Signal(), Signal(self.bits)
+        m.d.sync += [
+            has_again.eq(given != taken),
+            is_full.eq(number[-1]),
+            is_empty.eq(given == answered),
+            was_cleared.eq(self.clear | is_refused),
+        ]
         wants_alone, is_copy = self.next.op == Op.VERIFY, _is_copy(job.op)
         m.d.comb += [
-            has_again.eq(given != taken),
             number.eq(taken - answered),
-            self.next.eq(Mux(has_again, again.data.as_value(), self.i.payload.as_value())),
+            self.next.eq(Mux(has_again, again.data.job.as_value(), self.i.payload.as_value())),
             again.addr.eq(given),
             can.eq(
                 ~self.abort
                 & ~self.drains
-                & ((given == answered) | ~(wants_alone | is_alone))
-                & (has_again | ~number[-1])
+                & ~was_cleared
+                & (is_empty | ~(wants_alone | is_alone))
+                & (has_again | ~is_full)
             ),
             write.en.eq(takes & ~has_again),
             write.addr.eq(taken),
-            write.data.eq(self.i.payload),
+            write.data.job.eq(self.i.payload),
+            write.data.taken.eq(self._now),
             size.rows.eq(job.rows),
             size.row_bytes.eq(job.row_bytes),
             self.total.eq(size.product),
@@ -239,10 +257,12 @@ class JobControl(wiring.Component):
             m.d.comb += [
                 port.addr.eq(place),
                 view.valid.eq(place != started),
-                view.job.eq(port.data),
+                view.job.eq(port.data.job),
                 view.number.eq(place),
             ]
             is_done = is_done & (place == started)
+            if k == 0:
+                m.d.comb += self._taken.eq(port.data.taken)
             with m.If(self.clear | is_refused):
                 m.d.sync += place.eq(answered + is_refused)
             with m.Elif(view.next):
@@ -251,19 +271,18 @@ class JobControl(wiring.Component):
 
     def _answer(self, m, taken, given, answered, aborted, quiet, is_refused):
         """Answer the oldest job when it has ended, or when all has."""
-        m.submodules.results = results = ResetInserter(self.clear)(RowBuffer(Result(), self.depth))
-        m.submodules.stamps = stamps = Memory(shape=unsigned(32), depth=self.depth, init=[])
-        stamp, began = stamps.write_port(), stamps.read_port(domain="comb")
-        now, ended = Signal(32), Signal(self.bits)
+        finished = data.StructLayout({"result": Result(), "taken": unsigned(32)})
+        m.submodules.results = results = ResetInserter(self.clear)(RowBuffer(finished, self.depth))
+        ended = Signal(self.bits)
         answers, has_failed, was_failed = Signal(), Signal(), Signal()
-        wiring.connect(m, wiring.flipped(self.result), results.i)
+        oldest = results.o.payload
         m.d.comb += [
-            self.oldest_result.eq(Mux(results.o.valid, results.o.payload.as_value(), 0)),
+            results.i.valid.eq(self.result.valid),
+            results.i.payload.result.eq(self.result.payload),
+            results.i.payload.taken.eq(self._taken),
+            self.result.ready.eq(results.i.ready),
+            self.oldest_result.eq(Mux(results.o.valid, oldest.result.as_value(), 0)),
             results.o.ready.eq(answers),
-            stamp.en.eq(self.waits & self.i.ready),
-            stamp.addr.eq(taken),
-            stamp.data.eq(now),
-            began.addr.eq(answered),
             has_failed.eq(self.found & (self.error.tag.job == self.oldest)),
         ]
         with m.If(~self.o.valid & self.drains):
@@ -275,7 +294,7 @@ class JobControl(wiring.Component):
             ends_alone = self.alone & quiet & (given != answered)
             m.d.comb += answers.eq((ended != 0) | self.ended | ends_alone)
         m.d.sync += [
-            now.eq(now + 1),
+            self._now.eq(self._now + 1),
             ended.eq(ended + self.ended - (answers & ~self.alone)),
             answered.eq(answered + (answers | is_refused)),
             self.o.valid.eq(Mux(self.o.valid, ~self.o.ready, answers | is_refused)),
@@ -285,7 +304,7 @@ class JobControl(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [was_failed.eq(0), ended.eq(0)]
         with m.If(~self.o.valid):
-            m.d.sync += self.o.payload.cycles.eq(now - began.data)
+            m.d.sync += self.o.payload.cycles.eq(self._now - oldest.taken)
             self._describe(m, has_failed, aborted)
             with m.If(is_refused):
                 self._overflow(m)

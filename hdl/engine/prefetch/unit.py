@@ -21,6 +21,8 @@ from cdma.hdl.engine.prefetch.tasks import TaskMaker
 from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.queue import Queue
 
+#: Jobs whose tasks are made and whose stream is not all asked for.
+MADE = 4
 _STAGES = ("made", "read", "parted")
 
 
@@ -33,6 +35,8 @@ class _Stage:
         Its :class:`~cdma.hdl.engine.common.control.JobView` and its job.
     start, running, ends : Signal
         The job begins, was begun, and is left in this cycle.
+    has_room : Signal
+        What is left behind with the job has room.
     """
 
     def __init__(self, view, name: str):
@@ -40,6 +44,7 @@ class _Stage:
         self.start, self.running, self.ends = (
             Signal(name=f"{name}_{part}") for part in ("start", "running", "ends")
         )
+        self.has_room = Signal(name=f"{name}_has_room")
 
     def follow(self, m, starts, ends):
         """Begin the next job when ``starts``, leave it when ``ends``, from the next cycle on."""
@@ -188,7 +193,11 @@ class PrefetchUnit(wiring.Component):
         made.follow(
             m,
             starts=is_copy | entries.begun,
-            ends=~sequencer.busy & ~walk.o.valid & tasks.idle & ~tasks.o_error.valid,
+            ends=~sequencer.busy
+            & ~walk.o.valid
+            & tasks.idle
+            & ~tasks.o_error.valid
+            & made.has_room,
         )
         halt, number = control.halt, made.view.number
         m.d.comb += [
@@ -270,23 +279,29 @@ class PrefetchUnit(wiring.Component):
         config = self.config
         bits, link = config.address_bits, config.link_bytes
         m.submodules.reader = reader = RangeReader(bits, link, config.link_fifo_bytes // link)
-        m.submodules.sizes = sizes = RowBuffer(unsigned(OFFSET_BITS), JOBS)
+        m.submodules.sizes = sizes = RowBuffer(unsigned(OFFSET_BITS), MADE, pipe=False)
         wiring.connect(m, reader.client, wiring.flipped(self.data))
         is_made = sizes.o.valid  # all tasks of the job are made
+        covered = Signal(OFFSET_BITS)
         read.follow(m, starts=made.running | is_made, ends=reader.asked)
         m.d.comb += [
+            made.has_room.eq(sizes.i.ready),
             sizes.i.valid.eq(made.ends),
             sizes.i.payload.eq(tasks.end),
             sizes.o.ready.eq(read.ends),
             reader.enable.eq(read.running),
             reader.start.eq(read.start),
             reader.address.eq(read.job.host),
-            reader.end.eq(read.job.host + Mux(is_made, sizes.o.payload, tasks.end)),
+            reader.end.eq(read.job.host + covered),
+            reader.stop.eq(is_job_stopped(control.halt, read.view.number)),
+            reader.attr.eq(read.job.attr),
+        ]
+        # The cycle more is over before the reader looks at them after its start.
+        m.d.sync += [
+            covered.eq(Mux(is_made, sizes.o.payload, tasks.end)),
             reader.last.eq(is_made),
             # Tasks that wait for room do not let the end move up until data has come.
             reader.final.eq(is_made | tasks.ended | (tasks.o.valid & ~tasks.o.ready)),
-            reader.stop.eq(is_job_stopped(control.halt, read.view.number)),
-            reader.attr.eq(read.job.attr),
         ]
         return reader
 

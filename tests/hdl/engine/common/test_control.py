@@ -57,7 +57,9 @@ def control(exchange, small, job, begin):
                 ctx.set(dut.error, {**ERROR, "tag": {**ERROR["tag"], "job": number}})
             elif moves and not ctx.get(dut.drains):
                 ended.append(cycle + rest)
-            ctx.set(dut.ended, cycle in ended and not ctx.get(dut.drains))
+            # The end of a job that is alone is that all has finished.
+            is_event = cycle in ended and not ctx.get(dut.drains) and not ctx.get(dut.alone)
+            ctx.set(dut.ended, is_event)
             ctx.set(dut.finished, not left["second"] and not any(at > cycle for at in ended))
             was_clear = ctx.get(dut.clear)
             ctx.set(dut.abort, abort is not None and abort <= cycle < abort + 5)
