@@ -150,7 +150,6 @@ ENGINE_WAIVERS = (
     ),
 )
 
-_DELAYS = "a delay line whose valid bit travels elsewhere"
 #: Additional waivers of the units of ZVC+.
 PLUS_WAIVERS = (
     Waiver(
@@ -163,10 +162,6 @@ PLUS_WAIVERS = (
     Waiver(
         "verilator", "UNSIGNED", r"Comparison is constant due to unsigned arithmetic", _CONSTANT
     ),
-    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'i_valid'", _DELAYS),
-    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not driven, nor used: 'valid\d'", _DELAYS),
-    Waiver("slang", "unused-port", r"unused port signal 'i_valid'", _DELAYS),
-    Waiver("slang", "unused-net", r"unused net 'valid\d'", _DELAYS),
 )
 
 
