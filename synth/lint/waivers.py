@@ -159,9 +159,6 @@ PLUS_WAIVERS = (
         _WIDTHS,
     ),
     Waiver("slang", "width-trunc", r"implicit conversion truncates from \d+ to \d+ bits", _WIDTHS),
-    Waiver(
-        "verilator", "UNSIGNED", r"Comparison is constant due to unsigned arithmetic", _CONSTANT
-    ),
 )
 
 

@@ -65,9 +65,10 @@ class MaskGather(wiring.Component):
                     m.d.sync += Cat(parts).eq(
                         Cat(self.mask, nonzero_nibbles(self.mask), nonzero_nibbles(differences))
                     )
-                with m.Elif(self.index < beat):
-                    # Behind a mask that ends with a one there is one more difference.
-                    m.d.sync += Cat(parts).eq(Cat(Const(0, lanes + lanes // 4), ends))
+                if beat:  # no beat is before the first
+                    with m.Elif(self.index < beat):
+                        # Behind a mask that ends with a one there is one more difference.
+                        m.d.sync += Cat(parts).eq(Cat(Const(0, lanes + lanes // 4), ends))
             fields = (self.o.mask, self.o.as_is, self.o.differences)
             for part, field in zip(parts, fields, strict=True):
                 m.d.comb += field.word_select(beat, len(part)).eq(part)
