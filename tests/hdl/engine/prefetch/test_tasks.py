@@ -126,7 +126,7 @@ def test_a_stream_longer_than_32_bits_count(exchange, begin, small, job):
         {"o": len(stripes), "o_error": 0},
         stalls={"i": "paused:3", "i_entry": "paused:4"},
         each=begin(dut, last, job=fields),
-        cycles=2 * len(stripes) + 20,
+        cycles=3 * len(stripes),
     )
     offsets = [task["tag"]["offset"] for task in passed["o"].payloads]
     assert offsets == [size * number for number in range(len(stripes))]
