@@ -118,6 +118,7 @@ _REGISTERS = (
     "pulses are for software or for the block alone"
 )
 _PROT = "registers are the same for secure and other accesses, instructions and data"
+_JOB = "a memory of jobs has a port for each stage, and not every stage reads all of a job"
 _PASSED = "Yosys passes streams as whole ports, also to parts that look at one of their ends"
 #: Additional waivers of the engine.
 ENGINE_WAIVERS = (
@@ -148,6 +149,14 @@ ENGINE_WAIVERS = (
         r"net 'o_status__(payload|valid)' is driven but its value is never used",
         _OUTPUTS,
     ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'port__data(\$\d+)?'", _JOB),
+    Waiver(
+        *("slang", "unused-but-set-net"),
+        r"net 'port__data(\$\d+)?' is driven but its value is never used",
+        _JOB,
+    ),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'last(\$\d+)?'", _OUTPUTS),
+    Waiver("slang", "unused-port", r"unused port signal 'last(\$\d+)?'", _OUTPUTS),
 )
 
 #: Additional waivers of the units of ZVC+.

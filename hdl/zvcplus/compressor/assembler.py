@@ -1,6 +1,6 @@
 """Bits of controls and payloads become rows."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,7 +32,8 @@ def land(landing, place):
     low, high = place.start[:4], place.start[4:]
     return [
         landing.place.eq(place),
-        landing.below.eq(Cat(high < number for number in range(16))),
+        # No place is below 0; comparing with it would be a constant that tools warn of.
+        landing.below.eq(Cat(Const(0), *(high < number for number in range(1, 16)))),
         landing.here.eq(Cat(high == number for number in range(16))),
         landing.from_low.eq(Cat(low <= number for number in range(16))),
     ]
