@@ -41,6 +41,8 @@ class Status(IntEnum):
     TRUNCATED = 1
     TRAILING = 2
     MASK_PAST_END = 3
+    RESERVED = 6
+    TOO_LONG = 8
     OVERFLOW = 16
     INDEX = 17
     CRC = 18
@@ -52,6 +54,15 @@ class Status(IntEnum):
     BAD_DESCRIPTOR = 48
     ABORTED = 49
 
+
+#: Error codes of a decompressor, of any codec: the stripe's words are as it gives them.
+STREAM_ERRORS = (
+    Status.TRUNCATED,
+    Status.TRAILING,
+    Status.MASK_PAST_END,
+    Status.RESERVED,
+    Status.TOO_LONG,
+)
 
 #: Channel number of a completion that means the link, or no channel.
 LINK = 0x7F

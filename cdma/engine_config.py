@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from cdma.format import Format
+from cdma import zvcplus
+from cdma.format import BLOCK_BYTES, Format, StreamFormat
 
 #: Name of the engine among the units.
 ENGINE = "engine"
@@ -17,6 +18,10 @@ PAGE_BYTES = 4096
 BURST_BYTES = 512
 #: Bytes of an entry of the index, of a descriptor and of a completion.
 INDEX_BYTES, DESCRIPTOR_BYTES, COMPLETION_BYTES = 8, 64, 32
+
+#: Codecs of an engine, and the element types that it has of ZVC+.
+CODECS = ("zvc", "zvcplus")
+PLUS_TYPES = ("fp32", "fp16", "bf16")
 
 _MOST_BLOCK_WORDS = 1024  # as of the units, ``cdma.hdl.zvc.config``
 _MOST_MASK_BEATS = 2
@@ -34,10 +39,11 @@ class EngineConfig:
     ----------
     channels : int
         Memory channels: 1, 2, 4 or 8.
-    lanes : int
-        Words in a beat; a beat has 8 to 128 bytes.
-    word_bits : int
-        Bits in a word: 8, 16, 32 or 64.
+    lanes : int or None
+        Words in a beat; a beat has 8 to 128 bytes. ``None`` gives 8, of ZVC+ 32 bytes, all that it
+        has.
+    word_bits : int or None
+        Bits in a word: 8, 16, 32 or 64. ``None`` gives 32, of ZVC+ the width of the type.
     stripe_bytes : int
         Bytes in a stripe: a power of two from 1 KiB to 64 KiB, whole blocks.
     link_bytes : int or None
@@ -57,6 +63,10 @@ class EngineConfig:
         two stripes.
     link_fifo_bytes : int
         Bytes of the link reader's buffer, a power of two.
+    codec : str
+        ``"zvc"``, zero-value compression, or ``"zvcplus"`` (``docs/zvcplus.md``).
+    type : str or None
+        Element type of ZVC+: ``"fp32"`` (by default), ``"fp16"`` or ``"bf16"``.
 
     Raises
     ------
@@ -65,8 +75,8 @@ class EngineConfig:
     """
 
     channels: int = 4
-    lanes: int = 8
-    word_bits: int = 32
+    lanes: int | None = None
+    word_bits: int | None = None
     stripe_bytes: int = 4096
     link_bytes: int | None = None
     block_words: int | None = None
@@ -75,10 +85,12 @@ class EngineConfig:
     stage_bytes: int | None = None
     queue_bytes: int | None = None
     link_fifo_bytes: int = 16384
+    codec: str = "zvc"
+    type: str | None = None
 
     def __post_init__(self):
-        fmt = Format(self.word_bits, self.block_words)
-        object.__setattr__(self, "block_words", fmt.block_words)
+        self._complete()
+        fmt = self.format
         _choice("Number of channels", self.channels, CHANNELS)
         _choice("Number of lanes", self.lanes, LANES)
         if self.beat_bytes not in BEAT_BYTES:
@@ -90,7 +102,8 @@ class EngineConfig:
         if self.link_bytes is None:
             object.__setattr__(self, "link_bytes", min(max(self.beat_bytes // 2, 8), 64))
         _choice("Link width in bytes", self.link_bytes, LINK_BYTES)
-        self._check_block(fmt)
+        if not self.is_plus:
+            self._check_block(fmt)
         _range("Number of address bits", self.address_bits, 32, 64)
         _range("Latency in cycles", self.latency, 0, 4096)
         if self.stage_bytes is None:
@@ -99,6 +112,48 @@ class EngineConfig:
             object.__setattr__(self, "queue_bytes", 2 * self.stripe_bytes)
         for name in ("stage_bytes", "queue_bytes", "link_fifo_bytes"):
             _power_of_two(name, getattr(self, name), _LEAST_STAGE, 1 << 20)
+        if not self.counts_early and self.stage_bytes <= self.stripe_bytes:
+            raise ValueError(
+                f"STAGE must be larger than a stripe of {self.stripe_bytes} bytes with this codec, "
+                f"not {self.stage_bytes!r} bytes"
+            )
+
+    def _complete(self) -> None:
+        """Check codec and type, and fill in what they determine."""
+        if self.codec not in CODECS:
+            raise ValueError(f"Codec must be {' or '.join(CODECS)}, not {self.codec!r}")
+        if self.is_plus:
+            self._complete_plus()
+            return
+        if self.type is not None:
+            raise ValueError(f"Element type is for codec zvcplus, not {self.type!r}")
+        for name, value in (("lanes", 8), ("word_bits", 32)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        object.__setattr__(
+            self, "block_words", Format(self.word_bits, self.block_words).block_words
+        )
+
+    def _complete_plus(self) -> None:
+        """The type gives the words of a beat and of a block."""
+        if self.type is None:
+            object.__setattr__(self, "type", PLUS_TYPES[0])
+        if self.type not in PLUS_TYPES:
+            raise ValueError(
+                f"Element type of an engine must be one of {', '.join(PLUS_TYPES)}, "
+                f"not {self.type!r}"
+            )
+        word = zvcplus.TYPES[self.type]
+        for name, what, value in (
+            ("lanes", "Number of lanes", word.beat_words),
+            ("word_bits", "Word width in bits", word.bits),
+            ("block_words", "Block length in words", word.block_words),
+        ):
+            if getattr(self, name) not in (None, value):
+                raise ValueError(
+                    f"{what} must be {value} for {self.type} of ZVC+, not {getattr(self, name)!r}"
+                )
+            object.__setattr__(self, name, value)
 
     def _check_block(self, fmt: Format) -> None:
         """Refuse blocks that the units or a stripe cannot have."""
@@ -125,8 +180,15 @@ class EngineConfig:
         return max(1 << (need - 1).bit_length(), _LEAST_STAGE)
 
     @property
-    def format(self) -> Format:
+    def is_plus(self) -> bool:
+        """The codec is ZVC+."""
+        return self.codec == "zvcplus"
+
+    @property
+    def format(self) -> StreamFormat:
         """Format of the streams."""
+        if self.is_plus:
+            return zvcplus.Format(self.type)
         return Format(self.word_bits, self.block_words)
 
     @property
@@ -153,6 +215,25 @@ class EngineConfig:
     def stripe_beats(self) -> int:
         """Beats in a whole stripe."""
         return self.stripe_bytes // self.beat_bytes
+
+    @property
+    def has_padding(self) -> bool:
+        """Streams of stripes may end inside a word, which zero bytes fill up in host memory."""
+        return self.is_plus
+
+    @property
+    def counts_early(self) -> bool:
+        """The size of a beat in the stream is known as the beat enters the compressor; else that of
+        a stripe when its stream is complete."""
+        return not self.is_plus
+
+    @property
+    def growth_beats(self) -> int:
+        """Most beats by which a stripe's stream is longer than the stripe, of a codec that counts
+        late. A whole block grows by its code of raw words, a partial one by its control."""
+        blocks = self.stripe_bytes // BLOCK_BYTES
+        bits = (zvcplus.RAW_BITS - 8 * BLOCK_BYTES) * (blocks - 1) + zvcplus.MOST_CONTROL_BITS
+        return -(-bits // (8 * self.beat_bytes))
 
     @property
     def stripe_bound(self) -> int:
@@ -192,13 +273,26 @@ class EngineConfig:
     @property
     def name(self) -> str:
         """Short name such as ``4x8x32s4096l16``: channels, lanes, word bits, stripe, link."""
-        block = "" if self.format == Format(self.word_bits) else f"b{self.block_words}"
+        is_usual = self.is_plus or self.format == Format(self.word_bits)
+        block = "" if is_usual else f"b{self.block_words}"
+        codec = f"-zvcplus-{self.type}" if self.is_plus else ""
         size = f"{self.channels}x{self.lanes}x{self.word_bits}"
-        return f"{size}s{self.stripe_bytes}l{self.link_bytes}{block}"
+        return f"{size}s{self.stripe_bytes}l{self.link_bytes}{block}{codec}"
 
     def bound(self, nbytes: int) -> int:
-        """Most bytes of the stream of ``nbytes`` bytes of words: the words and all masks."""
-        return nbytes + -(-nbytes // self.block_bytes) * self.format.mask_bytes
+        """Most bytes in host memory of the stream of ``nbytes`` bytes of words."""
+        if not self.is_plus:
+            return nbytes + -(-nbytes // self.block_bytes) * self.format.mask_bytes
+        whole, rest = divmod(nbytes, self.stripe_bytes)
+        longest, last = (
+            self.padded(self.format.most_bytes(-(-size // self.word_bytes)))
+            for size in (self.stripe_bytes, rest)
+        )
+        return whole * longest + last
+
+    def padded(self, nbytes):
+        """Bytes that ``nbytes`` of a stripe's stream take in host memory; numbers or arrays."""
+        return -(-nbytes // self.word_bytes) * self.word_bytes
 
     def stripes(self, nbytes: int) -> int:
         """Stripes of a row of ``nbytes`` bytes; the last may be partial."""

@@ -53,6 +53,9 @@ class StreamFormat(Protocol):
     def most_bytes(self, words: int) -> int:
         """Bytes of the longest stream of ``words`` words."""
 
+    def least_bytes(self, words: int) -> int:
+        """Bytes of the shortest stream of ``words`` words."""
+
 
 @dataclass(frozen=True)
 class Format:
@@ -163,6 +166,10 @@ class Format:
     def most_bytes(self, words: int) -> int:
         """Bytes of the longest stream of ``words`` words."""
         return self.stream_bytes(words, words)
+
+    def least_bytes(self, words: int) -> int:
+        """Bytes of the shortest stream of ``words`` words."""
+        return self.stream_bytes(words, 0)
 
 
 def _is_int(value) -> bool:

@@ -13,6 +13,10 @@ MAX_DISTANCE_BYTES = 4096
 BEAT_BYTES = 32
 #: Bits of a block from which on it is stored raw.
 RAW_BITS = 1029
+#: Bits of a block of zeros.
+ZERO_BITS = 2
+#: No control of a block has more bits.
+MOST_CONTROL_BITS = 160
 
 
 class ErrorCode(IntEnum):
@@ -186,4 +190,4 @@ class Format:
 
     def least_bytes(self, words):
         """Bytes of the shortest stream of ``words`` words; numbers or arrays."""
-        return -(-self.blocks(words) * 2 // 8)
+        return -(-self.blocks(words) * ZERO_BITS // 8)

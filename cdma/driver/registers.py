@@ -2,9 +2,10 @@
 
 from typing import Protocol
 
+from cdma import zvcplus
 from cdma.driver.errors import DriverError
 from cdma.engine_config import EngineConfig
-from cdma.hdl.engine.registers import ID, MAJOR, Map, register_map
+from cdma.hdl.engine.registers import CODECS, ID, MAJOR, Map, register_map
 
 
 class Accessor(Protocol):
@@ -96,6 +97,14 @@ class Registers:
         def power(register, field):
             return 1 << self.field("ENGINE", register, field)
 
+        codecs = {number: name for name, number in CODECS.items()}
+        codec = codecs.get(self.field("ENGINE", "CAP1", "CODEC"))
+        if codec is None:
+            raise DriverError("the engine has a codec that this driver does not know")
+        plus = {}
+        if codec == "zvcplus":
+            types = {each.number: each.name for each in zvcplus.TYPES.values()}
+            plus = {"codec": codec, "type": types.get(self.field("ENGINE", "CAP0", "TYPE"))}
         return EngineConfig(
             channels=power("CAP0", "CHANNELS"),
             lanes=power("CAP0", "LANES"),
@@ -107,4 +116,5 @@ class Registers:
             stage_bytes=power("CAP1", "STAGE"),
             queue_bytes=power("CAP1", "QUEUE"),
             link_fifo_bytes=power("CAP2", "LINK_FIFO"),
+            **plus,
         )

@@ -9,10 +9,8 @@ import numpy as np
 
 from cdma.engine_codes import Raw, Status
 from cdma.engine_config import EngineConfig
-from cdma.golden.container.codecs import codec_of
 from cdma.golden.container.elements import DTYPES, item_bytes
 from cdma.golden.container.file import (
-    crcs_of,
     read_container,
     read_header,
     read_stream,
@@ -95,20 +93,36 @@ def write_zvc(
     memory = stripes.memory_sizes(math.prod(shape) * config.word_bytes, config)
     if len(entries) != len(memory):
         raise ValueError(f"Index must have {len(memory)} entries, not {len(entries)}")
-    offsets = np.append(0, np.cumsum(entries.sizes))
+    offsets = np.append(0, np.cumsum(config.padded(entries.sizes)))
     bad = np.append(~possible(entries, memory, config) | (offsets[1:] > len(data)), False)
     bad[-1] = offsets[-1] != len(data)
     if bad.any():
         stripe = int(np.argmax(bad))
         reason = "the index does not fit the stream"
         raise StripeError(reason, int(offsets[stripe]), Status.INDEX, stripe)
-    wrong = np.flatnonzero(entries.crc_valid & (crcs_of(data, offsets) != entries.crcs))
+    crcs = stripes.crcs(data, offsets[:-1], entries.sizes)
+    wrong = np.flatnonzero(entries.crc_valid & (crcs != entries.crcs))
     if len(wrong):
         stripe = int(wrong[0])
         reason = "the CRC of the stripe does not match"
         raise StripeError(reason, int(offsets[stripe]), Status.CRC, stripe)
     blocks = config.stripe_bytes // config.block_bytes
+    if config.has_padding:  # chunks have none
+        data = _placed(data, offsets[:-1], np.cumsum(entries.sizes) - entries.sizes, entries.sizes)
+        offsets = np.append(0, np.cumsum(entries.sizes))
     write_chunks(file, data, offsets, entries.raw, config.format, blocks, dtype, tuple(shape))
+
+
+def _placed(
+    data: np.ndarray, starts: np.ndarray, places: np.ndarray, sizes: np.ndarray, total: int = 0
+) -> np.ndarray:
+    """Bytes of stripes, ``sizes`` of them from ``starts`` in ``data``, at ``places``; else zero."""
+    end = int(places[-1] + sizes[-1]) if len(sizes) else 0
+    out = np.zeros(max(total, end), np.uint8)
+    triples = zip(starts.tolist(), places.tolist(), sizes.tolist(), strict=True)
+    for start, place, size in triples:
+        out[place : place + size] = data[start : start + size]
+    return out
 
 
 def read_zvc(
@@ -136,7 +150,7 @@ def read_zvc(
     StreamError
         When the container is damaged.
     ValueError
-        When its codec, word width or block length differs from the engine's.
+        When its codec, its element type, word width or block length differs from the engine's.
     OSError
         When the file cannot be read.
     """
@@ -144,13 +158,20 @@ def read_zvc(
     header = read_header(file)
     if header.lossy:
         raise ValueError("Container is of the lossy codec, which the engine does not have")
-    if codec_of(header.format):
-        raise ValueError(f"Container is of {header.codec_name}, which the engine does not have")
-    if header.format.has_options:
+    if header.codec_name != config.codec:
+        raise ValueError(f"Container is of {header.codec_name}, the engine of {config.codec}")
+    if config.is_plus:
+        if header.format != config.format:
+            given, own = header.format, config.format
+            raise ValueError(
+                f"Container is of {given.type} with repeats {given.repeats}, the engine of "
+                f"{own.type} with repeats {own.repeats}"
+            )
+    elif header.format.has_options:
         raise ValueError(
             "Container has a tail of ones or another zero, which the engine does not have"
         )
-    if header.format != config.format:
+    elif header.format != config.format:
         raise ValueError(
             f"Container has words of {header.format.word_bits} bits in blocks of "
             f"{header.format.block_words}, the engine has {config.word_bits} and "
@@ -160,6 +181,10 @@ def read_zvc(
         data = read_stream(file)
         sizes = np.diff(header.chunk_offsets)
         index = pack_index(sizes, header.chunk_raw, header.chunk_crcs)
+        if config.has_padding:
+            ends = np.cumsum(config.padded(sizes))
+            places, total = ends - config.padded(sizes), int(ends[-1]) if len(ends) else 0
+            data = _placed(data, np.asarray(header.chunk_offsets)[:-1], places, sizes, total)
         return Streams(data, index, header.dtype, header.shape)
     sent = offload(read_container(file), config, raw=raw, crc=True)
     return Streams(sent.stream, sent.index, header.dtype, header.shape)

@@ -12,9 +12,9 @@ import numpy as np
 
 from cdma.engine_codes import Raw
 from cdma.engine_config import EngineConfig
+from cdma.golden.codecs import codec_of
 from cdma.golden.engine import stripes
 from cdma.golden.engine.offload import offload
-from cdma.golden.zvc.words import to_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def cycles(
     """
     if direction not in ("offload", "prefetch"):
         raise ValueError(f"Direction must be offload or prefetch, not {direction!r}")
-    words = to_words(np.asarray(array))
+    words = codec_of(config.format).words_of(np.asarray(array), config.format)
     sent = offload(words, config, raw=raw)
     flags = sent.index.view("<u4")[::2]
     nbytes = words.nbytes
@@ -78,7 +78,7 @@ def cycles(
     addresses = stripes.placement(config, device, nbytes // max(rows, 1), rows, pitch)
     job = _Job(
         memory=stripes.memory_sizes(nbytes, config).tolist(),
-        sizes=(flags & 0xFFFFFF).tolist(),
+        sizes=config.padded((flags & 0xFFFFFF).astype(np.int64)).tolist(),
         raw=(flags >> 24 & 1).astype(bool).tolist(),
         channels=stripes.channels_of(config, addresses).tolist(),
     )

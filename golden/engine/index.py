@@ -91,8 +91,8 @@ def unpack_index(index) -> Index:
 def possible(index: Index, memory_bytes: np.ndarray, config: EngineConfig) -> np.ndarray:
     """Whether each entry is possible for its stripe, bool of shape (stripes,).
 
-    A raw stripe has its size in memory. A compressed stripe is whole words: at least its masks, at
-    most its masks and all its words.
+    A raw stripe has its size in memory. A compressed stripe has what its codec can give; of
+    zero-value compression at least its masks, at most its masks and all its words, whole words.
 
     Parameters
     ----------
@@ -101,7 +101,8 @@ def possible(index: Index, memory_bytes: np.ndarray, config: EngineConfig) -> np
         Bytes of each stripe in device memory.
     config : EngineConfig
     """
-    masks = -(-memory_bytes // config.block_bytes) * config.format.mask_bytes
-    coded = (index.sizes >= masks) & (index.sizes <= masks + memory_bytes)
-    coded &= index.sizes % config.word_bytes == 0
+    fmt, words = config.format, memory_bytes // config.word_bytes
+    coded = (index.sizes >= fmt.least_bytes(words)) & (index.sizes <= fmt.most_bytes(words))
+    if not config.has_padding:
+        coded &= index.sizes % config.word_bytes == 0
     return ~index.reserved & np.where(index.raw, index.sizes == memory_bytes, coded)

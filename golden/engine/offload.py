@@ -7,11 +7,9 @@ import numpy as np
 
 from cdma.engine_codes import Raw, Status
 from cdma.engine_config import EngineConfig
-from cdma.golden.container.file import crcs_of
+from cdma.golden.codecs import codec_of
 from cdma.golden.engine import stripes
 from cdma.golden.engine.index import pack_index
-from cdma.golden.zvc.codec import compress
-from cdma.golden.zvc.words import format_for, to_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,24 +81,23 @@ def offload(
     """
     stripes.check_config(config)
     policy = stripes.raw_policy(raw)
-    array = np.asarray(array)
-    format_for(array.dtype, config.format)
-    words = to_words(array)
+    words = codec_of(config.format).words_of(np.asarray(array), config.format)
     if limit is not None and (limit < 0 or limit % config.word_bytes):
         raise ValueError(f"Limit must be whole words of {config.word_bytes} bytes, not {limit!r}")
 
     memory = stripes.memory_sizes(words.nbytes, config)
-    coded = stripes.coded_sizes(words, config)
+    stream, coded = stripes.coded(words, config)
     is_raw = stripes.raw_stripes(coded, memory, policy, config.auto_distance)
     if fault is not None:
         stop = _check_fault(fault, len(memory))
         memory, coded, is_raw = memory[:stop], coded[:stop], is_raw[:stop]
         words = words[: stop * config.stripe_words]
     sizes = np.where(is_raw, memory, coded)
-    ends = np.cumsum(sizes)
+    ends = np.cumsum(config.padded(sizes))
     total = int(ends[-1]) if len(ends) else 0
-    stream = _streams(words, config, is_raw, coded)
-    index = pack_index(sizes, is_raw, crcs_of(stream, np.append(0, ends)) if crc else None)
+    stream = _with_raw(words, stream, config, is_raw, coded)
+    starts = ends - config.padded(sizes)
+    index = pack_index(sizes, is_raw, stripes.crcs(stream, starts, sizes) if crc else None)
     status, stripe, where = Status.OK, len(sizes), 0
     if fault is not None:
         stripe, status = fault
@@ -117,9 +114,8 @@ def copy_out(array, config: EngineConfig, limit: int | None = None) -> Offload:
     Parameters, result and errors as for :func:`offload`. There is no index.
     """
     stripes.check_config(config)
-    array = np.asarray(array)
-    format_for(array.dtype, config.format)
-    data = to_words(array).view(np.uint8)
+    words = codec_of(config.format).words_of(np.asarray(array), config.format)
+    data = words.view(np.uint8)
     none = np.zeros(0, np.uint8)
     if limit is not None and limit < len(data):
         return Offload(none, none, Status.OVERFLOW, len(data), 0, limit, 0)
@@ -136,15 +132,18 @@ def _check_fault(fault: tuple[int, Status], count: int) -> int:
     return stripe
 
 
-def _streams(
-    words: np.ndarray, config: EngineConfig, is_raw: np.ndarray, coded: np.ndarray
+def _with_raw(
+    words: np.ndarray,
+    stream: np.ndarray,
+    config: EngineConfig,
+    is_raw: np.ndarray,
+    coded: np.ndarray,
 ) -> np.ndarray:
-    """Streams of all stripes, concatenated."""
-    stream = compress(words, config.format)
+    """The streams of the stripes of ``is_raw``, of which some are raw."""
+    starts = np.append(0, np.cumsum(config.padded(coded)))
     if not is_raw.any():
-        return stream
+        return stream[: starts[-1]]
     data = words.view(np.uint8)
-    starts = np.append(0, np.cumsum(coded))
     parts = []
     changes = np.flatnonzero(np.diff(is_raw)) + 1
     bounds = [0, *changes.tolist(), len(is_raw)]

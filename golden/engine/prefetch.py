@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cdma.engine_codes import Status
+from cdma import format as zvc_format
+from cdma import zvcplus
+from cdma.engine_codes import STREAM_ERRORS, Status
 from cdma.engine_config import EngineConfig
-from cdma.format import ErrorCode
+from cdma.golden.codecs import codec_of
 from cdma.golden.engine import stripes
 from cdma.golden.engine.index import Index, possible, unpack_index
 from cdma.golden.errors import StreamError
@@ -16,16 +18,12 @@ from cdma.golden.zvc import codec
 from cdma.golden.zvc.walk import lockstep_starts
 from cdma.golden.zvc.words import check_count, to_bytes, whole_words
 
-_STATUS = {
-    ErrorCode.NONE: Status.OK,
-    ErrorCode.TRUNCATED: Status.TRUNCATED,
-    ErrorCode.TRAILING: Status.TRAILING,
-    ErrorCode.MASK_PAST_END: Status.MASK_PAST_END,
-}
 _REASONS = {
     Status.TRUNCATED: "the stripe's stream ends inside a block",
     Status.TRAILING: "bytes after the end of the stripe's stream",
     Status.MASK_PAST_END: "mask bit past the end of the stripe",
+    Status.RESERVED: "a block has a reserved code",
+    Status.TOO_LONG: "a block is longer than the format allows",
     Status.INDEX: "the index does not fit the stream",
     Status.CRC: "the CRC of the stripe does not match",
 }
@@ -41,7 +39,7 @@ class StripeError(StreamError):
     offset : int
         Byte offset in the whole stream.
     code : ErrorCode or Status
-        ``ErrorCode`` of the stripe's stream, ``Status.INDEX`` or ``Status.CRC``.
+        ``ErrorCode`` of the codec for the stripe's stream, ``Status.INDEX`` or ``Status.CRC``.
     stripe : int
         Stripe of the error; the number of stripes if the index ends before the stream.
     """
@@ -74,6 +72,8 @@ class Prefetch:
         Offset of the error in the stream, else 0.
     raw_stripes : int
         Number of raw stripes.
+    open_words : tuple of slice
+        Words written that may have any value, in stripes with an error; they are zero here.
     """
 
     words: np.ndarray
@@ -83,6 +83,7 @@ class Prefetch:
     stripe: int
     where: int
     raw_stripes: int
+    open_words: tuple[slice, ...] = ()
 
 
 def prefetch(
@@ -121,8 +122,9 @@ def prefetch(
     if salvage:
         return result.words, result.status
     if result.status != Status.OK:
-        is_stream = result.status <= Status.MASK_PAST_END
-        code = ErrorCode(int(result.status)) if is_stream else result.status
+        code = result.status
+        if code in STREAM_ERRORS:
+            code = (zvcplus if config.is_plus else zvc_format).ErrorCode(code)
         raise StripeError(_REASONS[result.status], result.where, code, result.stripe)
     return result.words
 
@@ -168,15 +170,16 @@ def salvage_stripes(
     if len(entries) != len(memory):
         raise ValueError(f"Index must have {len(memory)} entries, not {len(entries)}")
 
-    ends = np.cumsum(entries.sizes)
+    sizes = config.padded(entries.sizes)
+    ends = np.cumsum(sizes)
     stop, errors = _index_errors(entries, ends, memory, limit, config)
     if fault is not None and fault[0] < stop:
         stop = fault[0]
         errors = [(stop, fault[1], 0)]
-    starts = ends - entries.sizes
-    words = np.zeros(count, config.format.dtype)
+    starts = ends - sizes
+    words, open_words = np.zeros(count, config.format.dtype), []
     if count:  # the engine reads nothing for a descriptor without bytes
-        errors += _decode_stripes(data, entries, starts, stop, words, config)
+        errors += _decode_stripes(data, entries, starts, stop, words, open_words, config)
         if crc:
             errors += _crc_errors(data, entries, starts, stop)
     errors.sort(key=lambda error: (error[0], _ORDER.index(error[1])))
@@ -186,7 +189,7 @@ def salvage_stripes(
         return Prefetch(words, written, Status.OK, limit if count else 0, len(memory), 0, raw)
     stripe, status, where = errors[0]
     before = int(ends[stripe - 1]) if stripe else 0
-    return Prefetch(words, written, status, before, stripe, where, raw)
+    return Prefetch(words, written, status, before, stripe, where, raw, tuple(open_words))
 
 
 #: Priority of several errors in one stripe, highest first.
@@ -198,9 +201,7 @@ _ORDER = [
     Status.DEVICE_DECERR,
     Status.TIMEOUT,
     Status.CRC,
-    Status.TRUNCATED,
-    Status.TRAILING,
-    Status.MASK_PAST_END,
+    *STREAM_ERRORS,
 ]
 
 
@@ -224,15 +225,21 @@ def _decode_stripes(
     starts: np.ndarray,
     stop: int,
     words: np.ndarray,
+    open_words: list,
     config: EngineConfig,
 ) -> list:
-    """Decode the first ``stop`` stripes into ``words``. Errors are (stripe, status, offset)."""
+    """Decode the first ``stop`` stripes into ``words``. Errors are (stripe, status, offset).
+
+    Words that may have any value are added to ``open_words``.
+    """
     fmt = config.format
+    salvage = codec_of(fmt).salvage
     good, block_starts = _follow_whole_stripes(data, entries, starts, stop, words, config)
     source = whole_words(data, fmt)
     errors = []
     for first, last, kind in _runs(entries.raw[:stop], good):
         out = words[first * config.stripe_words : last * config.stripe_words]
+        place = first * config.stripe_words
         begin, end = int(starts[first]), int(starts[last - 1] + entries.sizes[last - 1])
         if kind == "raw":
             out[:] = source[begin // fmt.word_bytes : end // fmt.word_bytes]
@@ -240,10 +247,12 @@ def _decode_stripes(
             offsets = block_starts[first:last].reshape(-1)
             codec.expand_blocks(source, np.append(offsets, end // fmt.word_bytes), fmt, out)
         else:
-            part, offset, code = codec.salvage(data[begin:end], len(out), fmt)
-            out[:] = part
+            part, offset, code = salvage(data[begin:end], len(out), fmt)
+            out[: len(part)] = part
+            if len(part) < len(out):
+                open_words.append(slice(place + len(part), place + len(out)))
             if code:
-                errors.append((first, _STATUS[code], begin + offset))
+                errors.append((first, Status(code), begin + offset))
     return errors
 
 
@@ -268,7 +277,7 @@ def _follow_whole_stripes(
     blocks = config.stripe_bytes // config.block_bytes
     good = np.zeros(stop, bool)
     block_starts = np.zeros((stop, blocks), np.int64)
-    whole = min(stop, len(words) // config.stripe_words)
+    whole = 0 if config.is_plus else min(stop, len(words) // config.stripe_words)
     followed = np.flatnonzero(~entries.raw[:whole])
     source = whole_words(data, fmt)
     if len(followed) and len(source) >= fmt.mask_words:

@@ -1,9 +1,12 @@
 """The stripes of a tensor: their bytes in memory, coded sizes, raw flags and addresses."""
 
+import zlib
+
 import numpy as np
 
 from cdma.engine_codes import Raw
 from cdma.engine_config import EngineConfig
+from cdma.golden.codecs import codec_of
 
 
 def check_config(config: EngineConfig) -> None:
@@ -36,8 +39,39 @@ def memory_sizes(nbytes: int, config: EngineConfig) -> np.ndarray:
     return sizes
 
 
-def coded_sizes(words: np.ndarray, config: EngineConfig) -> np.ndarray:
-    """Bytes of each stripe after compression, int64 of shape (stripes,)."""
+def coded(words: np.ndarray, config: EngineConfig) -> tuple[np.ndarray, np.ndarray]:
+    """The streams of all stripes, and the bytes of each.
+
+    Each stripe is one packet of the codec.
+
+    Returns
+    -------
+    stream : ndarray of uint8
+        Each stripe's stream fills whole words; zero bytes fill up the last.
+    sizes : ndarray of int64, shape (stripes,)
+        Bytes without those that fill up.
+    """
+    compress = codec_of(config.format).compress
+    if not config.has_padding:  # then the streams of all stripes are that of the whole tensor
+        return compress(words, config.format), _zvc_sizes(words, config)
+    step = config.stripe_words
+    parts = [compress(words[at : at + step], config.format) for at in range(0, len(words), step)]
+    sizes = np.array([len(part) for part in parts], np.int64)
+    ends = np.cumsum(config.padded(sizes))
+    stream = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
+    for part, end, size in zip(parts, ends, config.padded(sizes), strict=True):
+        stream[end - size : end - size + len(part)] = part
+    return stream, sizes
+
+
+def crcs(stream: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """CRC-32 of each stripe's bytes in a stream, uint32 of shape (stripes,)."""
+    pairs = zip(starts.tolist(), sizes.tolist(), strict=True)
+    found = [zlib.crc32(stream[start : start + size]) for start, size in pairs]
+    return np.array(found, np.uint32)
+
+
+def _zvc_sizes(words: np.ndarray, config: EngineConfig) -> np.ndarray:
     memory = memory_sizes(words.nbytes, config)
     masks = -(-memory // config.block_bytes) * config.format.mask_bytes
     whole = len(words) // config.stripe_words * config.stripe_words

@@ -8,6 +8,7 @@ and ignore what is written.
 from dataclasses import dataclass, field
 from enum import Enum
 
+from cdma import zvcplus
 from cdma.engine_codes import State, Status, Wait
 from cdma.engine_config import EngineConfig
 
@@ -15,8 +16,8 @@ from cdma.engine_config import EngineConfig
 ID = 0x43444D41
 #: Version of the register map: a new major number is an incompatible change.
 MAJOR, MINOR = 1, 0
-#: Id of the zero-value codec, in CAP1 and in containers.
-CODEC_ZVC = 0
+#: Ids of the codecs, in CAP1 and in containers.
+CODECS = {"zvc": 0, "zvcplus": 2}
 #: Bits of a register address: the map takes 4 KiB.
 ADDRESS_BITS = 12
 
@@ -183,6 +184,7 @@ def _identity(config: EngineConfig) -> tuple[Register, ...]:
         return Field(name, low, bits, Access.CONST, value, text)
 
     log2 = lambda number: number.bit_length() - 1  # noqa: E731
+    type_ = zvcplus.TYPES[config.type].number if config.is_plus else 0
     return (
         Register("ID", 0x00, "identification", (const("ID", 0, 32, ID, '"CDMA" in ASCII'),)),
         Register(
@@ -202,6 +204,7 @@ def _identity(config: EngineConfig) -> tuple[Register, ...]:
                 const("LANES", 0, 4, log2(config.lanes), "log2 of the words in a beat"),
                 const("WORD", 4, 4, log2(config.word_bytes), "log2 of the bytes in a word"),
                 const("CHANNELS", 8, 4, log2(config.channels), "log2 of the memory channels"),
+                const("TYPE", 12, 4, type_, "element type of ZVC+: 0 fp32, 1 fp16, 2 bf16"),
                 const("STRIPE", 16, 5, log2(config.stripe_bytes), "log2 of the bytes in a stripe"),
                 const("LINK", 24, 4, log2(config.link_bytes), "log2 of the link's bytes per beat"),
             ),
@@ -212,7 +215,7 @@ def _identity(config: EngineConfig) -> tuple[Register, ...]:
             "format and buffers",
             (
                 const("BLOCK", 0, 4, log2(config.block_words), "log2 of the words in a block"),
-                const("CODEC", 4, 4, CODEC_ZVC, "codec: 0 zero-value"),
+                const("CODEC", 4, 4, CODECS[config.codec], "codec: 0 zero-value, 2 ZVC+"),
                 const("STAGE", 8, 5, log2(config.stage_bytes), "log2 of the bytes in STAGE"),
                 const("QUEUE", 13, 5, log2(config.queue_bytes), "log2 of the bytes in QUEUE"),
                 const("AUTO", 18, 4, log2(config.auto_distance), "log2 of D, the reach of AUTO"),

@@ -29,10 +29,13 @@ def offload_difference(job: Job, golden: Offload, *, is_measure: bool = False) -
 
 def prefetch_difference(job: Job, golden: Prefetch, *, is_verify: bool = False) -> str:
     """First difference between a prefetch and the golden engine. Empty without a difference."""
-    words = golden.words[: 0 if is_verify else golden.written].view(np.uint8)
+    words = golden.words[: 0 if is_verify else golden.written].copy()
+    found = job.tensor.data.view(words.dtype)
+    for part in golden.open_words:  # may have any value
+        words[part] = found[part][: len(words[part])]
     return (
         _completion(job, golden)
-        or _memory("tensor", job.tensor, job.before[0], words, golden.status in _BUS)
+        or _memory("tensor", job.tensor, job.before[0], words.view(np.uint8), golden.status in _BUS)
         or _untouched("stream", job.host, job.before[1])
         or _untouched("index", job.index_buffer, job.before[2])
     )

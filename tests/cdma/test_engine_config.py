@@ -1,10 +1,14 @@
 """The size of the engine: defaults, derived numbers, refusals."""
 
 import dataclasses
+import re
 
+import numpy as np
 import pytest
 
+from cdma import zvcplus
 from cdma.engine_config import EngineConfig
+from cdma.golden.zvcplus import compress
 from cdma.hdl.engine import EngineConfig as Exported
 from cdma.hdl.zvc.config import Config
 
@@ -120,3 +124,58 @@ def test_writes_outstanding(options, channel, link):
     config = EngineConfig(**options)
     assert (config.channel_writes, config.link_writes) == (channel, link)
     assert config.channel_writes > config.reads
+
+
+@pytest.mark.parametrize(("type_", "lanes", "bits"), [("fp32", 8, 32), ("bf16", 16, 16)])
+def test_an_engine_of_zvcplus(type_, lanes, bits):
+    config = EngineConfig(channels=1, codec="zvcplus", type=type_)
+    assert (config.lanes, config.word_bits, config.beat_bytes) == (lanes, bits, 32)
+    assert config.format == zvcplus.Format(type_)
+    assert config.name == f"1x{lanes}x{bits}s4096l16-zvcplus-{type_}"
+    assert config == EngineConfig(1, lanes, bits, codec="zvcplus", type=type_)
+    assert [config.padded(size) for size in (0, 1, 4, 5)] == [0, bits // 8, 4, 4 + bits // 8]
+    # 32 blocks of 1,029 bits are 4,116 bytes, one 129.
+    assert (config.stripe_bound, config.bound(3 * 4096 + 4)) == (
+        4116,
+        3 * 4116 + config.padded(129),
+    )
+
+
+@pytest.mark.parametrize("stripe", [1024, 4096, 65536])
+@pytest.mark.parametrize("type_", ["fp32", "fp16"])
+def test_growth_covers_the_longest_streams(stripe, type_):
+    config = EngineConfig(channels=1, stripe_bytes=stripe, codec="zvcplus", type=type_)
+    noise = np.random.default_rng(0).integers(1, 1 << config.word_bits, config.stripe_words)
+    noise = noise.astype(config.format.dtype)
+    for words in (config.stripe_words, config.stripe_words - 1, config.lanes, 1):
+        beats = -(-words // config.lanes)
+        rows = -(-len(compress(noise[:words], config.format)) // config.beat_bytes)
+        assert rows <= beats + config.growth_beats
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"codec": "zip"}, "Codec must be zvc or zvcplus, not 'zip'"),
+        ({"type": "fp32"}, "Element type is for codec zvcplus, not 'fp32'"),
+        (
+            {"codec": "zvcplus", "type": "int8"},
+            "Element type of an engine must be one of fp32, fp16, bf16, not 'int8'",
+        ),
+        (
+            {"codec": "zvcplus", "lanes": 4},
+            "Number of lanes must be 8 for fp32 of ZVC+, not 4",
+        ),
+        (
+            {"codec": "zvcplus", "type": "bf16", "word_bits": 32},
+            "Word width in bits must be 16 for bf16 of ZVC+, not 32",
+        ),
+        (
+            {"codec": "zvcplus", "stage_bytes": 4096},
+            "STAGE must be larger than a stripe of 4096 bytes with this codec, not 4096 bytes",
+        ),
+    ],
+)
+def test_refusals_of_codecs(arguments, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        EngineConfig(**arguments)

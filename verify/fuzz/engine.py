@@ -22,6 +22,7 @@ from cdma.sim.engine.compare import offload_difference, prefetch_difference
 from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel, Job
+from cdma.sim.stimulus import random_words
 
 BATCH_JOBS = 100
 _RAWS = ("never", "auto", "always")
@@ -130,11 +131,15 @@ def row(config: EngineConfig, seed: int, outcome: Outcome, sizes: dict[str, int]
     """A run as plain numbers and texts, fit for JSON; ``sizes`` are the options that were given."""
     replay = None
     if outcome.failed_batch is not None:
-        unit = f"--lanes {config.lanes} --word-bits {config.word_bits}"
+        unit = (
+            f"--lanes {config.lanes} --word-bits {config.word_bits} "
+            f"--block-words {config.block_words}"
+        )
+        if config.is_plus:
+            unit = f"--codec {config.codec} --type {config.type}"
         given = "".join(f" {name} {value}" for name, value in sizes.items())
         replay = (
-            f"cdma fuzz --unit engine {unit} --block-words {config.block_words}{given} "
-            f"--seed {seed} --batch {outcome.failed_batch}"
+            f"cdma fuzz --unit engine {unit}{given} --seed {seed} --batch {outcome.failed_batch}"
         )
     return {
         "unit": "engine",
@@ -202,6 +207,8 @@ class Batch:
             count = int(rng.integers(0, 12 * stripe))
         words = rng.integers(1, 1 << min(63, config.word_bits), count).astype(config.format.dtype)
         density = rng.choice([0, 0.05, 0.3, 0.5, 0.9, 1])
+        if config.is_plus and rng.random() < 0.7:  # floats, which a codec of exponents compresses
+            words = random_words(count, 1, config.format, rng)
         if rng.random() < 0.3:  # stripes that are dense, and stripes that are empty
             keep = np.repeat(rng.random(-(-count // stripe)) < density, stripe)[:count]
         else:
@@ -277,7 +284,8 @@ class Batch:
         elif kind == 2:  # sizes that do not sum up
             entry = 8 * int(rng.integers(index.size // 8))
             size = int.from_bytes(index[entry : entry + 3].tobytes(), "little")
-            size = max(0, size + config.word_bytes * int(rng.integers(-2, 3)))
+            step = 1 if config.has_padding else config.word_bytes
+            size = max(0, size + step * int(rng.integers(-2, 3)))
             index[entry : entry + 3] = list(size.to_bytes(3, "little"))
         else:  # too short a stream
             cut = config.word_bytes * int(rng.integers(0, stream.size // config.word_bytes + 1))

@@ -7,6 +7,7 @@ from pathlib import Path
 from cdma.cli.codec import foreign
 from cdma.cli.codec.shared import OF_A_CONTAINER, refuse_given
 from cdma.cli.options import add_verb, shape_of
+from cdma.cli.options.codecs import CODECS
 from cdma.errors import UserError
 
 EPILOG = """\
@@ -39,6 +40,7 @@ def add_parser(subparsers) -> None:
     add("--block-words", type=int, metavar="N", help="words under one mask (default: 128 bytes)")
     raw = "raw stripes, where a container is encoded again (default: never)"
     add("--raw", choices=("never", "auto", "always"), default="never", help=raw)
+    add("--codec", choices=CODECS, help="codec, to write a container (default: zvc)")
     add("--dtype", metavar="TYPE", help="element type, to write a container")
     add("--shape", type=shape_of, metavar="N,N", help="shape, to write a container")
     add("--json", action="store_true", help="print the result as JSON")
@@ -62,13 +64,13 @@ def run(args: argparse.Namespace) -> int:
 
     size = {name: getattr(args, name) for name in ("stripe_bytes", "lanes", "block_words")}
     if is_container[0]:
-        refuse_given(args, OF_A_CONTAINER, "is for writing a container")
+        refuse_given(args, (*OF_A_CONTAINER, "codec"), "is for writing a container")
         facts = convert.to_streams(args.input, args.output, args.index, **size, raw=args.raw)
     else:
         if args.dtype is None or args.shape is None:
             raise UserError(f"{args.output}: a container needs --dtype and --shape")
         files = (args.input, args.index, args.output)
-        facts = convert.to_container(*files, args.dtype, args.shape, **size)
+        facts = convert.to_container(*files, args.dtype, args.shape, codec=args.codec, **size)
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0

@@ -26,15 +26,17 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=text)
 
 
-def engine_config_from(args: argparse.Namespace, word_bits: int = 32) -> EngineConfig:
-    """``EngineConfig`` that the options describe; ``word_bits`` replaces an option not given.
+def engine_config_from(
+    args: argparse.Namespace, word_bits: int = 32, type_: str = "fp32"
+) -> EngineConfig:
+    """``EngineConfig`` of the options; ``word_bits`` and ``type_`` replace those not given.
 
     Raises
     ------
     UserError
         When the size is refused.
     """
-    return engine_config_of(args, config_from(args, word_bits))
+    return engine_config_of(args, config_from(args, word_bits, type_))
 
 
 def engine_config_of(args: argparse.Namespace, unit) -> EngineConfig:
@@ -51,13 +53,12 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
     UserError
         When the size is refused.
     """
-    if unit.codec != "zvc":
-        raise UserError(f"the engine has codec zvc, not {unit.codec}")
+    if unit.codec == "zvcplus":
+        with refusals_as_user_errors():
+            return EngineConfig(codec=unit.codec, type=unit.type, **sizes)
     if unit.has_options:
-        raise UserError(
-            "the engine has a tail of zeros, and omits zero words only: leave --tail and the "
-            "options of zeros out"
-        )
+        refused = "leave --tail and the options of zeros out"
+        raise UserError(f"the engine has a tail of zeros, and omits zero words only: {refused}")
     fmt = unit.format
     with refusals_as_user_errors():
         return EngineConfig(

@@ -6,6 +6,7 @@ from cdma.cli.engine.options import SIZES, engine_config_from, refuse
 from cdma.cli.options import flag
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
+from cdma.tensors.rows import type_of
 
 #: Options of a round trip that are of the engine alone.
 _OWN = ("memory", "host_memory", "raw")
@@ -34,13 +35,13 @@ def refuse_engine_options(args: argparse.Namespace) -> None:
 
 def round_trip(args: argparse.Namespace, tensor, progress) -> tuple[dict, str]:
     """Report of a round trip, and its problem."""
-    from cdma.golden.zvc.words import format_for
+    from cdma.golden.codecs import codec_of
     from cdma.sim.engine.cosim import round_trip as run
     from cdma.sim.engine.memory import memory
 
-    config = engine_config_from(args, tensor.itemsize * 8)
+    config = engine_config_from(args, tensor.itemsize * 8, type_of(tensor.dtype))
     with refusals_as_user_errors():
-        format_for(tensor.dtype, config.format)
+        codec_of(config.format).words_of(tensor, config.format)
     if args.stall:
         raise UserError("--stall is for units: the engine's memories stall, see --memory")
     options = {"simulator": args.sim or "fast", "raw": args.raw or "auto", "seed": args.seed}

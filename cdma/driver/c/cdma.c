@@ -2,6 +2,9 @@
 #include "cdma.h"
 
 #define FIELD(value, name) (((value) & name##_MASK) >> name##_LOW)
+/* Codecs in CAP1, and the most bits of a block of ZVC+. */
+#define CODEC_PLUS 2u
+#define PLUS_BLOCK_BITS 1029u
 #define RUN CDMA_RING_CTRL_RUN_MASK
 #define ABORT CDMA_RING_CTRL_ABORT_MASK
 
@@ -95,9 +98,20 @@ static int report_head(struct cdma *engine, uint32_t number)
     return write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
 }
 
+/* Most bytes of one stripe's stream with ZVC+, filled up to whole words. */
+static uint64_t plus_bound(const struct cdma_config *config, uint64_t bytes)
+{
+    uint64_t blocks = (bytes + 127u) / 128u;
+    uint64_t most = (blocks * PLUS_BLOCK_BITS + 7u) / 8u;
+    return (most + config->word_bytes - 1u) / config->word_bytes * config->word_bytes;
+}
+
 uint64_t cdma_bound(const struct cdma_config *config, uint64_t bytes)
 {
     uint64_t block = (uint64_t)config->block_words * config->word_bytes;
+    if (config->codec == CODEC_PLUS)
+        return bytes / config->stripe_bytes * plus_bound(config, config->stripe_bytes) +
+               plus_bound(config, bytes % config->stripe_bytes);
     return bytes + (bytes + block - 1u) / block * (config->block_words / 8u);
 }
 
@@ -122,6 +136,8 @@ static int read_config(struct cdma *engine)
     config->link_bytes = 1u << FIELD(cap0, CDMA_ENGINE_CAP0_LINK);
     config->block_words = 1u << FIELD(cap1, CDMA_ENGINE_CAP1_BLOCK);
     config->auto_distance = 1u << FIELD(cap1, CDMA_ENGINE_CAP1_AUTO);
+    config->codec = FIELD(cap1, CDMA_ENGINE_CAP1_CODEC);
+    config->type = FIELD(cap0, CDMA_ENGINE_CAP0_TYPE);
     config->address_bits = 32u + FIELD(cap1, CDMA_ENGINE_CAP1_ADDRESS);
     return 0;
 }

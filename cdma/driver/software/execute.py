@@ -3,7 +3,7 @@
 import numpy as np
 
 from cdma.driver.memory import BusError, Memory
-from cdma.engine_codes import LINK, Op, Raw, Status
+from cdma.engine_codes import LINK, STREAM_ERRORS, Op, Raw, Status
 from cdma.engine_config import INDEX_BYTES, EngineConfig
 from cdma.golden import engine
 from cdma.golden.engine import stripes
@@ -67,6 +67,7 @@ class Execution:
         words = self._as_words(whole)
         found = engine.offload(words, self._config, **options) if len(words) else None
         sizes = unpack_index(found.index).sizes if found else np.zeros(0, np.int64)
+        sizes = self._config.padded(sizes)
         ends = np.cumsum(sizes)
         faults = [] if error is None else [error]
         if limit is not None:
@@ -90,11 +91,11 @@ class Execution:
         count = int(self._sizes.sum()) // config.word_bytes
         index, faults = self._read_index()
         unread = faults[0] if faults else None
-        entries = unpack_index(index)
-        ends = np.cumsum(entries.sizes)
+        sizes = config.padded(unpack_index(index).sizes)
+        ends = np.cumsum(sizes)
         # A limit past the sum of the index is an error. One more word shows it.
         limit = min(self._limit, int(ends[-1]) + config.word_bytes)
-        faults += self._host_faults(ends - entries.sizes, np.minimum(ends, limit))
+        faults += self._host_faults(ends - sizes, np.minimum(ends, limit))
         if descriptor.op == Op.PREFETCH:
             faults += self._device_faults(len(self._addresses))
         fault = min(faults, key=_rank) if faults else None
@@ -219,7 +220,7 @@ class Execution:
         where, channel = found.where, LINK
         if found.status == Status.OK:
             where = found.raw_stripes
-        elif found.status <= Status.MASK_PAST_END:
+        elif found.status in STREAM_ERRORS:
             channel = self._config.channel(int(self._addresses[found.stripe]))
         return Completion(
             found.status,

@@ -14,6 +14,7 @@ from cdma.golden import read_header
 from cdma.golden.container.elements import DTYPES
 from cdma.golden.engine import read_zvc, write_zvc
 from cdma.tensors.codec.errors import naming
+from cdma.tensors.rows import TYPE_OF
 
 
 def to_streams(
@@ -54,7 +55,8 @@ def to_streams(
     with naming(container):
         header = read_header(container)
         blocks = block_words or header.format.block_words
-        config = _config(header.format.word_bits, lanes, stripe_bytes, blocks)
+        type_ = header.format.type if header.codec_name == "zvcplus" else None
+        config = _config(header.format.word_bits, lanes, stripe_bytes, blocks, type_)
         with refusals_as_user_errors():
             streams = read_zvc(container, config, raw=raw)
     with ExitStack() as files:
@@ -73,6 +75,7 @@ def to_container(
     stripe_bytes: int = 4096,
     lanes: int | None = None,
     block_words: int | None = None,
+    codec: str | None = None,
 ) -> dict:
     """Write a container from the stream and the index that an offload wrote to host memory.
 
@@ -88,6 +91,8 @@ def to_container(
         Shape of the tensor.
     stripe_bytes, lanes, block_words : int, optional
         Size of the engine. By default, beats of 32 bytes and blocks of 128 bytes.
+    codec : str, optional
+        Codec of the engine: ``"zvc"`` (by default) or ``"zvcplus"`` of the element type.
 
     Returns
     -------
@@ -103,7 +108,8 @@ def to_container(
     if dtype not in DTYPES:
         raise UserError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
     width = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
-    config = _config(8 * width, lanes, stripe_bytes, block_words)
+    type_ = TYPE_OF.get(dtype, dtype) if codec == "zvcplus" else None
+    config = _config(8 * width, lanes, stripe_bytes, block_words, type_)
     data, entries = (np.frombuffer(Path(name).read_bytes(), np.uint8) for name in (stream, index))
     expected = 8 * config.stripes(math.prod(shape) * width)
     if len(entries) != expected:
@@ -113,10 +119,18 @@ def to_container(
     return _facts([container], dtype, shape, entries, data)
 
 
-def _config(word_bits: int, lanes: int | None, stripe_bytes: int, block_words: int | None):
+def _config(
+    word_bits: int,
+    lanes: int | None,
+    stripe_bytes: int,
+    block_words: int | None,
+    type_: str | None = None,
+):
+    """Engine of ZVC+ with a ``type_``, else of the first codec."""
+    codec = {} if type_ is None else {"codec": "zvcplus", "type": type_}
     with refusals_as_user_errors():
         lanes = 256 // word_bits if lanes is None else lanes
-        return EngineConfig(1, lanes, word_bits, stripe_bytes, block_words=block_words)
+        return EngineConfig(1, lanes, word_bits, stripe_bytes, block_words=block_words, **codec)
 
 
 def _facts(

@@ -36,8 +36,9 @@ def _next(m: Module, state: Signal, data, name: str) -> Signal:
 class StripeCrc(wiring.Component):
     """CRC-32 (ISO-HDLC, as zlib) of the bytes of each stripe.
 
-    Throughput one whole row a cycle; a stripe's last row takes a cycle a word when it is partial.
-    Latency one cycle after that. ``i.ready`` comes from registers and the row.
+    Throughput one whole row a cycle; a stripe's last row takes a cycle a word when it is partial,
+    and a cycle a byte of a last word that is partial. Latency one cycle after that. ``i.ready``
+    comes from registers and the row.
 
     Parameters
     ----------
@@ -68,15 +69,20 @@ class StripeCrc(wiring.Component):
         for k in range(lanes):
             with m.If(done == k):
                 m.d.comb += word.eq(row.words[k])
+        is_short, is_last, step = row.count != lanes, done + 1 == row.count, 1
+        after_word = _next(m, state, word, "after_word")
+        if self.config.has_padding:
+            is_cut, stays, after_word = self._cut(m, state, word, works, is_last, after_word)
+            is_short, is_last, step = is_short | is_cut, is_last & ~stays, ~stays
         m.d.comb += [
-            is_partial.eq(row.count != lanes),
+            is_partial.eq(is_short),
             works.eq(self.i.valid & (~self.o.valid | self.o.ready)),
-            is_end.eq(~is_partial | (done + 1 == row.count)),
+            is_end.eq(~is_partial | is_last),
             self.i.ready.eq((~self.o.valid | self.o.ready) & is_end),
             after.eq(
                 Mux(
                     is_partial,
-                    _next(m, state, word, "after_word"),
+                    after_word,
                     _next(m, state, row.words.as_value(), "after_row"),
                 )
             ),
@@ -84,7 +90,7 @@ class StripeCrc(wiring.Component):
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         with m.If(works):
-            m.d.sync += [state.eq(after), done.eq(Mux(is_end, 0, done + 1))]
+            m.d.sync += [state.eq(after), done.eq(Mux(is_end, 0, done + step))]
             with m.If(is_end & row.last):
                 m.d.sync += [
                     self.o.valid.eq(1),
@@ -92,3 +98,26 @@ class StripeCrc(wiring.Component):
                     state.eq(Const((1 << _BITS) - 1, _BITS)),
                 ]
         return m
+
+    def _cut(self, m, state, word, works, is_last, after_word):
+        """Of a stripe that ends inside a word: the bytes of that word, one a cycle.
+
+        Gives whether the row ends so, whether more bytes of the word follow, and the state after
+        the word or its byte.
+        """
+        row, size = self.i.payload, self.config.word_bytes
+        given = Signal(range(size))  # bytes of the last word
+        byte, is_cut, is_here, stays, after = (
+            Signal(8), Signal(), Signal(), Signal(), Signal(_BITS),
+        )  # fmt: skip
+        after_byte = _next(m, state, byte, "after_byte")
+        m.d.comb += [
+            byte.eq(word.word_select(given, 8)),
+            is_cut.eq(row.last & (row.missing != 0)),
+            is_here.eq(is_cut & is_last),
+            stays.eq(is_here & (given + 1 + row.missing != size)),
+            after.eq(Mux(is_here, after_byte, after_word)),
+        ]
+        with m.If(works):
+            m.d.sync += given.eq(Mux(stays, given + 1, 0))
+        return is_cut, stays, after

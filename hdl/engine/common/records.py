@@ -43,14 +43,17 @@ class Row(data.StructLayout):
     words : array of ``lanes`` words; those from ``count`` on are zero
     count : words that count, 1 to ``lanes``; all before the last row
     last : the stripe ends with this row
+    missing : where ``config.has_padding``: bytes of the last row's last word that do not count
     """
 
     def __init__(self, config: EngineConfig):
+        padding = {"missing": unsigned(config.word_bytes.bit_length() - 1)}
         super().__init__(
             {
                 "words": data.ArrayLayout(config.word_bits, config.lanes),
                 "count": unsigned(config.lanes.bit_length()),
                 "last": unsigned(1),
+                **(padding if config.has_padding else {}),
             }
         )
 

@@ -10,6 +10,7 @@ from cdma.hdl.engine.common.records import Halt, Row, Stripe
 from cdma.hdl.engine.job import Events, ReadClient
 from cdma.hdl.engine.offload.codec import StripeCompressor, StripeStatus
 from cdma.hdl.engine.offload.reader import StripeReader
+from cdma.hdl.engine.offload.stream_codec import StreamStripeCompressor
 from cdma.hdl.lib.fifo import Fifo
 from cdma.hdl.lib.signals import assert_ready
 
@@ -19,8 +20,9 @@ class OffloadChannel(wiring.Component):
 
     Credits are words of STAGE: free + charged and not yet stored + stored = all. A row that leaves
     returns ``lanes`` words, a stripe's last row stored the words in it (the reader charged a row
-    more), and a beat the words that turn out to be zero. So STAGE has room for all that was asked
-    for, and reads never wait for the host.
+    more), and a beat the words that turn out to be zero. A codec that counts late returns all that
+    a stripe's rows did not need with its status. So STAGE has room for all that was asked for, and
+    reads never wait for the host.
 
     Throughput one beat a cycle on the side that has more of them.
 
@@ -70,7 +72,8 @@ class OffloadChannel(wiring.Component):
         config, lanes = self.config, self.config.lanes
         rows = config.stage_bytes // config.beat_bytes
         m.submodules.reader = reader = self.reader
-        m.submodules.codec = codec = StripeCompressor(config)
+        coder = StripeCompressor if config.counts_early else StreamStripeCompressor
+        m.submodules.codec = codec = coder(config)
         m.submodules.stage = stage = Fifo(Row(config), rows)
         m.submodules.statuses = statuses = Fifo(StripeStatus(), self.slots)
         has_waiting = self._take(m, reader)
@@ -99,9 +102,8 @@ class OffloadChannel(wiring.Component):
         free = Signal(range(rows * lanes + 1), init=rows * lanes)
         slots = Signal(range(self.slots + 1), init=self.slots)
         left = self.o.valid & self.o.ready
-        refund = (
-            codec.refund + Mux(codec.o_valid & codec.o.last, codec.o.count, 0) + Mux(left, lanes, 0)
-        )
+        ends = codec.o_valid & codec.o.last if config.counts_early else 0
+        refund = codec.refund + Mux(ends, codec.o.count, 0) + Mux(left, lanes, 0)
         m.d.sync += [
             free.eq(free + refund - reader.charge),
             slots.eq(slots + (self.o_status.valid & self.o_status.ready) - reader.opens),

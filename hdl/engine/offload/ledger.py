@@ -91,11 +91,14 @@ class Ledger(wiring.Component):
         is_first, cut = Signal(init=1), Signal()
         size = Signal(SIZE_BITS)  # bytes of the stripe, this row included
         before = Signal(SIZE_BITS)
+        nbytes = row.count << shift
+        if self.config.has_padding:
+            nbytes = nbytes - row.missing
         tag, first_tag = Signal(Tag()), Signal(Tag())
         wants_start, wants_entry, moves = Signal(), Signal(), Signal()
         m.d.comb += [
             cut.eq(is_near & (room[:low] < row.count)),
-            size.eq(before + (row.count << shift)),
+            size.eq(before + nbytes),
             self.offset.eq(offset << shift),
             first_tag.job.eq(self.number),
             first_tag.number.eq(number),

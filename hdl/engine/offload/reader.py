@@ -61,8 +61,9 @@ class StripeReader(wiring.Component):
 
     A burst is charged before it is asked for: its beats and the masks of the blocks that begin in
     it, and with a stripe's first burst a row more, for the last row that may be partial. Raw
-    stripes are not charged for masks. Every stripe gives all of its beats: those of bursts that are
-    halted or whose channel is lost are zeros.
+    stripes are not charged for masks. With a codec that counts late, bursts are charged for their
+    beats, and a stripe's first burst for the rows by which a stripe can grow. Every stripe gives
+    all of its beats: those of bursts that are halted or whose channel is lost are zeros.
 
     Throughput one beat a cycle, and one burst in two cycles; the first address is valid 2 cycles
     after its stripe was offered.
@@ -98,9 +99,12 @@ class StripeReader(wiring.Component):
         self.config = config
         self.most = 1 << (config.reads + 8).bit_length()
         burst_beats = config.burst_bytes // config.beat_bytes
-        most_charge = (burst_beats + 1) * config.lanes + (
-            max(1, config.burst_bytes // config.block_bytes) * config.format.mask_words
-        )
+        if config.counts_early:
+            most_charge = (burst_beats + 1) * config.lanes + (
+                max(1, config.burst_bytes // config.block_bytes) * config.format.mask_words
+            )
+        else:
+            most_charge = (burst_beats + config.growth_beats) * config.lanes
         super().__init__(
             {
                 "i": In(stream.Signature(Stripe(config))),
@@ -217,6 +221,9 @@ class StripeReader(wiring.Component):
             beats.eq(Mux(left < reach, left, reach)),
             after.eq(done + beats),
         ]
+        if not config.counts_early:
+            growth = Mux(done == 0, config.growth_beats, 0)
+            return beats, (beats + growth) * lanes
         blocks = -(-config.stripe_beats // block_beats)
         begun, begun_after = Signal(range(blocks + 1)), Signal(range(blocks + 1))
         words, masks, charge = (

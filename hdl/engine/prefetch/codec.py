@@ -5,12 +5,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
+from cdma.hdl.axi.stream import unit_class
+from cdma.hdl.codecs import config_of
 from cdma.hdl.engine.common.errors import ErrorSlot
 from cdma.hdl.engine.common.records import ErrorReport, Row, Tag
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import Beat, thermometer
-from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor import Decompressor
 
 
 class CodedStripe(data.StructLayout):
@@ -30,8 +30,8 @@ class StripeDecompressor(wiring.Component):
     """Decompress stripes, or pass raw ones around the decompressor.
 
     A raw stripe waits until the decompressor is empty, so that beats keep their order. Throughput
-    and latency are those of :class:`~cdma.hdl.zvc.decompressor.Decompressor`, with one cycle more
-    for each stripe; a raw row passes combinationally.
+    and latency are those of the codec's decompressor, with one cycle more for each stripe; a raw
+    row passes combinationally.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class StripeDecompressor(wiring.Component):
     i : In stream of :class:`~cdma.hdl.engine.common.records.Row`
     channel : In, for error reports
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`
-    o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`: decompressor's
-        status 1 to 3
+    o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`: errors in the
+        decompressor's status
     done : Out, one cycle: the oldest stripe was given, and its status is known
     idle : Out, no stripe is at hand
     """
@@ -59,7 +59,7 @@ class StripeDecompressor(wiring.Component):
 
     def __init__(self, config: EngineConfig):
         self.config = config
-        self.unit_config = Config(config.lanes, config.format)
+        self.unit_config = config_of(config.format, config.lanes)
         super().__init__(
             {
                 "i_stripe": In(stream.Signature(CodedStripe(config))),
@@ -76,12 +76,16 @@ class StripeDecompressor(wiring.Component):
         m = Module()
         config = self.config
         lanes, size = config.lanes, config.word_bytes
-        unit = Decompressor(self.unit_config)
+        unit = unit_class("decompressor", self.unit_config)(self.unit_config)
         m.submodules.decompressor = unit
         m.submodules.tags = tags = Queue(Tag(), 4)  # of the stripes in the decompressor
         stripe, row = self.i_stripe.payload, self.i.payload
         commanded, commands, passes = Signal(), Signal(), Signal()
         keep = Cat(kept.replicate(size) for kept in thermometer(row.count, lanes))
+        if config.has_padding:
+            nbytes = Signal(range(config.beat_bytes + 1))
+            m.d.comb += nbytes.eq(row.count * size - row.missing)
+            keep = thermometer(nbytes, config.beat_bytes)
         is_raw = self.i_stripe.valid & stripe.raw
         is_coded = self.i_stripe.valid & ~stripe.raw & commanded
         m.d.comb += [

@@ -32,7 +32,8 @@ class Split(wiring.Component):
     """Cut the beats of the link into the rows of stripes.
 
     Throughput one row or one beat a cycle, latency 2 cycles; the row comes from registers. The next
-    cut is taken with a stripe's last row.
+    cut is taken with a stripe's last row. A stripe that ends inside a word has a last row that says
+    so, and the next one begins with the word behind.
 
     Parameters
     ----------
@@ -83,6 +84,10 @@ class Split(wiring.Component):
         cut, has_cut = Signal(Cut()), Signal()
         left, is_last = Signal(24 - shift), Signal()  # words of the stripe; no more than a row
         words, count = Signal.like(left), Signal(range(lanes + 1))
+        size = self.i_cut.payload.size
+        if config.has_padding:
+            size = size + (config.word_bytes - 1)
+            m.d.comb += self.o.payload.row.missing.eq(Mux(is_last, -cut.size, 0))
         row = self.o.payload.row
         skips, moves = Signal(), Signal()
         m.d.comb += [
@@ -91,7 +96,7 @@ class Split(wiring.Component):
             shifter.clear.eq(self.start),
             shifter.i.payload.count.eq(beat_words),
             skips.eq(skip != 0),
-            words.eq(self.i_cut.payload.size >> shift),
+            words.eq(size >> shift),
             count.eq(Mux(is_last, left, lanes)),
             shifter.need.eq(Mux(skips, Mux(skip < lanes, skip, lanes), count)),
             self.o.valid.eq(shifter.o.valid & has_cut & ~skips),

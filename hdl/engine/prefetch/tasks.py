@@ -12,6 +12,7 @@ from cdma.hdl.engine.common.records import OFFSET_BITS, ErrorReport, Stripe, Tag
 from cdma.hdl.engine.job import Job
 from cdma.hdl.engine.prefetch.entries import Entry
 from cdma.hdl.lib.queue import Queue
+from cdma.zvcplus import RAW_BITS, ZERO_BITS
 
 
 class Task(data.StructLayout):
@@ -21,7 +22,7 @@ class Task(data.StructLayout):
     -------
     address, bytes : in device memory
     tag : its number, and its offset in the stream
-    size : bytes in the stream
+    size : bytes in the stream, without padding
     raw : it is not compressed
     has_crc, crc : CRC-32 of its bytes in the stream
     """
@@ -66,9 +67,10 @@ class _Joined(data.StructLayout):
 class TaskMaker(wiring.Component):
     """Join each stripe with its entry of the index, and check that the entry is possible.
 
-    A raw stripe has its bytes of memory; a coded one at least its masks, at most masks and words,
-    and whole words. The sum must not exceed the job's limit, and must reach it with the last
-    stripe. Copies have no index: their stripes are raw. After an error no task follows.
+    A raw stripe has its bytes of memory; a coded one what its codec can give: of zero-value
+    compression at least its masks, at most masks and words, and whole words. The sum must not
+    exceed the job's limit, and must reach it with the last stripe. Copies have no index: their
+    stripes are raw. After an error no task follows.
 
     Throughput one task in two cycles, latency one cycle: an entry is compared with its stripe in
     one cycle, and with the bytes that are left of the limit in the next.
@@ -149,6 +151,8 @@ class TaskMaker(wiring.Component):
     def _check(self, m, joined, is_copy):
         """Compare the sum with the limit, and give the task."""
         found, size = joined.payload, joined.payload.task.size
+        if self.config.has_padding:
+            size = self._padded(m, size)
         left = Signal.like(self.job.limit)  # bytes up to the limit
         total, fits, is_good, moves = Signal(OFFSET_BITS), Signal(), Signal(), Signal()
         m.d.comb += [
@@ -182,9 +186,18 @@ class TaskMaker(wiring.Component):
         is_short = is_good & found.last & (left != size)
         self._report(m, found, moves & ~is_copy & (~is_good | is_short), is_good, total)
 
+    def _padded(self, m, size):
+        """Bytes that a stripe takes in the stream: whole words."""
+        shift = self.config.word_bytes.bit_length() - 1
+        whole = Signal.like(size)
+        m.d.comb += whole.eq(((size + (self.config.word_bytes - 1)) >> shift) << shift)
+        return whole
+
     def _is_possible(self, m):
         """The entry can be that of the stripe."""
         config, stripe, entry = self.config, self.i.payload, self.i_entry.payload
+        if config.is_plus:
+            return self._is_possible_plus(m, stripe, entry)
         low = config.block_bytes.bit_length() - 1
         least = Signal(24)  # masks
         m.d.comb += least.eq(
@@ -194,6 +207,21 @@ class TaskMaker(wiring.Component):
             entry.bytes[: config.word_bytes.bit_length() - 1] == 0 if config.word_bytes > 1 else 1
         )
         is_coded = (entry.bytes >= least) & (entry.bytes <= least + stripe.bytes) & is_whole
+        is_raw = entry.bytes == stripe.bytes
+        return (entry.reserved == 0) & ~is_error(entry.resp) & Mux(entry.raw, is_raw, is_coded)
+
+    def _is_possible_plus(self, m, stripe, entry):
+        """As ``_is_possible``: the bits of the blocks, rounded up to bytes."""
+        config = self.config
+        blocks = Signal(range(config.stripe_bytes // config.block_bytes + 1))
+        low = config.block_bytes.bit_length() - 1
+        m.d.comb += blocks.eq((stripe.bytes + (config.block_bytes - 1)) >> low)
+        least, most = Signal(24), Signal(24)
+        m.d.comb += [
+            least.eq((blocks * ZERO_BITS + 7) >> 3),
+            most.eq((blocks * RAW_BITS + 7) >> 3),
+        ]
+        is_coded = (entry.bytes >= least) & (entry.bytes <= most)
         is_raw = entry.bytes == stripe.bytes
         return (entry.reserved == 0) & ~is_error(entry.resp) & Mux(entry.raw, is_raw, is_coded)
 

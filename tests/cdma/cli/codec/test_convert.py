@@ -42,6 +42,21 @@ def test_there_and_back(tensor, capsys):
     assert np.array_equal(read_container("b.zvc"), tensor)
 
 
+def test_there_and_back_with_zvcplus(tensor, capsys):
+    np.save("x.npy", tensor)
+    assert main(["compress", "x.npy", "-o", "a.zvc", "--codec", "zvcplus"]) == 0
+    assert main(["convert", "a.zvc", "-o", "a.bin", "--index", "a.idx"]) == 0
+    config = EngineConfig(codec="zvcplus", type="fp32")
+    sent = engine.offload(tensor, config, raw="never", crc=True)
+    assert Path("a.bin").read_bytes() == sent.stream.tobytes()
+    assert Path("a.idx").read_bytes() == sent.index.tobytes()
+    back = ["-o", "b.zvc", "--index", "a.idx", "--codec", "zvcplus", *BACK]
+    assert main(["convert", "a.bin", *back]) == 0
+    assert np.array_equal(read_container("b.zvc"), tensor)
+    assert main(["convert", "a.bin", *back[:4], *BACK]) == 2
+    assert "a.bin: " in capsys.readouterr().err
+
+
 def test_raw_stripes_make_version_2(tensor, capsys):
     options = ["--index", "a.idx", "--stripe-bytes", "1024"]
     assert main(["convert", "a.zvc", "-o", "a.bin", "--raw", "always", *options]) == 0

@@ -42,7 +42,10 @@ class Config(Structure):
     _fields_ = [
         (name, c_uint32)
         for name in ("channels", "lanes", "word_bytes", "stripe_bytes", "link_bytes")
-    ] + [(name, c_uint32) for name in ("block_words", "address_bits", "auto_distance")]
+    ] + [
+        (name, c_uint32)
+        for name in ("block_words", "address_bits", "auto_distance", "codec", "type")
+    ]
 
 
 class Setup(Structure):
@@ -93,10 +96,10 @@ class Completion(Structure):
 class Bench:
     """An engine, in software unless one is given, under the driver in C."""
 
-    def __init__(self, library, channels=4, log2=3, device=None):
+    def __init__(self, library, channels=4, log2=3, device=None, **config):
         if device is None:
             memories = Memory(1 << 20, 0x4000_0000), Memory(1 << 20, 0x1000)
-            device = SoftwareDevice(EngineConfig(channels=channels), *memories)
+            device = SoftwareDevice(EngineConfig(channels=channels, **config), *memories)
         self.device = device
         self.library, self.engine = library, Engine()
         self.barriers, self.patience = 0, 3

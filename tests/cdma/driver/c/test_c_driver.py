@@ -41,6 +41,26 @@ def test_the_size_of_the_engine(library, c_bench):
         assert library.cdma_stripes(byref(found), c_uint64(size)) == config.stripes(size)
 
 
+@pytest.mark.parametrize("type_", ["fp32", "fp16"])
+def test_the_size_of_an_engine_of_zvcplus(library, c_bench, type_):
+    bench = c_bench.Bench(library, channels=1, codec="zvcplus", type=type_).open()
+    config, found = bench.device.config, bench.engine.config
+    assert (found.codec, found.type) == (2, ("fp32", "fp16").index(type_))
+    for size in (0, 4, 128, 132, 4096, 4100, 1_000_000):
+        assert library.cdma_bound(byref(found), c_uint64(size)) == config.bound(size)
+
+
+def test_out_and_back_with_zvcplus(library, c_bench, tensor):
+    bench = c_bench.Bench(library, channels=1, codec="zvcplus").open()
+    status, done, stream, index, place = bench.offload(tensor, raw=Raw.AUTO)
+    wanted = engine.offload(tensor, bench.device.config, raw=Raw.AUTO, crc=True)
+    assert (status, done.stream_bytes) == (0, wanted.bytes)
+    assert np.array_equal(stream.data[: wanted.bytes], wanted.stream)
+    place.data[:] = 0xEE
+    assert bench.prefetch(place, stream, wanted.bytes, index)[0] == 0
+    assert place.data.tobytes() == tensor.tobytes()
+
+
 @pytest.mark.parametrize("raw", list(Raw))
 def test_out_and_back(bench, tensor, raw):
     status, done, stream, index, place = bench.offload(tensor, raw=raw)

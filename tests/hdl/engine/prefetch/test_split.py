@@ -57,6 +57,25 @@ def test_stripes(exchange, begin, small, noise, words_of, link_bytes, shift, sta
         assert not any(row["words"][row["count"] :])
 
 
+def test_stripes_that_end_inside_a_word(exchange, begin, small, noise):
+    """Each next stripe begins with the next word."""
+    config = small(lanes=None, codec="zvcplus", link_bytes=16)
+    words = noise(sum(SIZES), 0.9)
+    sends = _sends(config, words.tobytes(), 0x4004)
+    for number, cut in enumerate(sends["i_cut"]):
+        cut["channel"] = 0
+        cut["size"] -= number % 4
+    rows = sum(-(-size // config.lanes) for size in SIZES)
+    stalls = {"i": "paused:3", "i_cut": "paused:5", "o": "bernoulli:0.5"}
+    each = begin(dut := Split(config), address=0x4004)
+    passed = exchange(dut, sends, {"o": rows, "o_error": 0}, stalls=stalls, each=each)
+    found = [item["row"] for item in passed["o"].payloads]
+    assert [row["missing"] for row in found if row["last"]] == [k % 4 for k in range(len(SIZES))]
+    assert not any(row["missing"] for row in found if not row["last"])
+    kept = [word for row in found for word in row["words"][: row["count"]]]
+    assert kept == words.tolist()
+
+
 @pytest.mark.parametrize("shift", [0, 4])
 def test_an_error_is_that_of_the_lowest_stripe_in_the_beat(exchange, begin, small, noise, shift):
     config = small(channels=2, lanes=4, link_bytes=16)

@@ -22,8 +22,8 @@ def _entry(size, **fields):
 def join(exchange, begin, small, job):
     """Function that joins stripes and entries; gives the tasks and the errors."""
 
-    def run(stripes, entries, tasks, errors=0, **fields):
-        dut = TaskMaker(small())
+    def run(stripes, entries, tasks, errors=0, config=None, **fields):
+        dut = TaskMaker(config or small())
 
         def last(ctx, cycle, passed):
             ctx.set(dut.i_last, len(passed["i"].cycles) >= len(stripes) - 1)
@@ -130,3 +130,32 @@ def test_a_stream_longer_than_32_bits_count(exchange, begin, small, job):
     )
     offsets = [task["tag"]["offset"] for task in passed["o"].payloads]
     assert offsets == [size * number for number in range(len(stripes))]
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_good"),
+    [
+        (_entry(1), False),
+        (_entry(2), True),
+        (_entry(101), True),
+        (_entry(1029), True),
+        (_entry(1030), False),
+        (_entry(STRIPE, raw=1), True),
+        (_entry(STRIPE - 1, raw=1), False),
+        (_entry((1 << 24) - 1), False),
+    ],
+)
+def test_entries_of_zvcplus(join, small, entry, is_good):
+    """8 blocks of 2 to 1,029 bits; streams fill whole words, which the limit counts."""
+    config = small(lanes=None, codec="zvcplus")
+    stripes = [_stripe(0), _stripe(1), _stripe(2)]
+    entries = [_entry(99), entry, _entry(97)] if is_good else [_entry(99), entry]
+    place = 100 + (entry["bytes"] + 3 & ~3)
+    tasks, errors = join(
+        stripes, entries, 3 if is_good else 1, not is_good, config, limit=place + 100
+    )
+    if is_good:
+        assert [task["size"] for task in tasks] == [99, entry["bytes"], 97]
+        assert [task["tag"]["offset"] for task in tasks] == [0, 100, place]
+    else:
+        assert errors[0]["status"] == Status.INDEX
