@@ -75,10 +75,12 @@ def _aimed_plus(words, stream, config, rng):
     for longer in (whole, noise):  # dense, and raw
         sent = compress(longer, fmt).tobytes()
         yield from ((sent, fewer) for fewer in range(whole.size - size + 1, whole.size))
-    for control in (_RESERVED, _WIDE_DENSE | 7 << 8):  # k = 7: a block of more than 1,029 bits
+    # Exponents as they are, or words of 8 bits: a block of more than 1,029 bits.
+    longest, bits = (7 << 8, 11) if config.word.is_float else (0xFFF << 6, 18)
+    for control in (_RESERVED, _WIDE_DENSE | longest):
         first = int.from_bytes(rng.bytes(140), "little")
         for behind in (b"", stream):
-            yield (first >> 11 << 11 | control).to_bytes(140, "little") + behind, count
+            yield (first >> bits << bits | control).to_bytes(140, "little") + behind, count
 
 
 def _marked_plus(stream, count, config, rng):

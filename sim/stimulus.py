@@ -27,8 +27,19 @@ def _any_values(count, fmt, rng):
 
 
 def _near_values(count, fmt, rng):
-    """Words whose exponents are near each other, or far; few negative, or many; not zero."""
+    """Words whose exponents are near each other, or far; few negative, or many; not zero.
+
+    For int8, words of a few bits, here and there in groups of more.
+    """
     word = fmt.word
+    if not word.is_float:
+        bits = np.full(count, rng.integers(0, word.bits + 1))
+        for size in (16, 32):
+            groups = rng.integers(0, word.bits + 1, count // size + 1)
+            is_other = rng.random(groups.size) < rng.choice([0, 0.2, 1])
+            here = np.repeat(is_other, size)[:count]
+            bits[here] = np.repeat(groups, size)[:count][here]
+        return (rng.integers(0, 256, count) % (1 << bits) + 1).clip(1, 255).astype(fmt.dtype)
     most = (1 << word.exponent) - 1
     spread = int(rng.choice([0, 1, 3, 6, 20, 63, 64, most]))
     exponents = np.maximum(rng.integers(most + 1) - rng.integers(0, spread + 1, count), 0)

@@ -3,7 +3,7 @@
 The decoder of :mod:`cdma.golden.zvcplus.codec` accepts canonical streams only. The hardware looks
 for fewer errors, and decodes everything else by the same arithmetic: bases and exponents are taken
 modulo their width, a new word may be zero, and offsets have at most the bits of an exponent (fp16
-has 5, and k may say 6).
+has 5, and k may say 6). Widths of int8 are taken as they are sent.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
     count : int
         Words of the packet.
     fmt : Format
-        Floats without repeats.
+        Any type, without repeats.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
     TypeError, ValueError
         When an argument is not what it must be.
     """
-    if not fmt.word.is_float or fmt.repeats != "none":
-        raise ValueError(f"Format must be of floats without repeats, not {fmt!r}")
+    if fmt.repeats != "none":
+        raise ValueError(f"Format must be without repeats, not {fmt!r}")
     data = to_bytes(stream)
     words, error = decode(data, count, fmt)
     if error is None:
@@ -65,11 +65,22 @@ class _Block:
     k: int = 0
     base: int = 0
     mask: int = 0
-    width: int = 0
+    #: Bits of a new word, per group of words.
+    widths: tuple[int, ...] = (0,)
+    words: int = 0
 
     @property
     def payload(self) -> int:
-        return self.mask.bit_count() * self.width
+        size = self.words // len(self.widths)
+        ones = (1 << size) - 1
+        return sum(
+            (self.mask >> group * size & ones).bit_count() * width
+            for group, width in enumerate(self.widths)
+        )
+
+    def width(self, i: int) -> int:
+        """Bits of word ``i``, if it is sent."""
+        return self.widths[i * len(self.widths) // self.words]
 
 
 class _Walk:
@@ -137,29 +148,42 @@ class _Walk:
         table = headers(self._fmt.type, 0)
         kind, is_wide, _, d, k, length = table[self._bits(place, HEADER_BITS)]
         if kind == RAW:
-            return _Block(length, is_raw=True, base=base, mask=(1 << size) - 1, width=word.bits)
+            ones = (1 << size) - 1
+            return _Block(
+                length, is_raw=True, base=base, mask=ones, widths=(word.bits,), words=size
+            )
         if kind not in (DIFFERENCES, AS_IS, RAW_MASK, DENSE):
-            return _Block(length, is_reserved=kind == RESERVED, base=base)
+            return _Block(length, is_reserved=kind == RESERVED, base=base, words=size)
         at = place + length
+        widths = ()
+        if not word.is_float:
+            widths, at = self._widths(at, is_wide=is_wide, is_half=d == 1)
         flags = 0
         if kind in (DIFFERENCES, AS_IS):
             flags = self._bits(at, word.flags)
             at += word.flags
-        base += d - 3
-        if d == SENT:
-            base = self._bits(at, word.exponent)
-            at += word.exponent
+        if word.is_float:
+            base += d - 3
+            if d == SENT:
+                base = self._bits(at, word.exponent)
+                at += word.exponent
+            if k != SENT:
+                k = min(k, word.exponent)
+            widths = (word.mantissa + (word.exponent if k == SENT else k) + is_wide,)
+            base %= 1 << word.exponent
         mask = (1 << size) - 1
         if kind == RAW_MASK:
             mask = self._bits(at, size)
             at += size
         elif kind != DENSE:
             mask, at = self._nibbles(at, flags, has_differences=kind == DIFFERENCES)
-        if k != SENT:
-            k = min(k, word.exponent)
-        width = word.mantissa + (word.exponent if k == SENT else k) + is_wide
-        base %= 1 << word.exponent
-        return _Block(at - place, False, False, is_wide, k, base, mask, width)
+        return _Block(at - place, False, False, is_wide, k, base, mask, widths, size)
+
+    def _widths(self, at: int, *, is_wide: bool, is_half: bool) -> tuple[tuple[int, ...], int]:
+        """Widths of the groups of int8 from bit ``at`` on, and the bit behind them."""
+        groups = self._fmt.block_words // (16 if is_half else 32)
+        sent = self._bits(at, 3 * groups)
+        return tuple((sent >> 3 * group & 7) + is_wide for group in range(groups)), at + 3 * groups
 
     def _nibbles(self, at: int, flags: int, *, has_differences: bool) -> tuple[int, int]:
         """A mask of the nibbles from bit ``at`` on, and the bit behind them."""
@@ -181,14 +205,17 @@ class _Walk:
         for i in range(self._fmt.block_words):
             word = 0
             if block.mask >> i & 1:
-                word = self._word(self._bits(at, block.width), block)
-                at += block.width
+                width = block.width(i)
+                word = self._word(self._bits(at, width), block)
+                at += width
             self._words.append(word)
 
     def _word(self, bits: int, block: _Block) -> int:
         if block.is_raw:
             return bits
         word = self._fmt.word
+        if not word.is_float:
+            return bits + 1 & (1 << word.bits) - 1
         mantissa, bits = bits & (1 << word.mantissa) - 1, bits >> word.mantissa
         width = word.exponent if block.k == SENT else block.k
         exponent, sign = bits & (1 << width) - 1, bits >> width

@@ -77,6 +77,21 @@ class PrefixSum(wiring.Component):
         return register
 
 
+def prefix_sums(m: Module, terms: list) -> list:
+    """Sum of each of short unsigned numbers and of all before it, combinational (Sklansky, 1960).
+
+    Their number must be a power of two.
+    """
+    span = 1
+    while span < len(terms):
+        terms = [
+            add(m, term, terms[i // span * span - 1]) if i // span % 2 else term
+            for i, term in enumerate(terms)
+        ]
+        span *= 2
+    return terms
+
+
 def popcount(m: Module, mask: Value) -> Value:
     """Number of ones in ``mask``, as a balanced tree of adders."""
     return tree(m, [Value.cast(bit) for bit in mask])

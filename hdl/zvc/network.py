@@ -205,6 +205,14 @@ class Expander(wiring.Component):
         return m
 
 
+def expand(m: Module, words: list, starts: data.View) -> list:
+    """The words of an :class:`Expander`, without its registers: from bank ``r`` to the marked lane
+    of rank ``r`` by ``starts``, :class:`Routes`; lanes that are not marked get anything."""
+    for level in reversed(range(levels_of(len(words)))):
+        words = _switch(words, _crossing(m, starts, level), level)
+    return words
+
+
 def levels_of(lanes: int) -> int:
     """Levels of switches of a network of ``lanes`` lanes; ValueError if that is no power of two."""
     if lanes < 2 or lanes & (lanes - 1):

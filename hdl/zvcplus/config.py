@@ -9,8 +9,10 @@ from cdma.zvcplus import BEAT_BYTES, RAW_BITS, TYPES, ErrorCode, Format, WordTyp
 
 #: Repeat options that the hardware has.
 REPEATS = ("none",)
+#: Words of int8 in the smallest group with a width of its own.
+GROUP_WORDS = 16
 #: Element types that compressor and decompressor have.
-UNIT_TYPES = ("fp32", "fp16", "bf16")
+UNIT_TYPES = ("fp32", "fp16", "bf16", "int8")
 #: Error codes in the status of the decompressor. All other errors of a stream give some words.
 ERROR_CODES = (
     ErrorCode.NONE,
@@ -133,6 +135,16 @@ class Config:
     def block_beats(self) -> int:
         """Beats in a whole block."""
         return self.word.block_words // self.lanes
+
+    @property
+    def block_groups(self) -> int:
+        """Groups of words in a block that can have a width of their own."""
+        return 1 if self.word.is_float else self.word.block_words // GROUP_WORDS
+
+    @property
+    def beat_groups(self) -> int:
+        """Groups in a beat, at least 1."""
+        return -(-self.block_groups // self.block_beats)
 
     @property
     def control_bits(self) -> int:

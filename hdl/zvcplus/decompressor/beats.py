@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import add
+from cdma.hdl.lib.prefix import prefix_sums
 from cdma.hdl.lib.signals import select
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import Block, SizedBeat
@@ -75,24 +75,29 @@ class BlockBeats(wiring.Component):
             loads.eq(self.i.valid & (~self.o.valid | self.o.ready)),
             self.i.ready.eq(is_block_end & (~self.o.valid | self.o.ready)),
         ]
-        self._add_up(m, sized)
+        self._add_up(m, sized, self._widths(m, beat, tags))
         with m.If(loads):
             m.d.sync += [beat.eq(Mux(is_block_end, 0, beat + 1)), self.o.payload.eq(sized)]
         m.d.sync += self.o.valid.eq(loads | (self.o.valid & ~self.o.ready))
         return m
 
-    def _add_up(self, m, sized):
-        """Prefix sums of the words' widths (Sklansky, 1960)."""
-        lanes = self.config.lanes
-        width = self.i.payload.width
-        sums = [width & bit.replicate(len(width)) for bit in sized.tags.mask]
-        span = 1
-        while span < lanes:
-            sums = [
-                add(m, sums[i], sums[i // span * span - 1]) if i // span % 2 else sums[i]
-                for i in range(lanes)
-            ]
-            span *= 2
+    def _widths(self, m, beat, tags):
+        """Width of each lane's group."""
+        widths, groups = self.i.payload.widths, self.config.beat_groups
+        if self.config.word.is_float:
+            return [widths[0]] * self.config.lanes
+        each = len(widths.as_value()) // self.config.block_beats
+        chosen = [widths.as_value().word_select(k, each) for k in range(self.config.block_beats)]
+        m.d.comb += tags.widths.eq(select(m, beat, chosen, "widths"))
+        return [tags.widths[lane * groups // self.config.lanes] for lane in range(self.config.lanes)]
+
+    def _add_up(self, m, sized, widths):
+        """Prefix sums of the words' widths."""
+        own = [
+            width & bit.replicate(len(width))
+            for width, bit in zip(widths, sized.tags.mask, strict=True)
+        ]
+        sums = prefix_sums(m, own)
         m.d.comb += sized.length.eq(sums[-1])
         for lane, below in enumerate(sums[:-1], 1):
             m.d.comb += sized.starts[lane].eq(below)

@@ -41,7 +41,7 @@ class ControlFetcher(wiring.Component):
     Parameters
     ----------
     config : Config
-        Element type, floats only.
+        Element type.
     depth : int
         Rows of the queue.
 
@@ -108,7 +108,8 @@ class ControlFetcher(wiring.Component):
         m.submodules.window = window = ControlWindow(config.beat_bits, depth, window_bits(config))
         m.submodules.header = reader = HeaderReader(config)
         m.submodules.mask = mask = MaskDecoder(word.flags)
-        m.submodules.payload = payload = PayloadLength(word.block_words, word.bits)
+        groups = config.block_groups
+        m.submodules.payload = payload = PayloadLength(word.block_words, word.bits, groups)
         m.submodules.check = check = StreamCheck(config)
         wiring.connect(m, wiring.flipped(self.i_command), steps.i_command)
         header, phase = reader.header, steps.phase
@@ -146,7 +147,7 @@ class ControlFetcher(wiring.Component):
             mask.dense.eq(coded[2]),
             mask.load_mask.eq(phase[0]),
             payload.mask.eq(mask.mask),
-            payload.width.eq(block.width),
+            payload.widths.eq(block.widths),
             payload.load_count.eq(phase[1]),
             payload.load_length.eq(phase[2]),
             self.o.valid.eq(phase[1] & has_block),
@@ -195,17 +196,30 @@ class ControlFetcher(wiring.Component):
     def _describe(self, m, steps, header, block):
         """Registers of the step's block, but for its mask."""
         word, code = self.config.word, block.code
-        exponent_bits = Mux(header.k == AS_IS, word.exponent, header.k)
         with m.If(steps.phase[3]):
             m.d.sync += [
                 code.raw.eq(header.raw),
-                code.wide.eq(header.wide),
-                code.k.eq(header.k),
-                block.width.eq(
-                    Mux(header.raw, word.bits, word.mantissa + exponent_bits + header.wide)
-                ),
                 block.last.eq(steps.is_last | steps.is_empty),
                 block.words.eq(Mux(steps.is_empty, 0, steps.words)),
+            ]
+        if word.is_float:
+            self._describe_floats(m, steps, header, block)
+            return
+        for width, sent in zip(block.widths, header.widths, strict=True):
+            with m.If(steps.phase[3]):
+                m.d.sync += width.eq(Mux(header.raw, word.bits, sent + header.wide))
+
+    def _describe_floats(self, m, steps, header, block):
+        """Base, exponents and signs."""
+        word, code = self.config.word, block.code
+        exponent_bits = Mux(header.k == AS_IS, word.exponent, header.k)
+        with m.If(steps.phase[3]):
+            m.d.sync += [
+                code.wide.eq(header.wide),
+                code.k.eq(header.k),
+                block.widths[0].eq(
+                    Mux(header.raw, word.bits, word.mantissa + exponent_bits + header.wide)
+                ),
             ]
             with m.If(header.coded):
                 follows = header.d == 7

@@ -6,14 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import Header, window_bits
+from cdma.hdl.zvcplus.decompressor.layouts import WIDTH_BITS, Header, window_bits
 
 EXTENDED = 3  # of modes
 RAW, RAW_MASK, DENSE, RESERVED, WIDE_DIFFERENCES, WIDE_RAW_MASK, WIDE_DENSE, WIDE_AS_IS = range(8)
 
 
 class HeaderReader(wiring.Component):
-    """Read the fields of a control of floats, and its length.
+    """Read the fields of a control, and its length.
 
     The fields of the short header (mode 1 and 2) and of the extended one are read side by side.
 
@@ -83,8 +83,13 @@ class HeaderReader(wiring.Component):
 
     def _fields(self, m, start, is_raw_mask, is_dense, name):
         """Those that a coded block has from bit ``start`` on; others are anything."""
-        word, bits = self.config.word, self.bits
         result = Signal(Header(self.config), name=name)
+        read = self._float_fields if self.config.word.is_float else self._int_fields
+        read(m, start, is_raw_mask, is_dense, result, name)
+        return result
+
+    def _float_fields(self, m, start, is_raw_mask, is_dense, result, name):
+        word, bits = self.config.word, self.bits
         d, k = bits[start:][:3], bits[start + 3 :][:3]
         has_flags = Signal(name=f"{name}_has_flags")
         has_base = Signal(name=f"{name}_has_base")
@@ -123,7 +128,37 @@ class HeaderReader(wiring.Component):
                 + Mux(has_base, word.exponent, 0)
             ),
         ]
-        return result
+
+    def _int_fields(self, m, start, is_raw_mask, is_dense, result, name):
+        word, bits = self.config.word, self.bits
+        half, first = bits[start], start + 1
+        groups = self.config.block_groups
+        own, shared = (
+            [bits[first + WIDTH_BITS * (k // size) :][:WIDTH_BITS] for k in range(groups)]
+            for size in (1, 2)
+        )
+        # The same behind the widths of small groups and of large ones.
+        parts = []
+        for count in (groups // 2, groups):
+            at = first + WIDTH_BITS * count
+            flags = bits[at:][: word.flags]
+            nibbles = popcount(m, flags)
+            behind = Mux(is_dense, at, at + word.block_words)
+            length = Signal.like(result.length, name=f"{name}_length{count}")
+            m.d.comb += length.eq(
+                Mux(is_raw_mask | is_dense, behind, at + word.flags + 4 * nibbles)
+            )
+            bodies = [_at(bits, at + size, word.block_words) for size in (0, word.flags)]
+            body = Mux(is_raw_mask, bodies[0], bodies[1])
+            parts.append(Cat(flags, body, length))
+        part = Mux(half, parts[1], parts[0])
+        flags, behind = part[: word.flags], part[word.flags :]
+        m.d.comb += [
+            result.widths.eq(Mux(half, Cat(own), Cat(shared))),
+            result.flags.eq(Mux(is_raw_mask, (1 << word.flags) - 1, flags)),
+            result.body.eq(behind[: word.block_words]),
+            result.length.eq(behind[word.block_words :]),
+        ]
 
     def _offset_bits(self, k):
         """``k``, but at most the exponent: words would be wider than a lane, and the beats of a

@@ -6,10 +6,15 @@ from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.config import Config
 
 
+#: Bits of the width of a group in a control.
+WIDTH_BITS = 3
+
+
 def window_bits(config: Config) -> int:
     """Bits of the longest control that a stream can have, right or wrong."""
     word = config.word
-    return 2 + 3 + 3 + 3 + word.flags + word.exponent + word.block_words
+    code = 3 + 3 + word.exponent if word.is_float else 1 + WIDTH_BITS * config.block_groups
+    return 2 + 3 + code + word.flags + word.block_words
 
 
 class Header(data.StructLayout):
@@ -20,10 +25,11 @@ class Header(data.StructLayout):
     coded : the block has a mask
     raw, reserved : it has none, because it is raw, or because its extension is reserved
     differences, dense : how the mask is coded; with neither it is as it is
-    wide : words have a sign
-    k : bits of an exponent's offset, 7 for exponents as they are
-    d : difference of the bases, 7 for a base that follows
-    base : that base
+    wide : words have a sign; of int8, the widths are greater by 1
+    k : floats: bits of an exponent's offset, 7 for exponents as they are
+    d : floats: difference of the bases, 7 for a base that follows
+    base : floats: that base
+    widths : int8: per group of 16 words, its width, or with ``wide`` 1 less
     flags : nibbles that are in the body
     body : nibbles of the mask, in order
     length : bits of the control
@@ -39,9 +45,11 @@ class Header(data.StructLayout):
                 "differences": 1,
                 "dense": 1,
                 "wide": 1,
-                "k": 3,
-                "d": 3,
-                "base": word.exponent,
+                **(
+                    {"k": 3, "d": 3, "base": word.exponent}
+                    if word.is_float
+                    else {"widths": data.ArrayLayout(WIDTH_BITS, config.block_groups)}
+                ),
                 "flags": word.flags,
                 "body": word.block_words,
                 "length": range(window_bits(config) + 1),
@@ -55,13 +63,14 @@ class WordCode(data.StructLayout):
     Members
     -------
     raw : as they are
-    wide : with a sign
-    k : bits of an exponent's offset, 7 for exponents as they are
-    base : exponent that offsets are subtracted from
+    wide : floats: with a sign
+    k : floats: bits of an exponent's offset, 7 for exponents as they are
+    base : floats: exponent that offsets are subtracted from
     """
 
     def __init__(self, config: Config):
-        super().__init__({"raw": 1, "wide": 1, "k": 3, "base": config.word.exponent})
+        of_floats = {"wide": 1, "k": 3, "base": config.word.exponent}
+        super().__init__({"raw": 1, **(of_floats if config.word.is_float else {})})
 
 
 class Block(data.StructLayout):
@@ -70,7 +79,7 @@ class Block(data.StructLayout):
     Members
     -------
     mask : a bit per word, all of a raw block's
-    width : bits of a word that is not omitted
+    widths : per group of words, bits of a word that is not omitted
     code : :class:`WordCode`
     last : the packet ends with the block
     words : words of the packet in the block; counts only when ``last``
@@ -80,7 +89,7 @@ class Block(data.StructLayout):
         super().__init__(
             {
                 "mask": config.word.block_words,
-                "width": range(config.word.bits + 1),
+                "widths": data.ArrayLayout(range(config.word.bits + 1), config.block_groups),
                 "code": WordCode(config),
                 "last": 1,
                 "words": range(config.word.block_words + 1),
@@ -95,6 +104,7 @@ class BeatTags(data.StructLayout):
     -------
     mask : a bit per lane, 1 for words that are not omitted
     code : :class:`WordCode`
+    widths : int8: per group, bits of its words
     words : words that belong to the packet
     given : the beat goes to the output
     last : the output packet ends with it
@@ -102,10 +112,12 @@ class BeatTags(data.StructLayout):
     """
 
     def __init__(self, config: Config):
+        widths = data.ArrayLayout(range(config.word.bits + 1), config.beat_groups)
         super().__init__(
             {
                 "mask": config.lanes,
                 "code": WordCode(config),
+                **({} if config.word.is_float else {"widths": widths}),
                 "words": range(config.lanes + 1),
                 "given": 1,
                 "last": 1,

@@ -1,7 +1,7 @@
 """The length of a payload."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import popcount
@@ -19,29 +19,34 @@ class PayloadLength(wiring.Component):
         Bits of the mask.
     word_bits : int
         Bits of a word, at most.
+    groups : int
+        Equal parts of the mask, each with a width of its own.
 
     Members
     -------
     mask : In, marks the words
-    width : In, bits of each of them
+    widths : In, per group, bits of each of its words
     load_count : In, load the registers of the first stage
     load_length : In, load the registers of the second stage
     length : Out, bits of all of them
     """
 
     mask: Signal
-    width: Signal
+    widths: data.View
     load_count: Signal
     load_length: Signal
     length: Signal
 
-    def __init__(self, words: int, word_bits: int):
+    def __init__(self, words: int, word_bits: int, groups: int = 1):
+        if words % groups:
+            raise ValueError(f"Number of groups must divide the {words} words, not {groups!r}")
         self.words = words
         self.word_bits = word_bits
+        self.groups = groups
         super().__init__(
             {
                 "mask": In(words),
-                "width": In(range(word_bits + 1)),
+                "widths": In(data.ArrayLayout(range(word_bits + 1), groups)),
                 "load_count": In(1),
                 "load_length": In(1),
                 "length": Out(range(words * word_bits + 1)),
@@ -50,11 +55,15 @@ class PayloadLength(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        count = Signal(range(self.words + 1), reset_less=True)
-        width = Signal.like(self.width, name="held_width", reset_less=True)
-        ones = popcount(m, self.mask)
-        with m.If(self.load_count):
-            m.d.sync += [count.eq(ones), width.eq(self.width)]
+        size = self.words // self.groups
+        products = []
+        for group, width in enumerate(self.widths):
+            count = Signal(range(size + 1), name=f"count{group}", reset_less=True)
+            held = Signal(len(width), name=f"held_width{group}", reset_less=True)
+            ones = popcount(m, self.mask.word_select(group, size))
+            with m.If(self.load_count):
+                m.d.sync += [count.eq(ones), held.eq(width)]
+            products.append(count * held)
         with m.If(self.load_length):
-            m.d.sync += self.length.eq(count * width)
+            m.d.sync += self.length.eq(sum(products[1:], products[0]))
         return m

@@ -1,10 +1,11 @@
 """The mask of a block, from its flags and nibbles."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import PrefixSum
+from cdma.hdl.lib.prefix import prefix_sums
+from cdma.hdl.zvc.network import expand, routes
 
 
 class MaskDecoder(wiring.Component):
@@ -16,7 +17,7 @@ class MaskDecoder(wiring.Component):
     Parameters
     ----------
     groups : int
-        Nibbles of a mask, a power of two from 2 to 16.
+        Nibbles of a mask, a power of two from 2 to 32.
 
     Members
     -------
@@ -37,8 +38,8 @@ class MaskDecoder(wiring.Component):
     mask: Signal
 
     def __init__(self, groups: int):
-        if groups not in (2, 4, 8, 16):
-            raise ValueError(f"Nibbles of a mask must be 2, 4, 8 or 16, not {groups!r}")
+        if groups not in (2, 4, 8, 16, 32):
+            raise ValueError(f"Nibbles of a mask must be 2, 4, 8, 16 or 32, not {groups!r}")
         self.groups = groups
         super().__init__(
             {
@@ -54,17 +55,16 @@ class MaskDecoder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.ranks = ranks = PrefixSum(self.groups)
-        m.d.comb += ranks.mask.eq(self.flags)
         # Known from reset on: the first block of a packet adds the length of none before it.
         spread = Signal(4 * self.groups)
-        for group in range(self.groups):
-            nibble = Const(0, 4)
-            for rank in range(group + 1):
-                is_here = self.flags[group] & (ranks.ranks[group] == rank)
-                nibble = nibble | (self.body.word_select(rank, 4) & is_here.replicate(4))
+        sums = prefix_sums(m, [Value.cast(flag) for flag in self.flags])
+        sent = [self.body.word_select(rank, 4) for rank in range(self.groups)]
+        starts = routes(m, [Const(0, 1), *sums[:-1]], Const(0, len(sums[-1])))
+        for group, nibble in enumerate(expand(m, sent, starts)):
             with m.If(self.load_spread):
-                m.d.sync += spread.word_select(group, 4).eq(nibble)
+                m.d.sync += spread.word_select(group, 4).eq(
+                    nibble & self.flags[group].replicate(4)
+                )
 
         ones = spread
         for level in range((4 * self.groups - 1).bit_length()):

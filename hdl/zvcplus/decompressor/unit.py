@@ -39,7 +39,7 @@ class Decompressor(wiring.Component):
     Parameters
     ----------
     config : Config
-        Element type: floats, without repeats.
+        Element type, without repeats.
 
     Members
     -------
@@ -58,8 +58,6 @@ class Decompressor(wiring.Component):
 
     def __init__(self, config: Config):
         self.config = checked(config)
-        if not config.word.is_float:
-            raise ValueError(f"Element type of a decompressor must be a float, not {config.type!r}")
         super().__init__(
             {
                 "i_command": In(stream.Signature(DecompressorCommand())),
