@@ -9,6 +9,8 @@ from cdma.zvcplus import BEAT_BYTES, RAW_BITS, TYPES, ErrorCode, Format, WordTyp
 
 #: Repeat options that the hardware has.
 REPEATS = ("none",)
+#: Bits of the width of a group in a control.
+WIDTH_BITS = 3
 #: Words of int8 in the smallest group with a width of its own.
 GROUP_WORDS = 16
 #: Element types that compressor and decompressor have.
@@ -152,7 +154,8 @@ class Config:
         word = self.word
         # A mask coding is at most as long as a raw mask with its extension.
         mask = word.block_words + 3
-        return 2 + mask + (6 + word.exponent if word.is_float else 1 + 24)
+        widths = WIDTH_BITS * self.block_groups
+        return 2 + mask + (6 + word.exponent if word.is_float else 1 + widths)
 
     @property
     def block_bits(self) -> int:

@@ -1,5 +1,7 @@
 """Bits of controls and payloads become rows."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -128,7 +130,6 @@ class BitAssembler(wiring.Component):
         longest = self.config.control_bits
         from_start = Signal(size)
         first_row, start_row = Signal(2), Signal(2)
-        wraps = Signal()
         m.d.comb += [
             from_start.eq(
                 Cat(
@@ -137,16 +138,21 @@ class BitAssembler(wiring.Component):
                     for low in self.landing.from_low
                 )
             ),
-            wraps.eq(place.at > size - longest),
             first_row.eq(place.control_row + has_full),
             start_row.eq(place.start_row + has_full),
         ]
-        # A control that wraps is so far up that its lowest places are all in the next row.
-        low, high = self.control[:longest], self.control[longest:]
-        controls = (
-            Cat(low & ~wraps.replicate(len(low)), high),
-            Cat(low & wraps.replicate(len(low)), high & 0),
-        )
+        # The lowest places are in the next row if a control begins so far up that it can wrap; of a
+        # control longer than half a row, the others only if it begins behind them.
+        first = size - longest + 1
+        cuts = [0, min(first, longest), longest] if first < longest else [0, longest]
+        here, wrapped = [], []
+        for low, high in pairwise(cuts):
+            part, wraps = self.control[low:high], Signal(name=f"wraps{low}")
+            m.d.comb += wraps.eq(place.at >= max(first, high))
+            here.append(part & ~wraps.replicate(len(part)))
+            wrapped.append(part & wraps.replicate(len(part)))
+        high = self.control[longest:]
+        controls = (Cat(*here, high), Cat(*wrapped, high & 0))
         payloads = (self.payload & from_start, self.payload & ~from_start)
         parts = [Signal(size, name=f"part{row}") for row in range(3)]
         for number, part in enumerate(parts):

@@ -1,11 +1,11 @@
 """The bits of a control."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
-from cdma.hdl.lib.prefix import PrefixSum
+from cdma.hdl.lib.prefix import prefix_sums
 from cdma.hdl.zvc.network import Compactor, routes
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
@@ -18,8 +18,9 @@ from cdma.hdl.zvcplus.compressor.records import (
     SENT,
     BlockPlan,
     Coding,
+    Groups,
 )
-from cdma.hdl.zvcplus.config import Config
+from cdma.hdl.zvcplus.config import WIDTH_BITS, Config
 
 
 class ControlCoder(wiring.Component):
@@ -31,7 +32,7 @@ class ControlCoder(wiring.Component):
     Parameters
     ----------
     config : Config
-        Element type, a float.
+        Element type.
 
     Members
     -------
@@ -64,20 +65,20 @@ class ControlCoder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        plan, flags = self.plan, self.config.word.flags
-        m.submodules.prefix = prefix = PrefixSum(flags)  # of few enough flags: combinational
+        plan, word = self.plan, self.config.word
+        flags = word.flags
+        sums = prefix_sums(m, [Value.cast(flag) for flag in plan.flags])
+        ranks = [Const(0, 1), *sums[:-1]]
         m.submodules.network = network = Compactor(flags, 4)
         m.submodules.beside = beside = DelayLine(_Heading(self.config), network.latency(flags))
         m.d.comb += [
-            prefix.enable.eq(1),
-            prefix.mask.eq(plan.flags),
             network.enable.eq(self.enable),
             network.words.eq(plan.nibbles),
-            network.routes.eq(routes(m, prefix.ranks, Const(0, flags.bit_length() - 1))),
+            network.routes.eq(routes(m, ranks, Const(0, flags.bit_length() - 1))),
             beside.enable.eq(self.enable),
             beside.i_valid.eq(self.valid),
             beside.i.kind.eq(plan.kind),
-            beside.i.d.eq(plan.d),
+            beside.i.code.eq(plan.d if word.is_float else plan.groups),
             beside.i.coding.eq(plan.coding),
             beside.i.flags.eq(plan.flags),
         ]
@@ -91,11 +92,19 @@ class ControlCoder(wiring.Component):
 
     def _assembled(self, heading, nibbles):
         """The fields of a control, one behind the other."""
-        kind, coding, is_wide = heading.kind, heading.coding, heading.coding.is_wide
+        kind, coding, code = heading.kind, heading.coding, heading.code
         has_flags = (kind == DIFFERENCES) | (kind == AS_IS)
-        bits = Mux(heading.d == SENT, Cat(coding.base, nibbles), nibbles)
-        bits = Mux(has_flags, Cat(heading.flags, bits), bits)
-        bits = Cat(heading.d, coding.k, bits)
+        if self.config.word.is_float:
+            is_wide = coding.is_wide
+            bits = Mux(code == SENT, Cat(coding.base, nibbles), nibbles)
+            bits = Mux(has_flags, Cat(heading.flags, bits), bits)
+            bits = Cat(code, coding.k, bits)
+        else:
+            is_wide = code.is_wide
+            bits = Mux(has_flags, Cat(heading.flags, nibbles), nibbles)
+            widths = [(width - is_wide)[:WIDTH_BITS] for width in code.widths]
+            bits = Mux(code.half, Cat(*widths, bits), Cat(*widths[::2], bits))
+            bits = Cat(code.half, bits)
         # Modes 1 and 2, or mode 3 with the extension.
         narrow = {RAW_MASK: 1, DENSE: 2}
         wide = {DIFFERENCES: 4, RAW_MASK: 5, DENSE: 6, AS_IS: 7}
@@ -113,4 +122,12 @@ class _Heading(data.StructLayout):
     """What a control has beside its nibbles."""
 
     def __init__(self, config: Config):
-        super().__init__({"kind": 3, "d": 3, "coding": Coding(config), "flags": config.word.flags})
+        word = config.word
+        super().__init__(
+            {
+                "kind": 3,
+                "code": 3 if word.is_float else Groups(config),
+                "coding": Coding(config),
+                "flags": word.flags,
+            }
+        )

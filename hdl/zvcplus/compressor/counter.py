@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.lib.queue import Queue
+from cdma.hdl.lib.signals import select
 from cdma.hdl.zvcplus.compressor.records import RAW, SENT, BlockPlan, Coding, Payload
 from cdma.hdl.zvcplus.config import Config
 
@@ -23,7 +24,7 @@ class PayloadCounter(wiring.Component):
     Parameters
     ----------
     config : Config
-        Element type, a float.
+        Element type.
 
     Members
     -------
@@ -52,7 +53,6 @@ class PayloadCounter(wiring.Component):
         m.submodules.blocks = blocks = Queue(BlockPlan(config), 1, pipe=True)
         m.submodules.counted = counted = Queue(_Counted(config), 1, pipe=True)
         m.submodules.multiplied = multiplied = Queue(Payload(config), 1, pipe=True)
-        m.submodules.prefix = prefix = PrefixSum(lanes)  # of few enough lanes: combinational
         wiring.connect(m, wiring.flipped(self.i), blocks.i)
         wiring.connect(m, multiplied.o, wiring.flipped(self.o))
 
@@ -68,12 +68,8 @@ class PayloadCounter(wiring.Component):
             beat.end.eq(index == block.extent.beats),
             beat.final.eq(block.extent.last),
             beat.words.eq(Mux(beat.end & beat.final, block.extent.words, lanes)),
-            prefix.enable.eq(1),
-            prefix.mask.eq(beat.mask),
-            beat.ranks.eq(prefix.ranks),
-            beat.count.eq(prefix.total),
-            beat.width.eq(_width(block.coding, config)),
         ]
+        self._count(m, beat, self._widths(m, block, index))
         with m.If(counted.i.valid & counted.i.ready):
             m.d.sync += index.eq(Mux(beat.end, 0, index + 1))
 
@@ -81,18 +77,44 @@ class PayloadCounter(wiring.Component):
         m.d.comb += [
             multiplied.i.valid.eq(counted.o.valid),
             counted.o.ready.eq(multiplied.i.ready),
-            payload.total.eq(beat.count * beat.width),
             *(payload[name].eq(beat[name]) for name in _SHARED),
         ]
-        for behind, rank in zip(payload.behind, beat.ranks, strict=True):
-            m.d.comb += behind.eq(rank * beat.width)
+        size, before = lanes // config.beat_groups, []
+        for group, (count, width) in enumerate(zip(beat.counts, beat.widths, strict=True)):
+            for lane in range(group * size, (group + 1) * size):
+                bits = beat.ranks[lane] * width
+                m.d.comb += payload.behind[lane].eq(sum(before, bits))
+            before.append(count * width)
+        m.d.comb += payload.total.eq(sum(before[1:], before[0]))
         return m
 
+    def _widths(self, m, block, index):
+        """Bits of a word that is sent, per group of the beat."""
+        word, coding = self.config.word, block.coding
+        if word.is_float:
+            exponent = Mux(coding.k == SENT, word.exponent, coding.k)
+            return [word.mantissa + exponent + coding.is_wide]
+        widths = block.groups.widths
+        groups = self.config.beat_groups
+        return [
+            select(m, index, list(widths)[group::groups], f"width{group}")
+            for group in range(groups)
+        ]
 
-def _width(coding, config: Config):
-    """Bits of a word that is sent."""
-    word = config.word
-    return word.mantissa + Mux(coding.k == SENT, word.exponent, coding.k) + coding.is_wide
+    def _count(self, m, beat, widths):
+        """Words that are sent, per group."""
+        size = self.config.lanes // self.config.beat_groups
+        for group, width in enumerate(widths):
+            name = f"prefix{group}" if group else "prefix"
+            m.submodules[name] = prefix = PrefixSum(size)  # of few enough lanes: combinational
+            m.d.comb += [
+                prefix.enable.eq(1),
+                prefix.mask.eq(beat.mask.word_select(group, size)),
+                beat.counts[group].eq(prefix.total),
+                beat.widths[group].eq(width),
+            ]
+            for lane, rank in enumerate(prefix.ranks, group * size):
+                m.d.comb += beat.ranks[lane].eq(rank)
 
 
 #: Members of a payload that are known before it is counted.
@@ -100,10 +122,11 @@ _SHARED = ("mask", "coding", "words", "end", "final")
 
 
 class _Counted(data.StructLayout):
-    """A beat: its words that are sent, counted, and their width."""
+    """A beat: its words that are sent, counted in each group, and their widths."""
 
     def __init__(self, config: Config):
-        lanes = config.lanes
+        lanes, groups = config.lanes, config.beat_groups
+        size = lanes // groups
         super().__init__(
             {
                 "mask": lanes,
@@ -111,8 +134,8 @@ class _Counted(data.StructLayout):
                 "words": range(lanes + 1),
                 "end": 1,
                 "final": 1,
-                "ranks": data.ArrayLayout(range(lanes), lanes),
-                "count": range(lanes + 1),
-                "width": range(config.word.bits + 1),
+                "ranks": data.ArrayLayout(range(size), lanes),
+                "counts": data.ArrayLayout(range(size + 1), groups),
+                "widths": data.ArrayLayout(range(config.word.bits + 1), groups),
             }
         )

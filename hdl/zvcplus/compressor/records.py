@@ -41,27 +41,33 @@ class Extent(data.StructLayout):
 
 
 class BlockStats(data.StructLayout):
-    """What is known of a block of floats before its coding is chosen.
+    """What is known of a block before its coding is chosen.
 
     Members
     -------
     masks : :class:`Masks`
     extent : :class:`Extent`
-    is_wide : some word has its sign set
-    top, least : largest and smallest exponent of the words that are not zero
+    is_wide : floats: some word has its sign set
+    top, least : floats: largest and smallest exponent of the words that are not zero
+    widths : int8: per group of 16 words, bits of its largest value less 1
+    small_bits, large_bits : int8: bits of all words with groups of 16, and of 32
+    small_raised, large_raised : int8: bits that are added to them in a wide block, whose widths
+        are at least 1
     """
 
     def __init__(self, config: Config):
-        exponent = config.word.exponent
-        super().__init__(
-            {
-                "masks": Masks(config),
-                "extent": Extent(config),
-                "is_wide": 1,
-                "top": exponent,
-                "least": exponent,
+        word = config.word
+        fields = {"masks": Masks(config), "extent": Extent(config)}
+        if word.is_float:
+            fields |= {"is_wide": 1, "top": word.exponent, "least": word.exponent}
+        else:
+            most, size = word.block_words, word.bits
+            fields |= {
+                "widths": data.ArrayLayout(range(size + 1), config.block_groups),
+                **dict.fromkeys(("small_bits", "large_bits"), range(most * size + 1)),
+                **dict.fromkeys(("small_raised", "large_raised"), range(most + 1)),
             }
-        )
+        super().__init__(fields)
 
 
 class Coding(data.StructLayout):
@@ -69,13 +75,30 @@ class Coding(data.StructLayout):
 
     Members
     -------
-    base : largest exponent
-    k : bits of an offset, or ``SENT``; a raw block has ``SENT``
-    is_wide : words carry their sign; set in a raw block
+    base : floats: largest exponent
+    k : floats: bits of an offset, or ``SENT``; a raw block has ``SENT``
+    is_wide : floats: words carry their sign; set in a raw block
+    is_raw : int8: words are sent as they are
     """
 
     def __init__(self, config: Config):
-        super().__init__({"base": config.word.exponent, "k": 3, "is_wide": 1})
+        of_floats = {"base": config.word.exponent, "k": 3, "is_wide": 1}
+        super().__init__(of_floats if config.word.is_float else {"is_raw": 1})
+
+
+class Groups(data.StructLayout):
+    """Widths of a block of int8.
+
+    Members
+    -------
+    half : groups have 16 words
+    is_wide : some width is 8
+    widths : per group of 16 words, bits of a word that is sent; 8 in a raw block
+    """
+
+    def __init__(self, config: Config):
+        widths = data.ArrayLayout(range(config.word.bits + 1), config.block_groups)
+        super().__init__({"half": 1, "is_wide": 1, "widths": widths})
 
 
 class BlockPlan(data.StructLayout):
@@ -86,7 +109,8 @@ class BlockPlan(data.StructLayout):
     extent : :class:`Extent`
     coding : :class:`Coding`
     kind : ``ALL_ZERO`` to ``NOTHING``
-    d : field of the control
+    d : floats: field of the control
+    groups : int8: :class:`Groups`
     mask : a bit per word that is not zero; a raw block sends the others too
     nibbles : the mask as coded, zero where the control has none
     flags : a bit per nibble that is sent
@@ -100,7 +124,7 @@ class BlockPlan(data.StructLayout):
                 "extent": Extent(config),
                 "coding": Coding(config),
                 "kind": 3,
-                "d": 3,
+                **({"d": 3} if word.is_float else {"groups": Groups(config)}),
                 "mask": word.block_words,
                 "nibbles": word.block_words,
                 "flags": word.flags,

@@ -12,16 +12,18 @@ from cdma.hdl.zvc.output import PacketOutput
 from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
 from cdma.hdl.zvcplus.compressor.control import ControlCoder
 from cdma.hdl.zvcplus.compressor.counter import PayloadCounter
-from cdma.hdl.zvcplus.compressor.fields import FloatFields
+from cdma.hdl.zvcplus.compressor.fields import FloatFields, IntFields
 from cdma.hdl.zvcplus.compressor.intake import BlockIntake
 from cdma.hdl.zvcplus.compressor.line import ElasticLine
 from cdma.hdl.zvcplus.compressor.order import StreamOrder
 from cdma.hdl.zvcplus.compressor.place import BitPlacer
-from cdma.hdl.zvcplus.compressor.planner import FloatPlanner
+from cdma.hdl.zvcplus.compressor.planner.floats import FloatPlanner
+from cdma.hdl.zvcplus.compressor.planner.integers import IntPlanner
 from cdma.hdl.zvcplus.compressor.records import BitRow, Place
 from cdma.hdl.zvcplus.compressor.report import StreamReport
 from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
-from cdma.hdl.zvcplus.compressor.survey import FloatSurvey
+from cdma.hdl.zvcplus.compressor.survey.floats import FloatSurvey
+from cdma.hdl.zvcplus.compressor.survey.integers import IntSurvey
 from cdma.hdl.zvcplus.config import Config, checked
 from cdma.hdl.zvcplus.network import BitPacker
 
@@ -41,7 +43,7 @@ class Compressor(wiring.Component):
     Parameters
     ----------
     config : Config
-        Element type, a float.
+        Element type.
 
     Members
     -------
@@ -57,8 +59,6 @@ class Compressor(wiring.Component):
 
     def __init__(self, config: Config):
         self.config = checked(config)
-        if not config.word.is_float:
-            raise ValueError(f"Element type of a compressor must be a float, not {config.type!r}")
         super().__init__(
             {
                 "i": In(stream.Signature(Beat(config))),
@@ -76,7 +76,8 @@ class Compressor(wiring.Component):
     @staticmethod
     def rows(config: Config) -> int:
         """Beats that wait: of their block and of the next, and while that is planned."""
-        planning = FloatSurvey.latency(config) + FloatPlanner.LATENCY
+        survey, planner, _ = _parts(config)
+        planning = survey.latency(config) + planner.LATENCY
         return 2 * config.block_beats - 1 + planning
 
     @staticmethod
@@ -84,16 +85,16 @@ class Compressor(wiring.Component):
         """The most by which packets take longer than their beats: a packet's last beat waits for
         its plan and for the beats of the block before, gets its place, passes the network, the
         assembler and the queue of rows. One more row may follow."""
-        network = BitPacker.latency(config.lanes, config.word.bits)
-        return Compressor.rows(config) + BitPlacer.LATENCY + network + 1 + 2
+        return Compressor.rows(config) + _placing(config) + 1 + 2
 
     def elaborate(self, platform):
         m = Module()
         config = self.config
         m.submodules.intake = intake = BlockIntake(config)
         m.submodules.line = line = ElasticLine(intake.words.shape(), self.rows(config))
-        m.submodules.survey = survey = FloatSurvey(config)
-        m.submodules.planner = planner = FloatPlanner(config)
+        survey_class, planner_class, _ = _parts(config)
+        m.submodules.survey = survey = survey_class(config)
+        m.submodules.planner = planner = planner_class(config)
         m.submodules.counter = counter = PayloadCounter(config)
         m.submodules.order = order = StreamOrder(config)
         m.submodules.assembler = assembler = BitAssembler(config)
@@ -132,16 +133,20 @@ class Compressor(wiring.Component):
         config, enable = self.config, assembler.ready
         plan, payload = order.i_plan.payload, order.i_payload.payload
         m.submodules.placer = placer = BitPlacer(config)
-        m.submodules.fields = fields = FloatFields(config)
+        _, _, fields_class = _parts(config)
+        m.submodules.fields = fields = fields_class(config)
         m.submodules.network = network = BitPacker(config.lanes, config.word.bits)
         m.submodules.coder = coder = ControlCoder(config)
         m.submodules.rotator = rotator = ControlRotator(config)
         # The place goes beside the coder, then beside the rotator to the assembler.
+        delay = _placing(config) - placer.LATENCY - network.latency(config.lanes, config.word.bits)
+        m.submodules.moved = moved = DelayLine(config.beat_bits, delay)
         coded = coder.latency(config) - placer.LATENCY
         m.submodules.coded = coded = DelayLine(Place(config), coded)
         m.submodules.rotated = rotated = DelayLine(Place(config), rotator.LATENCY - 1)
         m.submodules.landed = landed = DelayLine(Landing(config), 1)
-        for stage in (placer, fields, network, coder, rotator, coded, rotated, landed):
+        pipeline = (placer, fields, network, moved, coder, rotator, coded, rotated, landed)
+        for stage in pipeline:
             m.d.comb += stage.enable.eq(enable)
         sent = Mux(order.has_payload, payload.mask, 0)
         m.d.comb += [
@@ -157,6 +162,8 @@ class Compressor(wiring.Component):
             fields.coding.eq(payload.coding),
             network.words.eq(fields.fields),
             network.starts.eq(placer.starts),
+            moved.i.eq(network.bits),
+            assembler.payload.eq(moved.o),
             coder.valid.eq(order.has_control),
             coder.plan.eq(plan),
             rotator.control.eq(coder.bits),
@@ -170,7 +177,6 @@ class Compressor(wiring.Component):
             assembler.valid.eq(landed.o_valid),
             assembler.landing.eq(landed.o),
             assembler.words.eq(self._counted(m, enable & rotated.o_valid, rotated.o)),
-            assembler.payload.eq(network.bits),
             assembler.control.eq(rotator.bits),
         ]
 
@@ -205,3 +211,17 @@ class Compressor(wiring.Component):
             report.enable.eq(rows.valid & rows.ready),
             report.row.eq(row),
         ]
+
+
+def _parts(config: Config) -> tuple[type, type, type]:
+    """Survey, planner and fields of an element type."""
+    if config.word.is_float:
+        return FloatSurvey, FloatPlanner, FloatFields
+    return IntSurvey, IntPlanner, IntFields
+
+
+def _placing(config: Config) -> int:
+    """Cycles from an item to its bits in the assembler, the later of payload and control."""
+    network = BitPacker.latency(config.lanes, config.word.bits)
+    control = ControlCoder.latency(config) + ControlRotator.LATENCY
+    return max(BitPlacer.LATENCY + network, control)

@@ -89,7 +89,9 @@ class BlockBeats(wiring.Component):
         each = len(widths.as_value()) // self.config.block_beats
         chosen = [widths.as_value().word_select(k, each) for k in range(self.config.block_beats)]
         m.d.comb += tags.widths.eq(select(m, beat, chosen, "widths"))
-        return [tags.widths[lane * groups // self.config.lanes] for lane in range(self.config.lanes)]
+        return [
+            tags.widths[lane * groups // self.config.lanes] for lane in range(self.config.lanes)
+        ]
 
     def _add_up(self, m, sized, widths):
         """Prefix sums of the words' widths."""

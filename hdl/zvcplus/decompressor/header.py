@@ -5,8 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import popcount
-from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import WIDTH_BITS, Header, window_bits
+from cdma.hdl.zvcplus.config import WIDTH_BITS, Config
+from cdma.hdl.zvcplus.decompressor.layouts import Header, window_bits
 
 EXTENDED = 3  # of modes
 RAW, RAW_MASK, DENSE, RESERVED, WIDE_DIFFERENCES, WIDE_RAW_MASK, WIDE_DENSE, WIDE_AS_IS = range(8)

@@ -3,11 +3,7 @@
 from amaranth.lib import data
 
 from cdma.hdl.zvc.beat import COUNT_BITS
-from cdma.hdl.zvcplus.config import Config
-
-
-#: Bits of the width of a group in a control.
-WIDTH_BITS = 3
+from cdma.hdl.zvcplus.config import WIDTH_BITS, Config
 
 
 def window_bits(config: Config) -> int:

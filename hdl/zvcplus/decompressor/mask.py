@@ -62,9 +62,7 @@ class MaskDecoder(wiring.Component):
         starts = routes(m, [Const(0, 1), *sums[:-1]], Const(0, len(sums[-1])))
         for group, nibble in enumerate(expand(m, sent, starts)):
             with m.If(self.load_spread):
-                m.d.sync += spread.word_select(group, 4).eq(
-                    nibble & self.flags[group].replicate(4)
-                )
+                m.d.sync += spread.word_select(group, 4).eq(nibble & self.flags[group].replicate(4))
 
         ones = spread
         for level in range((4 * self.groups - 1).bit_length()):

@@ -5,9 +5,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
-from cdma.hdl.zvcplus.compressor.exponents import ExponentRange
-from cdma.hdl.zvcplus.compressor.masks import MaskGather
 from cdma.hdl.zvcplus.compressor.records import BlockStats, Extent
+from cdma.hdl.zvcplus.compressor.survey.exponents import ExponentRange
+from cdma.hdl.zvcplus.compressor.survey.masks import MaskGather
 from cdma.hdl.zvcplus.config import Config
 
 #: Bits that are compared with zero before the first register: a whole word of 32 takes too long.

@@ -7,20 +7,17 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import any_of
-from cdma.hdl.zvcplus.compressor.exponents import exceeds
-from cdma.hdl.zvcplus.compressor.masks import nonzero_nibbles
+from cdma.hdl.zvcplus.compressor.planner.masks import choose_coding, plan_mask
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
-    AS_IS,
     DENSE,
-    DIFFERENCES,
     NOTHING,
     RAW,
-    RAW_MASK,
     SENT,
     BlockPlan,
     BlockStats,
 )
+from cdma.hdl.zvcplus.compressor.survey.exponents import exceeds
 from cdma.hdl.zvcplus.config import Config
 
 #: Bits of mode, d and k.
@@ -85,43 +82,16 @@ class FloatPlanner(wiring.Component):
     def _choose(self, m, choice):
         """Bits of an offset, and coding of the mask with the length of the control."""
         word, stats = self.config.word, self.i.payload
-        masks = stats.masks
         span = Signal(word.exponent)
         m.d.comb += [
             choice.stats.eq(stats),
-            choice.count.eq(popcount(m, masks.mask)),
+            choice.count.eq(popcount(m, stats.masks.mask)),
             span.eq(stats.top - stats.least),
         ]
         for bit in range(word.exponent):
             with m.If(span[bit]):
                 m.d.comb += choice.k.eq(min(bit + 1, SENT))
-        by_differences = popcount(m, masks.differences)
-        as_is = popcount(m, masks.as_is)
-        is_differences = Signal()
-        nibbles = Signal.like(as_is)
-        m.d.comb += [
-            is_differences.eq(by_differences <= as_is),
-            nibbles.eq(Mux(is_differences, by_differences, as_is)),
-        ]
-        wide_bits = Mux(stats.is_wide, 3, 0)
-        # With the extension or without, the same number of nibbles is shorter than a raw mask.
-        most = (word.block_words - word.flags) // 4
-        with m.If(stats.extent.is_empty):
-            m.d.comb += choice.kind.eq(NOTHING)
-        with m.Elif(~masks.mask.any()):
-            m.d.comb += choice.kind.eq(ALL_ZERO)
-        with m.Elif(masks.mask.all()):
-            m.d.comb += [choice.kind.eq(DENSE), choice.bits.eq(_FIXED_BITS + 3)]
-        with m.Elif(nibbles <= most):
-            m.d.comb += [
-                choice.kind.eq(Mux(is_differences, DIFFERENCES, AS_IS)),
-                choice.bits.eq(_FIXED_BITS + word.flags + (nibbles << 2) + wide_bits),
-            ]
-        with m.Else():
-            m.d.comb += [
-                choice.kind.eq(RAW_MASK),
-                choice.bits.eq(_FIXED_BITS + word.block_words + 3),
-            ]
+        choose_coding(m, choice, stats, stats.is_wide, _FIXED_BITS, word)
 
     def _too_long(self, choice):
         """Whether a block is too long, and whether it is if its base is sent."""
@@ -145,13 +115,11 @@ class FloatPlanner(wiring.Component):
     def _follow_base(self, m, moves, choice, plan):
         """The difference to the base before, and what follows from it."""
         exponent, stats, kind = self.config.word.exponent, choice.stats, choice.kind
-        mask = stats.masks.mask
         # The exponents that are near the base; below it by three, the lowest bits.
         most = (1 << exponent) - 1
         lowest, highest = Signal(exponent), Signal(exponent, init=3)
         below = Signal(3, init=-3 % 8)
         is_near, is_raw, is_coded = Signal(), Signal(), Signal()
-        has_flags = (kind == DIFFERENCES) | (kind == AS_IS)
         is_long, is_open = self._too_long(choice)
         m.d.comb += [
             is_near.eq(~exceeds(lowest, stats.top) & ~exceeds(stats.top, highest)),
@@ -163,15 +131,8 @@ class FloatPlanner(wiring.Component):
             plan.coding.is_wide.eq(stats.is_wide | is_raw),
             plan.kind.eq(Mux(is_raw, RAW, kind)),
             plan.d.eq(Mux(is_near, (stats.top[:3] - below)[:3], SENT)),
-            plan.mask.eq(mask),
-            plan.nibbles.eq(
-                (mask ^ ((mask << 1) & (kind == DIFFERENCES).replicate(len(mask))))
-                & (has_flags | (kind == RAW_MASK)).replicate(len(mask))
-            ),
-            plan.flags.eq(
-                nonzero_nibbles(plan.nibbles) | (kind == RAW_MASK).replicate(len(plan.flags))
-            ),
         ]
+        plan_mask(m, plan, stats.masks.mask, kind)
         with m.If(kind == NOTHING):
             m.d.comb += plan.bits.eq(0)
         with m.Elif(kind == ALL_ZERO):

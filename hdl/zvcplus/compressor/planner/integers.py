@@ -1,0 +1,127 @@
+"""The choice of a block's coding, for int8."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.queue import Queue
+from cdma.hdl.zvcplus.compressor.planner.masks import choose_coding, plan_mask
+from cdma.hdl.zvcplus.compressor.records import ALL_ZERO, NOTHING, RAW, BlockPlan, BlockStats
+from cdma.hdl.zvcplus.config import Config
+
+#: Bits of mode and half, and of the widths of groups of 32 words; those of 16 take as many more.
+_FIXED_BITS, _WIDTHS_BITS = 3, 12
+
+
+class IntPlanner(wiring.Component):
+    """Choose the coding of each block of int8 and the length of its control.
+
+    Two steps, a register after each: size of the groups, bits of the payload, and coding of the
+    mask; whether the block is too long.
+
+    Throughput one block a cycle, latency :attr:`LATENCY` cycles. ``i.ready`` and ``o`` come
+    from registers.
+
+    Parameters
+    ----------
+    config : Config
+        Element type int8.
+
+    Members
+    -------
+    i : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
+    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
+    """
+
+    #: Cycles from a block's statistics to its plan.
+    LATENCY = 2
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(BlockStats(config))),
+                "o": Out(stream.Signature(BlockPlan(config))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.chosen = chosen = Queue(_Choice(self.config), 2)
+        m.submodules.planned = planned = Queue(BlockPlan(self.config), 1, pipe=True)
+        m.d.comb += [
+            chosen.i.valid.eq(self.i.valid),
+            self.i.ready.eq(chosen.i.ready),
+            planned.i.valid.eq(chosen.o.valid),
+            chosen.o.ready.eq(planned.i.ready),
+        ]
+        wiring.connect(m, planned.o, wiring.flipped(self.o))
+        self._choose(m, chosen.i.payload)
+        self._plan(m, chosen.o.payload, planned.i.payload)
+        return m
+
+    def _choose(self, m, choice):
+        """Size of the groups, and coding of the mask with the length of the control."""
+        stats = self.i.payload
+        small, large = (Signal(range(self.config.block_bits), name=n) for n in ("small", "large"))
+        is_wide, half = Signal(), Signal()
+        m.d.comb += [
+            is_wide.eq(Cat(width[-1] for width in stats.widths).any()),
+            small.eq(stats.small_bits + Mux(is_wide, stats.small_raised, 0)),
+            large.eq(stats.large_bits + Mux(is_wide, stats.large_raised, 0)),
+            half.eq(small + _WIDTHS_BITS < large),
+            choice.stats.eq(stats),
+            choice.is_wide.eq(is_wide),
+            choice.half.eq(half),
+            choice.payload.eq(Mux(half, small, large)),
+        ]
+        fixed_bits = Mux(half, _FIXED_BITS + 2 * _WIDTHS_BITS, _FIXED_BITS + _WIDTHS_BITS)
+        choose_coding(m, choice, stats, is_wide, fixed_bits, self.config.word)
+
+    def _plan(self, m, choice, plan):
+        """Whether the block is too long, and the widths of its words."""
+        kind, groups = choice.kind, plan.groups
+        is_raw = Signal()
+        m.d.comb += [
+            is_raw.eq(choice.bits + choice.payload >= self.config.block_bits),
+            plan.extent.eq(choice.stats.extent),
+            plan.coding.is_raw.eq(is_raw),
+            groups.half.eq(choice.half),
+            groups.is_wide.eq(choice.is_wide),
+            plan.kind.eq(Mux(is_raw, RAW, kind)),
+        ]
+        plan_mask(m, plan, choice.stats.masks.mask, kind)
+        widths = choice.stats.widths
+        for index, width in enumerate(groups.widths):
+            own, other = widths[index], widths[index ^ 1]
+            larger = Mux(~choice.half & (other > own), other, own)
+            raised = larger | (choice.is_wide & (larger == 0))
+            m.d.comb += width.eq(Mux(is_raw, self.config.word.bits, raised))
+        with m.If(kind == NOTHING):
+            m.d.comb += plan.bits.eq(0)
+        with m.Elif(kind == ALL_ZERO):
+            m.d.comb += plan.bits.eq(2)
+        with m.Elif(is_raw):
+            m.d.comb += plan.bits.eq(5)
+        with m.Else():
+            m.d.comb += plan.bits.eq(choice.bits)
+
+
+class _Choice(data.StructLayout):
+    """A block between the steps: size of its groups, bits of its payload, coding, and length of
+    the control."""
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "stats": BlockStats(config),
+                "is_wide": 1,
+                "half": 1,
+                "payload": range(config.block_bits),
+                "kind": 3,
+                "bits": range(config.control_bits + 1),
+            }
+        )
