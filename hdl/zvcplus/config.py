@@ -13,8 +13,6 @@ REPEATS = ("none",)
 WIDTH_BITS = 3
 #: Words of int8 in the smallest group with a width of its own.
 GROUP_WORDS = 16
-#: Element types that compressor and decompressor have.
-UNIT_TYPES = ("fp32", "fp16", "bf16", "int8")
 #: Error codes in the status of the decompressor. All other errors of a stream give some words.
 ERROR_CODES = (
     ErrorCode.NONE,
@@ -68,7 +66,7 @@ class Config:
         Parameters
         ----------
         type, repeats
-            As of the class; type ``"int8"`` has components, but no unit.
+            As of the class.
         lanes : int or None
             Words in a beat, if given: those in 32 bytes.
 
@@ -78,10 +76,6 @@ class Config:
             When there is no unit of these parameters.
         """
         config = cls(type, repeats)
-        if type not in UNIT_TYPES:
-            raise ValueError(
-                f"Element type of hardware must be one of {', '.join(UNIT_TYPES)}, not {type!r}"
-            )
         if lanes not in (None, config.lanes):
             raise ValueError(
                 f"Number of lanes of ZVC+ must be {config.lanes} for {type}, a beat of "
@@ -197,7 +191,7 @@ class Config:
 
 
 #: The configurations that documents, reports and the regression name.
-NAMED = {config.name: config for config in map(Config, UNIT_TYPES)}
+NAMED = {config.name: config for config in map(Config, TYPES)}
 
 
 def checked(config: Config) -> Config:

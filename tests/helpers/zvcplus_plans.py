@@ -37,18 +37,35 @@ def stats_of(block: np.ndarray, extent: dict, config) -> dict:
     word = config.word
     mask = block != 0
     coded = mask ^ np.append(False, mask[:-1])
-    exponents = (block.astype(int) >> word.mantissa & (1 << word.exponent) - 1)[mask]
-    return {
+    known = {
         "masks": {
             "mask": number_of(mask),
             "as_is": nibbles_of(number_of(mask), word.flags),
             "differences": nibbles_of(number_of(coded), word.flags),
         },
         "extent": extent,
+    }
+    if not word.is_float:
+        return known | groups_of(block, config)
+    exponents = (block.astype(int) >> word.mantissa & (1 << word.exponent) - 1)[mask]
+    return {
+        **known,
         "is_wide": int((block.astype(int) >> word.bits - 1).any()),
         "top": int(exponents.max(initial=0)),
         "least": int(exponents.min(initial=(1 << word.exponent) - 1)),
     }
+
+
+def groups_of(block: np.ndarray, config) -> dict:
+    """Widths of the groups of a block of int8, and the bits of its words."""
+    known = {}
+    for name, size in (("large", 32), ("small", 16)):
+        groups = block.reshape(-1, size).astype(int)
+        ones = np.count_nonzero(groups, axis=1)
+        widths = [(max(int(most), 1) - 1).bit_length() for most in groups.max(axis=1)]
+        known[f"{name}_bits"] = int(np.dot(ones, widths))
+        known[f"{name}_raised"] = int(ones[np.array(widths) == 0].sum())
+    return known | {"widths": widths}
 
 
 def plans_of(words: np.ndarray, config) -> list[dict]:
@@ -62,17 +79,24 @@ def plans_of(words: np.ndarray, config) -> list[dict]:
         coded = number_of(mask ^ np.append(False, mask[:-1]) if kind == DIFFERENCES else mask)
         nibbles = coded if kind in (DIFFERENCES, AS_IS, RAW_MASK) else 0
         is_raw, is_coded = kind == RAW, kind not in (NOTHING, ALL_ZERO, RAW)
-        coding = {
-            "base": int(golden.base[index]) * is_coded,
-            "k": 7 if is_raw else int(golden.k[index]) * is_coded,
-            "is_wide": int(is_raw or golden.wide[index]),
-        }
+        if word.is_float:
+            coding = {
+                "base": int(golden.base[index]) * is_coded,
+                "k": 7 if is_raw else int(golden.k[index]) * is_coded,
+                "is_wide": int(is_raw or golden.wide[index]),
+            }
+            fields = {"d": int(golden.d[index]) * is_coded}
+        else:
+            coding = {"is_raw": int(is_raw)}
+            widths = golden.widths[index].tolist()
+            is_half, is_wide = (int(each[index]) * is_coded for each in (golden.half, golden.wide))
+            fields = {"groups": {"half": is_half, "is_wide": is_wide, "widths": widths}}
         found.append(
             {
                 "extent": extent,
                 "coding": coding,
                 "kind": kind,
-                "d": int(golden.d[index]) * is_coded,
+                **fields,
                 "mask": number_of(mask),
                 "nibbles": nibbles,
                 "flags": -1 % (1 << word.flags)

@@ -24,7 +24,7 @@ def add_codec_options(parser: argparse.ArgumentParser, default: str = "fp32") ->
     codec = "zvc, the zero-value codec, or zvcplus (default: zvc)"
     parser.add_argument("--codec", choices=CODECS, help=codec)
     plus = parser.add_argument_group("ZVC+")
-    type_ = f"element type: fp32, fp16 or bf16 (default: {default})"
+    type_ = f"element type: fp32, fp16, bf16 or int8 (default: {default})"
     plus.add_argument("--type", metavar="TYPE", help=type_)
     repeats = "what a word can repeat: none, all that hardware has (default: none)"
     plus.add_argument("--repeats", metavar="REPEATS", help=repeats)

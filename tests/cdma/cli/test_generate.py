@@ -126,8 +126,8 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
             "--config names the whole size: leave out --word-bits",
         ),
         (
-            ("--codec", "zvcplus", "--type", "int8"),
-            "Element type of hardware must be one of fp32, fp16, bf16, not 'int8'",
+            ("--codec", "zvcplus", "--type", "fp64"),
+            "Type must be one of fp32, fp16, bf16, int8, not 'fp64'",
         ),
         (
             ("--codec", "zvcplus", "--zero-port"),

@@ -11,14 +11,14 @@ from cdma.golden.zvcplus.codec import decode
 from cdma.golden.zvcplus.salvage import salvage
 from cdma.zvcplus import ErrorCode, Format
 
-#: Errors that the hardware looks for in floats without repeats.
+#: Errors that the hardware looks for without repeats.
 LOOKED_FOR = (
     ErrorCode.TRUNCATED, ErrorCode.TRAILING, ErrorCode.MASK_PAST_END, ErrorCode.RESERVED,
     ErrorCode.TOO_LONG,
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("type_", ["fp32", "fp16", "bf16"])
+@pytest.mark.parametrize("type_", ["fp32", "fp16", "bf16", "int8"])
 def test_the_first_error_is_that_of_the_decoder_where_hardware_looks_for_it(type_):
     rng = np.random.default_rng(1)
     fmt, codes = Format(type_), Counter()
@@ -73,6 +73,15 @@ def test_offsets_of_fp16_have_five_bits():
     assert words.tolist() == [(20 - 3) << 10 | 5]
 
 
+def test_widths_of_int8_are_taken_as_they_are_sent():
+    """Two words of 8 and 2 bits, in groups of 16; 256 is 0."""
+    control = [(3, 2), (5, 3), (1, 1), (7, 3), (1, 3), (0, 18), (1 | 1 << 16, 128)]
+    stream = bits_of(*control, (255, 8), (2, 2))
+    words, consumed, code = salvage(stream, 20, Format("int8"))
+    assert (consumed, code) == (len(stream), ErrorCode.NONE)
+    assert words.tolist() == [0] * 16 + [3] + [0] * 3
+
+
 def test_an_error_gives_the_end_of_the_last_payload_in_front_of_it():
     fmt = Format("fp32")
     words = np.full(96, 0x3F800000, "<u4")
@@ -91,8 +100,5 @@ def test_an_error_gives_the_end_of_the_last_payload_in_front_of_it():
 
 
 def test_other_formats_are_refused():
-    for fmt in (Format("int8"), Format("fp32", "left")):
-        with pytest.raises(
-            ValueError, match=r"^Format must be of floats without repeats, not Form"
-        ):
-            salvage(b"", 0, fmt)
+    with pytest.raises(ValueError, match=r"^Format must be without repeats, not Format\("):
+        salvage(b"", 0, Format("fp32", "left"))

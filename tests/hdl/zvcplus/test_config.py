@@ -23,7 +23,7 @@ def test_sizes_that_follow(type_, lanes, control_bits):
 
 
 def test_names():
-    assert list(NAMED) == ["zvcplus-fp32", "zvcplus-fp16", "zvcplus-bf16"]
+    assert list(NAMED) == ["zvcplus-fp32", "zvcplus-fp16", "zvcplus-bf16", "zvcplus-int8"]
     for name, config in NAMED.items():
         assert Config.parse(name) == config
         assert config.name == name

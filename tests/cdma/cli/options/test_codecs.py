@@ -64,10 +64,6 @@ def test_configurations(argv, expected):
             (*PLUS, "--zero-value", "1"),
             "--zero-value is not for --codec zvcplus, words are zero in all bits: leave it out",
         ),
-        (
-            (*PLUS, "--type", "int8"),
-            "Element type of hardware must be one of fp32, fp16, bf16, not 'int8'",
-        ),
         ((*PLUS, "--type", "32"), "Type must be one of fp32, fp16, bf16, int8, not '32'"),
         ((*PLUS, "--repeats", "left"), "Repeats of hardware must be none, not 'left'"),
         (

@@ -25,15 +25,19 @@ def landing_of(place: dict) -> dict:
     }
 
 
-def items_and_rows(rng, number: int):
+def items_and_rows(rng, number: int, config: Config):
     """Inputs of the assembler, and the rows that they make."""
     items, rows = [], []
     stream = at = words = 0  # bits of the packet, and their number
     for _ in range(number):
         last = rng.random() < 0.25
         is_after = last and rng.random() < 0.6
-        bits = int(rng.integers(52)) if is_after or (not last and rng.random() < 0.4) else 0
-        control = int.from_bytes(rng.bytes(8), "little") & (1 << bits) - 1
+        bits = (
+            int(rng.integers(config.control_bits + 1))
+            if is_after or (not last and rng.random() < 0.4)
+            else 0
+        )
+        control = int.from_bytes(rng.bytes(32), "little") & (1 << bits) - 1
         total = int(rng.choice([0, 256, SIZE - at % SIZE, rng.integers(257)]))
         total = min(total, 562 - at % SIZE - bits)
         payload = int.from_bytes(rng.bytes(32), "little") & (1 << total) - 1
@@ -74,10 +78,11 @@ def items_and_rows(rng, number: int):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("type_", ["fp32", "fp16", "int8"])
 @pytest.mark.parametrize(("valid", "ready"), [(1, 1), (0.5, 1), (0.8, 0.5)])
-def test_rows_are_those_of_the_stream(simulate, rng, valid, ready):
-    assembler = BitAssembler(CONFIG)
-    items, rows = items_and_rows(rng, 250)
+def test_rows_are_those_of_the_stream(simulate, rng, type_, valid, ready):
+    assembler = BitAssembler(Config(type_))
+    items, rows = items_and_rows(rng, 250, Config(type_))
 
     async def bench(ctx):
         found, taken, cycles, is_offered = [], 0, 0, False

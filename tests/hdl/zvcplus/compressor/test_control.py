@@ -23,12 +23,15 @@ def controls_of(words: np.ndarray, config: Config) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "type_", ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16"))]
+    "type_",
+    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16", "int8"))],
 )
 def test_controls_are_those_of_the_golden_encoder(play, rng, type_):
     config = Config(type_)
     rows, expected = [], []
-    packets = [random_words(rng, config.format, int(rng.integers(200))) for _ in range(30)]
+    packets = [
+        random_words(rng, config.format, int(rng.integers(10 * config.lanes))) for _ in range(30)
+    ]
     for words in [*packets, np.zeros(0, config.format.dtype)]:
         for plan, control in zip(plans_of(words, config), controls_of(words, config), strict=True):
             rows += [{"enable": 1, "valid": 1, "plan": plan}, {"enable": 1, "valid": 0}]

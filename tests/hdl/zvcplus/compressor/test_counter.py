@@ -1,5 +1,6 @@
 """Payloads of beats, counted."""
 
+import numpy as np
 import pytest
 from zvcplus_cases import random_words
 from zvcplus_plans import plans_of
@@ -12,17 +13,22 @@ from cdma.hdl.zvcplus.config import Config
 def payloads_of(plan: dict, config: Config) -> list[dict]:
     word, lanes = config.word, config.lanes
     coding, extent, found = plan["coding"], plan["extent"], []
-    width = word.mantissa + (word.exponent if coding["k"] == 7 else coding["k"])
-    width += coding["is_wide"]
+    if word.is_float:
+        width = word.mantissa + (word.exponent if coding["k"] == 7 else coding["k"])
+        widths = np.full(word.block_words, width + coding["is_wide"])
+    else:
+        widths = np.repeat(plan["groups"]["widths"], 16)
     for index in range(extent["beats"] + 1):
         mask = -1 if plan["kind"] == RAW else plan["mask"] >> lanes * index
         mask &= (1 << lanes) - 1
         end = index == extent["beats"]
-        behind = [width * (mask & (1 << lane) - 1).bit_count() % 256 for lane in range(lanes)]
+        sent = np.array([mask >> lane & 1 for lane in range(lanes)])
+        ends = np.cumsum(widths[lanes * index :][:lanes] * sent)
+        behind = [0, *(int(end) % 256 for end in ends[:-1])]
         found.append(
             {
                 "behind": behind,
-                "total": width * mask.bit_count(),
+                "total": int(ends[-1]),
                 "mask": mask,
                 "coding": coding,
                 "words": extent["words"] if end and extent["last"] else lanes,
@@ -34,12 +40,15 @@ def payloads_of(plan: dict, config: Config) -> list[dict]:
 
 
 @pytest.mark.parametrize(
-    "type_", ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16"))]
+    "type_",
+    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16", "int8"))],
 )
 @pytest.mark.parametrize("stalls", ["never", pytest.param("bernoulli:0.4", marks=pytest.mark.slow)])
 def test_each_word_has_its_place_in_the_payload(exchange, rng, type_, stalls):
     config = Config(type_)
-    packets = [random_words(rng, config.format, int(rng.integers(200))) for _ in range(10)]
+    packets = [
+        random_words(rng, config.format, int(rng.integers(8 * config.lanes))) for _ in range(10)
+    ]
     plans = [plan for words in packets for plan in plans_of(words, config)]
     expected = [payload for plan in plans for payload in payloads_of(plan, config)]
     passed = exchange(PayloadCounter(config), {"i": plans}, {"o": len(expected)}, stalls=stalls)

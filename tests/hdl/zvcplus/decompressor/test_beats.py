@@ -2,6 +2,7 @@
 
 from itertools import count
 
+import numpy as np
 import pytest
 
 from cdma.hdl.zvcplus.config import Config
@@ -9,41 +10,52 @@ from cdma.hdl.zvcplus.decompressor.beats import BlockBeats
 from cdma.hdl.zvcplus.decompressor.placer import BeatPlacer
 
 CONFIG = Config("fp32")
-LANES, BEATS = CONFIG.lanes, CONFIG.block_beats
+INT8 = Config("int8")
+BEATS = CONFIG.block_beats
 
 
-def blocks_of(rng, number: int) -> list[dict]:
+def blocks_of(rng, number: int, config: Config) -> list[dict]:
     """Blocks of packets of a few blocks."""
-    blocks = []
+    word, blocks = config.word, []
+    size = word.block_words
     for _ in range(number):
         raw = bool(rng.random() < 0.2)
-        mask = (1 << 32) - 1 if raw else int(rng.integers(1 << 32)) & int(rng.integers(1 << 32))
-        width = 32 if raw else int(rng.integers(23, 33))
-        code = {"raw": raw, "wide": 0, "k": 0, "base": int(rng.integers(256))}
-        last, words = bool(rng.random() < 0.4), int(rng.integers(33))
-        blocks.append({"mask": mask, "width": width, "code": code, "last": last, "words": words})
+        mask = int.from_bytes(rng.bytes(size // 8), "little")
+        mask &= int.from_bytes(rng.bytes(size // 8), "little")
+        widths = rng.integers(word.mantissa, word.bits + 1, size=config.block_groups).tolist()
+        code = {"raw": raw}
+        if word.is_float:
+            code |= {"wide": 0, "k": 0, "base": int(rng.integers(256))}
+        if raw:
+            mask, widths = (1 << size) - 1, [word.bits] * len(widths)
+        last, words = bool(rng.random() < 0.4), int(rng.integers(size + 1))
+        blocks.append({"mask": mask, "widths": widths, "code": code, "last": last, "words": words})
     return blocks
 
 
-def beats_of(blocks: list[dict]) -> list[dict]:
+def beats_of(blocks: list[dict], config: Config) -> list[dict]:
     """The beats that are to be made."""
-    beats = []
+    lanes, beats = config.lanes, []
     for block in blocks:
-        words = block["words"] if block["last"] else LANES * BEATS
-        given = max(1, -(-words // LANES))
+        words = block["words"] if block["last"] else config.word.block_words
+        given = max(1, -(-words // lanes))
+        per_word = np.repeat(block["widths"], config.word.block_words // len(block["widths"]))
         for k in range(BEATS if not block["last"] or block["code"]["raw"] else given):
-            mask = block["mask"] >> LANES * k & (1 << LANES) - 1
-            ranks = [(mask & (1 << lane) - 1).bit_count() for lane in range(LANES)]
+            mask = block["mask"] >> lanes * k & (1 << lanes) - 1
+            sent = np.array([mask >> lane & 1 for lane in range(lanes)])
+            ends = np.cumsum(per_word[lanes * k :][:lanes] * sent).tolist()
             tags = {"mask": mask, "code": block["code"], "given": int(k < given)}
-            tags["words"] = min(max(words - LANES * k, 0), LANES)
+            if not config.word.is_float:
+                tags["widths"] = block["widths"][2 * k : 2 * k + 2]
+            tags["words"] = min(max(words - lanes * k, 0), lanes)
             tags["last"] = int(block["last"] and k == given - 1)
             tags["final"] = int(
                 block["last"] and k == (BEATS if block["code"]["raw"] else given) - 1
             )
             beats.append(
                 {
-                    "starts": [rank * block["width"] % 256 for rank in ranks],
-                    "length": mask.bit_count() * block["width"],
+                    "starts": [0, *(end % 256 for end in ends[:-1])],
+                    "length": ends[-1],
                     "first": int(k == 0),
                     "tags": tags,
                 }
@@ -51,11 +63,14 @@ def beats_of(blocks: list[dict]) -> list[dict]:
     return beats
 
 
+@pytest.mark.parametrize(
+    "config", [CONFIG, pytest.param(INT8, marks=pytest.mark.slow)], ids=lambda each: each.type
+)
 @pytest.mark.parametrize("stalls", ["never", "bernoulli:0.4"])
-def test_blocks_are_cut(exchange, rng, stalls):
-    blocks = blocks_of(rng, 40)
-    expected = beats_of(blocks)
-    passed = exchange(BlockBeats(CONFIG), {"i": blocks}, {"o": len(expected)}, stalls=stalls)
+def test_blocks_are_cut(exchange, rng, stalls, config):
+    blocks = blocks_of(rng, 40, config)
+    expected = beats_of(blocks, config)
+    passed = exchange(BlockBeats(config), {"i": blocks}, {"o": len(expected)}, stalls=stalls)
     assert passed["o"].payloads == expected
     if stalls == "never":
         cycles = passed["o"].cycles
@@ -64,8 +79,8 @@ def test_blocks_are_cut(exchange, rng, stalls):
 
 @pytest.mark.parametrize("stalls", ["never", "bernoulli:0.4"])
 def test_beats_are_placed(exchange, rng, stalls):
-    blocks = [block | {"last": False} for block in blocks_of(rng, 30)]
-    beats, skips = beats_of(blocks), rng.integers(60, size=len(blocks)).tolist()
+    blocks = [block | {"last": False} for block in blocks_of(rng, 30, CONFIG)]
+    beats, skips = beats_of(blocks, CONFIG), rng.integers(60, size=len(blocks)).tolist()
     placer, start = BeatPlacer(CONFIG), 57
     expected, row, place, left = [], 0, start, iter(skips)
     for beat in beats:

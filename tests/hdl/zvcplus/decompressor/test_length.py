@@ -6,20 +6,36 @@ from cdma.hdl.zvcplus.decompressor.length import PayloadLength
 
 
 @pytest.mark.parametrize(
-    ("words", "word_bits"), [(32, 32), pytest.param(64, 16, marks=pytest.mark.slow)]
+    ("words", "word_bits", "groups"),
+    [
+        (32, 32, 1),
+        pytest.param(64, 16, 1, marks=pytest.mark.slow),
+        pytest.param(128, 8, 8, marks=pytest.mark.slow),
+    ],
 )
-def test_length_is_ones_times_width(play, rng, words, word_bits):
-    top = (1 << words) - 1
-    cases = [(0, 9), (top, word_bits)]
+def test_length_is_ones_times_width(play, rng, words, word_bits, groups):
+    top, size = (1 << words) - 1, words // groups
+    cases = [(0, [9 % word_bits] * groups), (top, [word_bits] * groups)]
     for _ in range(100):
-        mask = int.from_bytes(rng.bytes(8), "little") & top
-        cases.append((mask, int(rng.integers(word_bits + 1))))
+        mask = int.from_bytes(rng.bytes(16), "little") & top
+        cases.append((mask, rng.integers(word_bits + 1, size=groups).tolist()))
     rows = []
-    for mask, width in cases:
+    for mask, widths in cases:
         rows += [
-            {"mask": mask, "width": width, "load_count": 1, "load_length": 0},
-            {"mask": 0, "width": 0, "load_count": 0, "load_length": 1},
+            {"mask": mask, "widths": widths, "load_count": 1, "load_length": 0},
+            {"mask": 0, "widths": [0] * groups, "load_count": 0, "load_length": 1},
             {"load_length": 0},
         ]
-    seen = play(PayloadLength(words, word_bits), rows, ["length"])["length"][2::3]
-    assert seen == [mask.bit_count() * width for mask, width in cases]
+    seen = play(PayloadLength(words, word_bits, groups), rows, ["length"])["length"][2::3]
+    assert seen == [
+        sum(
+            (mask >> size * group & (1 << size) - 1).bit_count() * width
+            for group, width in enumerate(widths)
+        )
+        for mask, widths in cases
+    ]
+
+
+def test_groups_divide_the_words():
+    with pytest.raises(ValueError, match=r"^Number of groups must divide the 32 words, not 3$"):
+        PayloadLength(32, 32, 3)

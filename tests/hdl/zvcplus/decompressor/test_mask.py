@@ -18,7 +18,9 @@ def decoded(flags: int, nibbles: list[int], groups: int, *, differences: bool, d
     return sum(bit << place for place, bit in enumerate(bits))
 
 
-@pytest.mark.parametrize("groups", [8, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "groups", [8, *(pytest.param(each, marks=pytest.mark.slow) for each in (16, 32))]
+)
 def test_masks_are_spread_and_added_up(play, rng, groups):
     cases = []
     for number in range(150):
@@ -41,5 +43,5 @@ def test_masks_are_spread_and_added_up(play, rng, groups):
 
 
 def test_groups_are_refused():
-    with pytest.raises(ValueError, match=r"^Nibbles of a mask must be 2, 4, 8 or 16, not 12$"):
+    with pytest.raises(ValueError, match=r"^Nibbles of a mask must be 2, 4, 8, 16 or 32, not 12$"):
         MaskDecoder(12)

@@ -6,11 +6,13 @@ from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.words import WordBuilder
 
 
-def word_of(field: int, code: dict, config: Config) -> int:
-    """Mantissa, base less offset, sign."""
+def word_of(field: int, code: dict, width: int, config: Config) -> int:
+    """Mantissa, base less offset, sign; or the value less 1."""
     word = config.word
     if code["raw"]:
         return field
+    if not word.is_float:
+        return (field & (1 << width) - 1) + 1 & 0xFF
     bits = word.exponent if code["k"] == 7 else code["k"]
     mantissa, above = field & (1 << word.mantissa) - 1, field >> word.mantissa
     exponent = above & (1 << bits) - 1
@@ -21,7 +23,8 @@ def word_of(field: int, code: dict, config: Config) -> int:
 
 
 @pytest.mark.parametrize(
-    "type_", ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16"))]
+    "type_",
+    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16", "int8"))],
 )
 def test_words_are_made_of_their_fields(play, rng, type_):
     config, rows, expected, past = Config(type_), [], [], []
@@ -31,6 +34,9 @@ def test_words_are_made_of_their_fields(play, rng, type_):
         code = {"raw": number % 7 == 0, "wide": number % 2, "k": exponent_bits}
         code["k"] = 7 if number % 8 == 7 else exponent_bits
         code["base"] = int(rng.integers(1 << word.exponent))
+        widths = rng.integers(9, size=config.beat_groups).tolist()
+        if not word.is_float:
+            code = {"raw": code["raw"]}
         fields = rng.integers(1 << word.bits, size=lanes).tolist()
         if number % 3 == 0:
             fields[1:] = [0] * (lanes - 1)
@@ -38,10 +44,14 @@ def test_words_are_made_of_their_fields(play, rng, type_):
         if code["raw"]:
             mask = (1 << lanes) - 1
         tags = {"mask": mask, "code": code, "words": words, "given": 1, "last": 0, "final": 0}
+        if not word.is_float:
+            tags["widths"] = widths
         rows.append({"fields": fields, "tags": tags})
         expected.append(
             [
-                word_of(field, code, config) if mask >> lane & 1 and lane < words else 0
+                word_of(field, code, widths[lane * len(widths) // lanes], config)
+                if mask >> lane & 1 and lane < words
+                else 0
                 for lane, field in enumerate(fields)
             ]
         )

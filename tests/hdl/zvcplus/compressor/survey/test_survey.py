@@ -1,22 +1,27 @@
-"""What is known of a block, with its masks and the range of its exponents."""
+"""What is known of a block: masks, and the range of its exponents or the widths of its groups."""
 
 import numpy as np
 import pytest
 from zvcplus_cases import random_words
 from zvcplus_plans import blocks_of, stats_of
 
-from cdma.hdl.zvcplus.compressor.survey import FloatSurvey
+from cdma.hdl.zvcplus.compressor.survey.floats import FloatSurvey
+from cdma.hdl.zvcplus.compressor.survey.integers import IntSurvey
 from cdma.hdl.zvcplus.config import Config
 
 
 @pytest.mark.parametrize(
-    "type_", ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16"))]
+    "type_",
+    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16", "int8"))],
 )
 def test_statistics_of_blocks(play, rng, type_):
     config = Config(type_)
     lanes, rows, expected = config.lanes, [], []
     tiny = np.array([1, 0, 1 << config.word.mantissa], config.format.dtype)  # exponents 0 and 1
-    packets = [random_words(rng, config.format, int(rng.integers(150))) for _ in range(12)]
+    packets = [
+        random_words(rng, config.format, int(rng.integers(150 * config.lanes // 8)))
+        for _ in range(12)
+    ]
     for words in [*packets, tiny, tiny[2:], tiny[1:2]]:
         for block, extent in blocks_of(words, config):
             expected.append(stats_of(block, extent, config))
@@ -39,7 +44,8 @@ def test_statistics_of_blocks(play, rng, type_):
                 rows += [{"enable": 0}] * int(rng.integers(2))
                 rows += [{"enable": 1, "valid": 0}] * int(rng.integers(2))
     rows += [{"enable": 1, "valid": 0}] * 4
-    seen = play(FloatSurvey(config), rows, ["enable", "o_valid", "o"])
+    survey = FloatSurvey if config.word.is_float else IntSurvey
+    seen = play(survey(config), rows, ["enable", "o_valid", "o"])
     found = [
         stats
         for enable, valid, stats in zip(seen["enable"], seen["o_valid"], seen["o"], strict=True)
