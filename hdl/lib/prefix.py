@@ -13,12 +13,14 @@ class PrefixSum(wiring.Component):
 
     Sklansky's parallel prefix (1960): ``log2(width)`` adders deep. Synthesis keeps a written-out
     sum as a chain, so the tree is built here. Throughput one mask a cycle while ``enable``, latency
-    :meth:`latency` cycles: combinational up to 16 bits, one register for more.
+    :meth:`latency` cycles: combinational up to ``most`` bits, one register for more.
 
     Parameters
     ----------
     width : int
         Bits of the mask, at least 2.
+    most : int
+        Bits that are counted in one cycle.
 
     Members
     -------
@@ -33,10 +35,11 @@ class PrefixSum(wiring.Component):
     ranks: data.View
     total: Signal
 
-    def __init__(self, width: int):
+    def __init__(self, width: int, most: int = MOST_COMBINATIONAL):
         if width < 2:
             raise ValueError(f"Width of a prefix sum must be at least 2, not {width!r}")
         self.width = width
+        self.most = most
         super().__init__(
             {
                 "enable": In(1),
@@ -47,16 +50,16 @@ class PrefixSum(wiring.Component):
         )
 
     @staticmethod
-    def latency(width: int) -> int:
+    def latency(width: int, most: int = MOST_COMBINATIONAL) -> int:
         """Cycles from the mask to its counts."""
-        return 1 if width > MOST_COMBINATIONAL else 0
+        return 1 if width > most else 0
 
     def elaborate(self, platform):
         m = Module()
         sums = [Value.cast(bit) for bit in self.mask]  # inclusive
         span = 1
         while span < self.width:
-            if span == MOST_COMBINATIONAL // 2 and self.latency(self.width):
+            if span == self.most // 2 and self.latency(self.width, self.most):
                 sums = [self._registered(m, value, i) for i, value in enumerate(sums)]
             # Lanes in the upper half of each group of 2 * span add the total of the lower half.
             sums = [

@@ -1,11 +1,11 @@
 """The bits of a control."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
-from cdma.hdl.lib.prefix import prefix_sums
+from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.zvc.network import Compactor, routes
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
@@ -67,14 +67,15 @@ class ControlCoder(wiring.Component):
         m = Module()
         plan, word = self.plan, self.config.word
         flags = word.flags
-        sums = prefix_sums(m, [Value.cast(flag) for flag in plan.flags])
-        ranks = [Const(0, 1), *sums[:-1]]
+        m.submodules.prefix = prefix = PrefixSum(flags, most=flags)  # combinational
         m.submodules.network = network = Compactor(flags, 4)
         m.submodules.beside = beside = DelayLine(_Heading(self.config), network.latency(flags))
         m.d.comb += [
+            prefix.enable.eq(1),
+            prefix.mask.eq(plan.flags),
             network.enable.eq(self.enable),
             network.words.eq(plan.nibbles),
-            network.routes.eq(routes(m, ranks, Const(0, flags.bit_length() - 1))),
+            network.routes.eq(routes(m, prefix.ranks, Const(0, flags.bit_length() - 1))),
             beside.enable.eq(self.enable),
             beside.i_valid.eq(self.valid),
             beside.i.kind.eq(plan.kind),

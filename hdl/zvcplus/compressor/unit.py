@@ -140,12 +140,17 @@ class Compressor(wiring.Component):
         m.submodules.rotator = rotator = ControlRotator(config)
         # The place goes beside the coder, then beside the rotator to the assembler.
         delay = _placing(config) - placer.LATENCY - network.latency(config.lanes, config.word.bits)
-        m.submodules.moved = moved = DelayLine(config.beat_bits, delay)
+        bits = network.bits
+        for stage in range(delay):
+            held = Signal(config.beat_bits, name=f"bits{stage}", reset_less=True)
+            with m.If(enable):
+                m.d.sync += held.eq(bits)
+            bits = held
         coded = coder.latency(config) - placer.LATENCY
         m.submodules.coded = coded = DelayLine(Place(config), coded)
         m.submodules.rotated = rotated = DelayLine(Place(config), rotator.LATENCY - 1)
         m.submodules.landed = landed = DelayLine(Landing(config), 1)
-        pipeline = (placer, fields, network, moved, coder, rotator, coded, rotated, landed)
+        pipeline = (placer, fields, network, coder, rotator, coded, rotated, landed)
         for stage in pipeline:
             m.d.comb += stage.enable.eq(enable)
         sent = Mux(order.has_payload, payload.mask, 0)
@@ -162,8 +167,7 @@ class Compressor(wiring.Component):
             fields.coding.eq(payload.coding),
             network.words.eq(fields.fields),
             network.starts.eq(placer.starts),
-            moved.i.eq(network.bits),
-            assembler.payload.eq(moved.o),
+            assembler.payload.eq(bits),
             coder.valid.eq(order.has_control),
             coder.plan.eq(plan),
             rotator.control.eq(coder.bits),

@@ -1,10 +1,10 @@
 """The mask of a block, from its flags and nibbles."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import prefix_sums
+from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.zvc.network import expand, routes
 
 
@@ -57,9 +57,10 @@ class MaskDecoder(wiring.Component):
         m = Module()
         # Known from reset on: the first block of a packet adds the length of none before it.
         spread = Signal(4 * self.groups)
-        sums = prefix_sums(m, [Value.cast(flag) for flag in self.flags])
+        m.submodules.prefix = prefix = PrefixSum(self.groups, most=self.groups)  # combinational
+        m.d.comb += [prefix.enable.eq(1), prefix.mask.eq(self.flags)]
         sent = [self.body.word_select(rank, 4) for rank in range(self.groups)]
-        starts = routes(m, [Const(0, 1), *sums[:-1]], Const(0, len(sums[-1])))
+        starts = routes(m, prefix.ranks, Const(0, self.groups.bit_length() - 1))
         for group, nibble in enumerate(expand(m, sent, starts)):
             with m.If(self.load_spread):
                 m.d.sync += spread.word_select(group, 4).eq(nibble & self.flags[group].replicate(4))
