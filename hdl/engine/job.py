@@ -25,6 +25,9 @@ class Job(data.StructLayout):
     """
 
     def __init__(self, address_bits: int):
+        # A tensor ends at 2**address_bits, and so does a buffer: the checks of a descriptor see to
+        # that. What a job does not use may be cut off here.
+        size_bits = min(address_bits + 1, 64)
         super().__init__(
             {
                 "op": unsigned(4),
@@ -35,9 +38,9 @@ class Job(data.StructLayout):
                 "device": unsigned(address_bits),
                 "host": unsigned(address_bits),
                 "index_address": unsigned(address_bits),
-                "row_bytes": unsigned(64),
-                "limit": unsigned(64),
-                "pitch": signed(64),
+                "row_bytes": unsigned(size_bits),
+                "limit": unsigned(size_bits),
+                "pitch": signed(size_bits),
                 "attr": Attributes(),
             }
         )

@@ -1,6 +1,6 @@
 """Bursts: where they end, and how they are read."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,8 +8,12 @@ from cdma.engine_config import BURST_BYTES
 from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.common.records import JOB_BITS
 from cdma.hdl.engine.job import ReadClient
+from cdma.hdl.lib.adder import advance_in_two, difference_later
 from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.fifo import Fifo
+
+#: Cycles until the plan of a burst follows the place of the last one.
+_SETTLE = 4
 
 
 def beats_to_boundary(address, data_bytes: int, burst_bytes: int = BURST_BYTES):
@@ -33,9 +37,9 @@ class RangeReader(wiring.Component):
 
     A burst is asked for when room for all of it is reserved and either the next multiple of
     ``burst_bytes`` is within the range, or ``final``. Bytes of the range's first and last beats
-    that are outside of it are read along. Throughput one beat a cycle, and one burst in three
-    cycles; ``client.r`` is always ready. The first address is valid 5 cycles after ``start``, and 4
-    cycles after the ``end`` or ``final`` that a burst waits for.
+    that are outside of it are read along. Throughput one beat a cycle, and one burst in five
+    cycles; zeros after a stop are slower. ``client.r`` is always ready. The first address is valid
+    7 cycles after ``start``, and 4 cycles after the ``end`` or ``final`` that a burst waits for.
 
     A range may begin when all of the one before is asked for. The beats of both wait in the same
     buffer: whoever takes them goes from range to range by ``next``.
@@ -53,7 +57,8 @@ class RangeReader(wiring.Component):
     enable : In, a range was begun and is not ended; else nothing is asked for
     start : In, begin at ``address``; a range is read from the next cycle on
     address : In, first byte
-    end : In, one more bit than an address: the first byte past the range, never falls
+    end : In, one more bit than an address: the first byte past the range, never falls; with
+        ``final`` and ``last``, it may follow ``start`` by three cycles
     final : In, do not wait until ``end`` moves up
     last : In, ``end`` will not move up any more
     stop : In, until the next start: ask for no further burst; beats of zeros are given for the rest
@@ -104,7 +109,6 @@ class RangeReader(wiring.Component):
         beats, is_due = Signal(range(most + 1)), Signal()
         issue, phantom, gives = Signal(), Signal(), Signal()
         left, is_settled = self._plan(m, place, beats, is_due, issue, phantom, gives)
-        is_last = left <= size
         self._separate(m, Mux(phantom, gives, Mux(issue, beats, 0)), gives)
         m.d.comb += [
             issue.eq(
@@ -129,15 +133,15 @@ class RangeReader(wiring.Component):
             ]
         m.d.sync += owed.eq(owed + Mux(issue, beats, 0) - (gives & ~phantom))
         with m.If(phantom):
-            m.d.sync += phantom.eq(~(gives & is_last))
+            m.d.sync += phantom.eq(~gives)
         with m.Else():
             m.d.sync += phantom.eq(
                 self.enable & self.stop & (owed == 0) & is_settled & (left > 0) & ~self.start
             )
+        step = Mux(phantom, gives, Mux(issue, beats, 0)) << low
+        carry = advance_in_two(m, place, step, (self.address_bits + 1) // 2, "place")
         with m.If(self.start):
-            m.d.sync += place.eq(self.address & -size)
-        with m.Elif(issue | (phantom & gives)):
-            m.d.sync += place.eq(place + (Mux(phantom, 1, beats) << low))
+            m.d.sync += [place.eq(self.address & -size), carry.eq(0)]
         m.d.comb += [
             buffer.i.valid.eq(self.client.r.valid),
             buffer.i.payload.data.eq(self.client.r.payload.data),
@@ -168,25 +172,21 @@ class RangeReader(wiring.Component):
         """Plan the next burst in steps of a cycle: the range's end, what is left, the burst.
 
         Gives the bytes that are left, which may be negative, and whether these and the burst follow
-        ``place``. While zeros are given, what is left is counted down.
+        ``place``.
         """
         size, low = self.data_bytes, self.data_bytes.bit_length() - 1
         high = self.burst_bytes.bit_length() - 1
-        end, finals = Signal.like(self.end), Signal(2)
-        left, waits = Signal(signed(self.address_bits + 2)), Signal(2)
+        finals, waits = Signal(2), Signal(range(_SETTLE + 2))
+        bits = self.address_bits + 2
+        left = difference_later(m, self.end, place, bits, "left").as_signed()
         reach, rest = Signal.like(beats, name="reach"), Signal.like(beats, name="rest")
         is_whole = Signal()
         lasts = Signal(2)
         m.d.sync += [
-            end.eq(self.end),
             finals.eq(Cat(self.final, finals[0])),
             lasts.eq(Cat(self.last, lasts[0])),
         ]
         m.d.comb += self.asked.eq(self.enable & (waits == 0) & (left <= 0) & lasts[1] & ~phantom)
-        with m.If(~phantom):
-            m.d.sync += left.eq(end - place)
-        with m.Elif(gives):
-            m.d.sync += left.eq(left - size)
         m.d.comb += [
             reach.eq(beats_to_boundary(place, size, self.burst_bytes)),
             rest.eq((left[:high] + (size - 1)) >> low),
@@ -197,9 +197,9 @@ class RangeReader(wiring.Component):
             is_due.eq((left > 0) & (is_whole | finals[1])),
         ]
         with m.If(self.start):
-            m.d.sync += waits.eq(3)
-        with m.Elif(issue | phantom):
-            m.d.sync += waits.eq(2)
+            m.d.sync += waits.eq(_SETTLE + 1)
+        with m.Elif(issue | (phantom & gives)):
+            m.d.sync += waits.eq(_SETTLE)
         with m.Elif(waits != 0):
             m.d.sync += waits.eq(waits - 1)
         return left, waits == 0

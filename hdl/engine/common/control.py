@@ -124,7 +124,7 @@ class JobControl(wiring.Component):
                 "leaves": In(1),
                 "alone": Out(1),
                 "views": Out(JobView(config.address_bits)).array(views),
-                "total": Out(64),
+                "total": Out(OFFSET_BITS),
                 "result": In(stream.Signature(Result())),
                 "oldest_result": Out(Result()),
                 "ended": In(1),
@@ -172,7 +172,7 @@ class JobControl(wiring.Component):
 
     def _start(self, m, taken, given, started, answered, is_refused):
         """Give the first stage its jobs."""
-        m.submodules.size = size = RowsProduct()
+        m.submodules.size = size = RowsProduct(OFFSET_BITS)
         m.submodules.jobs = self._jobs = jobs = Memory(
             shape=_Kept(self.config.address_bits), depth=self.depth, init=[]
         )
@@ -204,10 +204,14 @@ class JobControl(wiring.Component):
             write.data.job.eq(self.i.payload),
             write.data.taken.eq(self._now),
             size.rows.eq(job.rows),
-            size.row_bytes.eq(job.row_bytes),
+            size.factor.eq(job.row_bytes),
             self.total.eq(size.product),
         ]
         m.d.sync += fits.eq(size.product <= job.limit)
+        # Equal to the state IDLE: a register of its own has the load of the job's many bits.
+        loads = Signal(init=1)
+        with m.If(loads):
+            m.d.sync += [job.eq(self.next), self.number.eq(given)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [
@@ -216,9 +220,9 @@ class JobControl(wiring.Component):
                     self.i.ready.eq(can & ~has_again),
                     self.begins.eq(takes & ~_is_copy(self.next.op)),
                 ]
-                m.d.sync += [job.eq(self.next), self.number.eq(given)]
                 with m.If(takes):
                     m.d.sync += [
+                        loads.eq(0),
                         is_alone.eq(wants_alone),
                         given.eq(given + 1),
                         taken.eq(taken + ~has_again),
@@ -240,10 +244,12 @@ class JobControl(wiring.Component):
                 # Started again, or aborted, when the data path has run empty.
                 m.d.comb += is_refused.eq((started == answered) & ~self.o.valid & ~self.drains)
                 with m.If(self.drains | is_refused):
+                    m.d.sync += loads.eq(1)
                     m.next = "IDLE"
             with m.State("RUN"):
                 m.d.comb += self.running.eq(1)
                 with m.If(self.leaves):
+                    m.d.sync += loads.eq(1)
                     m.next = "IDLE"
         with m.If(self.start):
             m.d.sync += started.eq(started + 1)

@@ -12,7 +12,7 @@ class WorkCount(wiring.Component):
     """Count the jobs of which all work of one kind is done, in order.
 
     Pieces of work are begun and done in the order of the jobs. A mark notes what was begun: when
-    as much is done, one more job has ended. The count follows ``done`` after a cycle.
+    as much is done, one more job has ended: two cycles after ``done``, from a register.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class WorkCount(wiring.Component):
             past.eq(done - marks.o.payload),
             reaches.eq(marks.o.valid & ~past[-1]),
             marks.o.ready.eq(reaches),
-            self.o.valid.eq((ended != 0) | reaches),
+            self.o.valid.eq(ended != 0),
         ]
         m.d.sync += [
             begun.eq(begun + self.begins),

@@ -1,19 +1,20 @@
 """The stripes of a job, in order."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.records import JOB_BITS, Stripe
 from cdma.hdl.engine.job import Job
+from cdma.hdl.lib.adder import advance_in_two
 
 
 class StripeSequencer(wiring.Component):
     """Walk over the rows of a job and give its stripes in order.
 
-    Throughput one stripe a cycle; the first stripe is offered in the cycle after ``start``. All
-    outputs come from registers, ``bytes`` through a multiplexer.
+    Throughput one stripe in two cycles, of a new row in four; the first stripe is offered in the
+    cycle after ``start``. All outputs come from registers, ``bytes`` through a multiplexer.
 
     Parameters
     ----------
@@ -63,25 +64,48 @@ class StripeSequencer(wiring.Component):
         size = self.config.stripe_bytes
         shift = size.bit_length() - 1
         bits = len(job.device)
-        row_start, next_start = Signal(bits), Signal(bits)
         left = Signal(bits + 1)  # of the row, this stripe included; no row is longer
         rows = Signal.like(job.rows)
         ends_row, is_last_row = Signal(), Signal()  # of the offered stripe
+        moves, turns, settles = Signal(), Signal(), Signal()
+        following, is_known = self._next_row(m, turns & ~settles)
         m.d.comb += [
-            self.o.valid.eq(self.busy),
+            self.o.valid.eq(self.busy & ~settles & ~turns),
             stripe.job.eq(self.number),
             stripe.bytes.eq(Mux(ends_row, left, size)),
             self.last.eq(ends_row & is_last_row),
-            next_start.eq(row_start + job.pitch),
+            moves.eq(self.o.valid & self.o.ready),
         ]
-        advances = self.busy & self.o.ready
         with m.If(self.start):
             m.d.sync += self.busy.eq(1)
-        with m.Elif(advances):
+        with m.Elif(moves):
             m.d.sync += self.busy.eq(~self.last & ~self.stop)
+        # A cycle after a stripe, the carries of these sums have passed.
+        carries = [
+            advance_in_two(m, stripe.number, moves, _half(stripe.number), "number"),
+            advance_in_two(m, stripe.address[shift:], moves, _half(stripe.address), "address"),
+            advance_in_two(m, left[shift:], moves, _half(left), "left", down=True),
+            advance_in_two(m, rows, moves & ends_row, _half(rows), "rows", down=True),
+        ]
+        m.d.sync += settles.eq(moves)
+        with m.If(moves):
+            m.d.sync += [
+                turns.eq(ends_row & ~is_last_row),
+                is_last_row.eq(Mux(ends_row, rows == 2, is_last_row)),
+                ends_row.eq(left <= 2 * size),
+            ]
+        with m.Elif(turns & ~settles & is_known):
+            m.d.sync += [
+                turns.eq(0),
+                stripe.address.eq(following),
+                left.eq(job.row_bytes),
+                ends_row.eq(job.row_bytes <= size),
+            ]
         with m.If(self.load):
             m.d.sync += [
-                row_start.eq(first.device),
+                turns.eq(0),
+                settles.eq(0),
+                *(carry.eq(0) for carry in carries),
                 stripe.address.eq(first.device),
                 stripe.number.eq(0),
                 left.eq(first.row_bytes),
@@ -89,21 +113,26 @@ class StripeSequencer(wiring.Component):
                 rows.eq(first.rows),
                 is_last_row.eq(first.rows == 1),
             ]
-        with m.Elif(advances):
-            m.d.sync += stripe.number.eq(stripe.number + 1)
-            with m.If(ends_row):
-                m.d.sync += [
-                    rows.eq(rows - 1),
-                    is_last_row.eq(rows == 2),
-                    row_start.eq(next_start),
-                    stripe.address.eq(next_start),
-                    left.eq(job.row_bytes),
-                    ends_row.eq(job.row_bytes <= size),
-                ]
-            with m.Else():
-                m.d.sync += [
-                    stripe.address.eq(stripe.address + size),
-                    left[shift:].eq(left[shift:] - 1),
-                    ends_row.eq(left <= 2 * size),
-                ]
         return m
+
+    def _next_row(self, m, turns):
+        """Start of the next row, and whether it is known; ``turns`` goes to that row."""
+        first, job = self.first, self.job
+        start, carry = Signal(len(job.device)), Signal()
+        half = _half(start)
+        adds, carries = Signal(init=1), Signal()  # the low half, and then the high one
+        m.d.sync += [adds.eq(0), carries.eq(adds)]
+        with m.If(adds):
+            m.d.sync += Cat(start[:half], carry).eq(start[:half] + job.pitch.as_unsigned()[:half])
+        with m.If(carries):
+            m.d.sync += start[half:].eq(start[half:] + job.pitch[half:] + carry)
+        is_known = ~adds & ~carries
+        with m.If(turns & is_known):
+            m.d.sync += adds.eq(1)
+        with m.If(self.load):
+            m.d.sync += [start.eq(first.device), adds.eq(1), carries.eq(0)]
+        return start, is_known
+
+
+def _half(value):
+    return len(value) // 2

@@ -17,8 +17,8 @@ class Words(data.StructLayout):
 class WordShifter(wiring.Component):
     """First-in first-out buffer of words that takes and gives several at a time.
 
-    Throughput one transfer a cycle on either side. ``i.ready`` follows ``o.ready`` and ``need``
-    through an adder; the words given come from registers.
+    Throughput one transfer a cycle on either side. ``i.ready`` and the words given come from
+    registers, the latter through gates.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ class WordShifter(wiring.Component):
         self.word_bits = word_bits
         self.in_words = in_words
         self.out_words = out_words
-        self.capacity = in_words + 2 * out_words
+        # With less, words that come would wait while others leave.
+        self.capacity = 2 * in_words + out_words
         super().__init__(
             {
                 "clear": In(1),
@@ -66,7 +67,7 @@ class WordShifter(wiring.Component):
             self.o.valid.eq(self.level >= self.need),
             taken.eq(Mux(self.o.valid & self.o.ready, self.need, 0)),
             rest.eq(self.level - taken),
-            self.i.ready.eq(rest <= self.capacity - self.in_words),
+            self.i.ready.eq(self.level <= self.capacity - self.in_words),
             enters.eq(self.i.valid & self.i.ready),
             self.o.payload.count.eq(self.need),
         ]

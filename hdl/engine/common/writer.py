@@ -60,8 +60,8 @@ class BurstWriter(wiring.Component):
     """Collect beats of rising addresses to bursts and write these.
 
     A burst ends at a multiple of its most bytes, with ``last``, or with ``flush``. Its address is
-    issued when all of its beats are in the buffer. Throughput one beat a cycle; ``i.ready`` comes
-    from registers, ``client.b`` is always ready.
+    issued when all of its beats are in the buffer. Throughput one beat a cycle, and a burst in two
+    cycles; ``i.ready`` comes from registers and the beat's place, ``client.b`` is always ready.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class BurstWriter(wiring.Component):
         burst = _Burst(self.address_bits, self.burst_bytes // size)
         stored = data.StructLayout({"data": unsigned(8 * size), "strobe": unsigned(size)})
         m.submodules.beats = beats = Fifo(stored, self.depth)
-        m.submodules.bursts = bursts = Queue(burst, 2)
+        m.submodules.bursts = bursts = Queue(burst, 1)
         m.submodules.addresses = issued = Queue(
             data.StructLayout({"beats": burst["beats"].shape, "dropped": unsigned(1)}), 4
         )
@@ -172,12 +172,14 @@ class BurstWriter(wiring.Component):
                 current.tag.eq(beat.tag),
             ]
         m.d.comb += current.last.eq(beat.last)
-        takes, ends, flushes = Signal(), Signal(), Signal()
+        takes, ends, flushes, has_room = Signal(), Signal(), Signal(), Signal()
         reach = beats_to_boundary(beat.address, self.data_bytes, self.burst_bytes)
+        is_last = beat.last | (reach == 1)
         m.d.comb += [
-            self.i.ready.eq((beats.i.ready & bursts.i.ready) | self.discard),
-            takes.eq(self.i.valid & beats.i.ready & bursts.i.ready & ~self.discard),
-            ends.eq(takes & (beat.last | (reach == 1))),
+            has_room.eq(beats.i.ready & (bursts.i.ready | ~is_last)),
+            self.i.ready.eq(has_room | self.discard),
+            takes.eq(self.i.valid & has_room & ~self.discard),
+            ends.eq(takes & is_last),
             flushes.eq(is_open & (self.flush | self.discard) & ~takes),
             beats.i.valid.eq(takes),
             beats.i.payload.data.eq(beat.data),

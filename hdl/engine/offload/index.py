@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_config import INDEX_BYTES, EngineConfig
 from cdma.hdl.engine.common.writer import PlacedBeat
 from cdma.hdl.engine.offload.ledger import IndexEntry
+from cdma.hdl.lib.adder import advance_in_two
 
 _ENTRY_BITS = 8 * INDEX_BYTES
 
@@ -63,8 +64,9 @@ class IndexPacker(wiring.Component):
         place = Signal(self.config.address_bits)  # of the next entry
         is_full, is_empty = Signal(), Signal(init=1)
         beat, entry, moves = self.o.payload, Signal(_ENTRY_BITS), Signal()
+        carry = advance_in_two(m, place[3:], moves, len(place) // 2, "place")
         m.d.comb += [
-            moves.eq(self.i.valid & ~is_full & (self.i_crc.valid | ~self.has_crc)),
+            moves.eq(self.i.valid & ~is_full & ~carry & (self.i_crc.valid | ~self.has_crc)),
             self.i.ready.eq(moves),
             self.i_crc.ready.eq(moves & self.has_crc),
             entry.eq(
@@ -81,7 +83,7 @@ class IndexPacker(wiring.Component):
             self.idle.eq(is_empty),
         ]
         with m.If(self.start):
-            m.d.sync += place.eq(self.address)
+            m.d.sync += [place.eq(self.address), carry.eq(0)]
         with m.If(moves):
             slot = Signal(range(max(slots, 2)))
             m.d.comb += slot.eq(place[3:low] if slots > 1 else 0)
@@ -95,7 +97,6 @@ class IndexPacker(wiring.Component):
             with m.If(is_empty):
                 m.d.sync += [beat.address.eq(place & -link), beat.tag.eq(self.i.payload.tag)]
             m.d.sync += [
-                place.eq(place + INDEX_BYTES),
                 is_empty.eq(0),
                 is_full.eq(slot == slots - 1),
             ]

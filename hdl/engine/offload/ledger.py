@@ -18,9 +18,11 @@ from cdma.hdl.engine.common.records import (
 from cdma.hdl.engine.common.words import Words
 from cdma.hdl.engine.job import Job
 from cdma.hdl.engine.offload.gather import GatheredRow
+from cdma.hdl.lib.adder import advance_in_two
 from cdma.hdl.lib.signals import select
 
 SIZE_BITS = 24  # of a stripe's bytes in the index
+_LOW = 16  # bits of a sum that are added at once, more than those of a row's words
 
 
 class IndexEntry(data.StructLayout):
@@ -34,7 +36,8 @@ class Ledger(wiring.Component):
     """Keep the accounts of a job's stream.
 
     Rows pass on to the packer as far as the job's limit goes; MEASURE lets none pass. Throughput
-    one row a cycle; rows pass combinationally, each when all of its receivers are ready.
+    one row a cycle; rows pass combinationally, each when all of its receivers are ready. Only the
+    CRC is given its row as soon as it comes, because it may take some cycles.
 
     Parameters
     ----------
@@ -89,13 +92,16 @@ class Ledger(wiring.Component):
         # a row with its room then needs the low bits only.
         is_near, low = Signal(), (4 * self.config.lanes).bit_length() - 1
         is_first, cut = Signal(init=1), Signal()
-        size = Signal(SIZE_BITS)  # bytes of the stripe, this row included
-        before = Signal(SIZE_BITS)
+        # Bytes of the stripe, this row included. Masks have no more bits than words have.
+        size = Signal(self.config.stripe_bytes.bit_length() + 1)
+        before = Signal.like(size)
         nbytes = row.count << shift
         if self.config.has_padding:
             nbytes = nbytes - row.missing
         tag, first_tag = Signal(Tag()), Signal(Tag())
         wants_start, wants_entry, moves = Signal(), Signal(), Signal()
+        has_crc = Signal()  # the CRC has taken the row
+        settles = Signal()  # a carry is on its way in the sums that tags are made of
         m.d.comb += [
             cut.eq(is_near & (room[:low] < row.count)),
             size.eq(before + nbytes),
@@ -108,8 +114,9 @@ class Ledger(wiring.Component):
             moves.eq(
                 self.i.valid
                 & self.o.ready
+                & ~settles
                 & (~wants_start | self.o_start.ready)
-                & (~self.job.crc | self.o_crc.ready)
+                & (~self.job.crc | has_crc | self.o_crc.ready)
                 & (~wants_entry | self.o_entry.ready)
             ),
             self.i.ready.eq(moves),
@@ -117,7 +124,7 @@ class Ledger(wiring.Component):
             self.o.payload.count.eq(Mux(cut, room, row.count)),
             self.o_start.valid.eq(moves & wants_start),
             self.o_start.payload.eq(first_tag),
-            self.o_crc.valid.eq(moves & self.job.crc),
+            self.o_crc.valid.eq(self.i.valid & self.job.crc & ~has_crc),
             self.o_crc.payload.eq(row),
             self.o_entry.valid.eq(moves & wants_entry),
             self.o_entry.payload.bytes.eq(size),
@@ -129,7 +136,27 @@ class Ledger(wiring.Component):
         for k in range(self.config.lanes):
             is_cut = is_near & (room[:low] <= k)
             m.d.comb += self.o.payload.words[k].eq(Mux(is_cut, 0, row.words[k]))
+        m.d.sync += has_crc.eq(~moves & (has_crc | (self.o_crc.valid & self.o_crc.ready)))
         most, is_measure = self.job.limit >> shift, self.job.op == Op.MEASURE
+        # Carries within these sums follow a cycle later. When room is near, there is none.
+        ends, given = moves & row.last, Mux(moves, row.count, 0)
+        carries = [
+            advance_in_two(m, offset, given, _LOW, "offset"),
+            advance_in_two(m, number, ends, _LOW, "number"),
+            advance_in_two(m, self.raw_stripes, ends & status.raw, _LOW, "raw_stripes"),
+            advance_in_two(m, room, given, _LOW, "room", down=True),
+        ]
+        m.d.comb += settles.eq(carries[0] | carries[1])
+        with m.If(moves):
+            m.d.sync += [
+                is_first.eq(row.last),
+                before.eq(Mux(row.last, 0, size)),
+                is_near.eq(~room[low:].any()),
+            ]
+            with m.If(cut):
+                m.d.sync += [room.eq(0), carries[3].eq(0)]
+            with m.If(is_first):
+                m.d.sync += tag.eq(first_tag)
         with m.If(self.start):
             m.d.sync += [
                 number.eq(0),
@@ -138,19 +165,8 @@ class Ledger(wiring.Component):
                 is_first.eq(1),
                 room.eq(Mux(is_measure, 0, most)),
                 is_near.eq(is_measure | ~most[low:].any()),
+                *(carry.eq(0) for carry in carries),
             ]
-        with m.Elif(moves):
-            m.d.sync += [
-                is_first.eq(row.last),
-                before.eq(Mux(row.last, 0, size)),
-                offset.eq(offset + row.count),
-                room.eq(Mux(cut, 0, room - row.count)),
-                is_near.eq(~room[low:].any()),
-                number.eq(number + row.last),
-                self.raw_stripes.eq(self.raw_stripes + (row.last & status.raw)),
-            ]
-            with m.If(is_first):
-                m.d.sync += tag.eq(first_tag)
         self._report(m, moves, cut, Mux(is_first, first_tag, tag))
         return m
 

@@ -10,12 +10,12 @@ from cdma.hdl.engine.common.control import JobControl
 from cdma.hdl.engine.common.crc import StripeCrc
 from cdma.hdl.engine.common.ends import JobEnds
 from cdma.hdl.engine.common.errors import ErrorCollector
-from cdma.hdl.engine.common.records import Row, is_job_stopped
+from cdma.hdl.engine.common.records import is_job_stopped
 from cdma.hdl.engine.common.stripes import StripeSequencer
 from cdma.hdl.engine.common.writer import BurstWriter
 from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
 from cdma.hdl.engine.offload.channel import OffloadChannel
-from cdma.hdl.engine.offload.gather import Gather, GatheredRow
+from cdma.hdl.engine.offload.gather import Gather
 from cdma.hdl.engine.offload.index import IndexPacker
 from cdma.hdl.engine.offload.ledger import IndexEntry, Ledger
 from cdma.hdl.engine.offload.pack import Packer
@@ -227,7 +227,6 @@ class OffloadUnit(wiring.Component):
         """Take the rows in order, and keep the accounts."""
         config = self.config
         m.submodules.gather = gather = Gather(config)
-        m.submodules.rows = rows = Queue(GatheredRow(config), 2)
         m.submodules.ledger = ledger = Ledger(config)
         is_stripe = accounts.running & ~order.o.payload.end
         m.d.comb += [
@@ -239,8 +238,7 @@ class OffloadUnit(wiring.Component):
             wiring.connect(m, channel.o, gather.i[k])
             wiring.connect(m, channel.o_status, gather.i_status[k])
             m.d.comb += ledger.where[k].eq(channel.where)
-        wiring.connect(m, gather.o, rows.i)
-        wiring.connect(m, rows.o, ledger.i)
+        wiring.connect(m, gather.o, ledger.i)
         m.d.comb += [
             ledger.start.eq(accounts.start),
             ledger.job.eq(accounts.job),
@@ -248,7 +246,7 @@ class OffloadUnit(wiring.Component):
             decision.known.eq(ledger.known),
             decision.exceeds.eq(ledger.exceeds),
         ]
-        return rows, ledger
+        return gather, ledger
 
     def _writer(self, m, name, control, client, outstanding):
         config = self.config
@@ -284,17 +282,15 @@ class OffloadUnit(wiring.Component):
     def _write_index(self, m, control, ledger, accounts):
         """Write an entry for each stripe; gives as ``_write_data`` does."""
         config, job = self.config, accounts.job
-        m.submodules.entries = entries = Queue(IndexEntry(), 4)
-        m.submodules.crc_rows = crc_rows = Queue(Row(config), 2)
+        m.submodules.entries = entries = Queue(IndexEntry(), 1)
         m.submodules.crc = crc = StripeCrc(config)
         m.submodules.index_packer = packer = IndexPacker(config)
         writer = self._writer(m, "index_writer", control, self.index, 16)
-        wiring.connect(m, ledger.o_crc, crc_rows.i)
-        wiring.connect(m, crc_rows.o, crc.i)
+        wiring.connect(m, ledger.o_crc, crc.i)
         wiring.connect(m, ledger.o_entry, entries.i)
         wiring.connect(m, entries.o, packer.i)
         wiring.connect(m, packer.o, writer.i)
-        is_done = accounts.is_gathered & ~entries.o.valid & ~crc_rows.o.valid & ~crc.o.valid
+        is_done = accounts.is_gathered & ~entries.o.valid & crc.idle
         m.d.comb += [
             packer.start.eq(accounts.start),
             packer.address.eq(job.index_address),

@@ -1,6 +1,6 @@
 """One channel of a prefetch: buffer, decompressor and writer."""
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -141,12 +141,19 @@ class PrefetchChannel(wiring.Component):
         beat, place = codec.o.payload, places.o.payload
         offset = Signal(range(self.config.stripe_bytes + 1))
         moves = Signal()
+        # The carry into the upper half of an address comes from a register: the beat at which it
+        # changes waits for a cycle.
+        half = self.config.address_bits // 2
+        low, carry, is_placed = Signal(half + 1), Signal(), Signal()
+        m.d.sync += carry.eq(low[-1])
         m.d.comb += [
-            writer.i.valid.eq(codec.o.valid & places.o.valid),
-            codec.o.ready.eq(writer.i.ready & places.o.valid),
+            low.eq(place.address[:half] + offset),
+            is_placed.eq(places.o.valid & (low[-1] == carry)),
+            writer.i.valid.eq(codec.o.valid & is_placed),
+            codec.o.ready.eq(writer.i.ready & is_placed),
             moves.eq(codec.o.valid & codec.o.ready),
             places.o.ready.eq(moves & beat.last),
-            writer.i.payload.address.eq(place.address + offset),
+            writer.i.payload.address.eq(Cat(low[:half], place.address[half:] + carry)),
             writer.i.payload.data.eq(beat.words.as_value()),
             writer.i.payload.strobe.eq(beat.keep),
             writer.i.payload.tag.eq(place.tag),

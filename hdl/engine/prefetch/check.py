@@ -7,9 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_codes import LINK, Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.crc import StripeCrc
-from cdma.hdl.engine.common.errors import ErrorSlot
 from cdma.hdl.engine.common.records import ErrorReport, Row, Tag
-from cdma.hdl.lib.queue import Queue
 
 
 class Expected(data.StructLayout):
@@ -57,23 +55,27 @@ class CrcCheck(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.rows = rows = Queue(Row(self.config), 2)
         m.submodules.crc = crc = StripeCrc(self.config)
-        m.submodules.slot = slot = ErrorSlot()
-        wiring.connect(m, wiring.flipped(self.i), rows.i)
-        wiring.connect(m, rows.o, crc.i)
-        wiring.connect(m, slot.o, wiring.flipped(self.o_error))
+        wiring.connect(m, wiring.flipped(self.i), crc.i)
         expected = self.i_expected.payload
-        moves = crc.o.valid & self.i_expected.valid
+        report = self.o_error.payload
+        # Both are compared in one cycle; they stay until the report of a difference is collected.
+        both, is_compared, differs, moves = Signal(), Signal(), Signal(), Signal()
+        m.d.sync += [
+            is_compared.eq(both & ~moves),
+            differs.eq(expected.has_crc & (expected.crc != crc.o.payload)),
+        ]
         m.d.comb += [
-            crc.o.ready.eq(self.i_expected.valid),
-            self.i_expected.ready.eq(crc.o.valid),
+            both.eq(crc.o.valid & self.i_expected.valid),
+            moves.eq(both & is_compared & (~differs | self.o_error.ready)),
+            crc.o.ready.eq(moves),
+            self.i_expected.ready.eq(moves),
             self.done.eq(moves),
-            slot.valid.eq(moves & expected.has_crc & (expected.crc != crc.o.payload)),
-            slot.report.tag.eq(expected.tag),
-            slot.report.status.eq(Status.CRC),
-            slot.report.where.eq(expected.tag.offset),
-            slot.report.channel.eq(LINK),
-            self.idle.eq(~rows.o.valid & ~crc.o.valid & ~slot.o.valid),
+            self.o_error.valid.eq(both & is_compared & differs),
+            report.tag.eq(expected.tag),
+            report.status.eq(Status.CRC),
+            report.where.eq(expected.tag.offset),
+            report.channel.eq(LINK),
+            self.idle.eq(crc.idle),
         ]
         return m

@@ -78,7 +78,7 @@ class StripeDecompressor(wiring.Component):
         lanes, size = config.lanes, config.word_bytes
         unit = unit_class("decompressor", self.unit_config)(self.unit_config)
         m.submodules.decompressor = unit
-        m.submodules.tags = tags = Queue(Tag(), 4)  # of the stripes in the decompressor
+        m.submodules.tags = tags = Queue(Tag(), 2)  # of the stripes in the decompressor
         stripe, row = self.i_stripe.payload, self.i.payload
         commanded, commands, passes = Signal(), Signal(), Signal()
         keep = Cat(kept.replicate(size) for kept in thermometer(row.count, lanes))

@@ -8,7 +8,9 @@ from cdma.engine_config import BURST_BYTES, INDEX_BYTES, EngineConfig
 from cdma.hdl.axi.full import Response
 from cdma.hdl.engine.common.bursts import RangeReader
 from cdma.hdl.engine.common.product import RowsProduct
+from cdma.hdl.engine.common.records import NUMBER_BITS
 from cdma.hdl.engine.job import Job, ReadClient
+from cdma.hdl.lib.adder import advance_in_two, sum_later
 from cdma.hdl.lib.signals import select
 
 
@@ -84,20 +86,23 @@ class EntryReader(wiring.Component):
         config, job = self.config, self.job
         link, bits = config.link_bytes, config.address_bits
         low = config.stripe_bytes.bit_length() - 1
-        m.submodules.stripes = stripes = RowsProduct()
+        m.submodules.stripes = stripes = RowsProduct(NUMBER_BITS + 1)
         m.submodules.reader = reader = RangeReader(bits, link, 2 * BURST_BYTES // link)
         wiring.connect(m, reader.client, wiring.flipped(self.client))
         counts, counted = Signal(), Signal()  # entries are being counted; they were
         asks = Signal()
+        size = stripes.product << (INDEX_BYTES.bit_length() - 1)
         m.d.sync += counts.eq(stripes.start | (counts & stripes.busy))
         m.d.comb += [
             stripes.start.eq(self.start),
             stripes.rows.eq(job.rows),
-            stripes.row_bytes.eq((job.row_bytes + config.stripe_bytes - 1) >> low),
+            # Only one row may have a partial stripe.
+            stripes.factor.eq(job.row_bytes >> low),
+            stripes.first.eq(job.row_bytes[:low].any()),
             counted.eq(counts & ~stripes.busy),
             reader.start.eq(counted),
             reader.address.eq(job.index_address),
-            reader.end.eq(job.index_address + (stripes.product << (INDEX_BYTES.bit_length() - 1))),
+            reader.end.eq(sum_later(m, job.index_address, size, bits + 1, "end")),
             reader.final.eq(1),
             reader.last.eq(1),
             reader.enable.eq(asks & ~self.stop),
@@ -117,10 +122,11 @@ class EntryReader(wiring.Component):
         words = [beat.data[64 * k : 64 * (k + 1)] for k in range(slots)]
         slot = place[3 : link.bit_length() - 1] if slots > 1 else Signal()
         entry, is_last = Signal(64), Signal()
+        carry = advance_in_two(m, place[3:], moves, bits // 2, "place")
         m.d.comb += [
             entry.eq(select(m, slot, words, "entry_word")),
             is_last.eq(slot == slots - 1),
-            self.o.valid.eq(reader.o.valid & ~reader.is_next & ~self.stop),
+            self.o.valid.eq(reader.o.valid & ~reader.is_next & ~self.stop & ~carry),
             moves.eq(self.o.valid & self.o.ready),
             reader.o.ready.eq(self.stop | (moves & (is_last | self.last))),
             self.o.payload.bytes.eq(entry[:24]),
@@ -132,7 +138,5 @@ class EntryReader(wiring.Component):
             self.o.payload.where.eq(place & -link),
         ]
         with m.If(self.next):
-            m.d.sync += place.eq(self.address)
-        with m.Elif(moves):
-            m.d.sync += place.eq(place + INDEX_BYTES)
+            m.d.sync += [place.eq(self.address), carry.eq(0)]
         return m

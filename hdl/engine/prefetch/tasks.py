@@ -1,16 +1,17 @@
 """Stripes joined with their index entries."""
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import LINK, Op, Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.full import Response
-from cdma.hdl.engine.common.errors import ErrorSlot, is_error, status_of
+from cdma.hdl.engine.common.errors import is_error, status_of
 from cdma.hdl.engine.common.records import OFFSET_BITS, ErrorReport, Stripe, Tag
 from cdma.hdl.engine.job import Job
 from cdma.hdl.engine.prefetch.entries import Entry
+from cdma.hdl.lib.adder import advance_in_two
 from cdma.hdl.lib.queue import Queue
 from cdma.zvcplus import RAW_BITS, ZERO_BITS
 
@@ -90,6 +91,7 @@ class TaskMaker(wiring.Component):
     o : Out stream of :class:`Task`
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
     end : Out, bytes of the stream that tasks cover
+    settles : Out, ``end`` is not valid in this cycle
     ended : Out, no more tasks
     idle : Out, ended, and nothing waits
     count, raw_stripes : Out, tasks given, and those that are raw
@@ -108,6 +110,7 @@ class TaskMaker(wiring.Component):
                 "o": Out(stream.Signature(Task(config))),
                 "o_error": Out(stream.Signature(ErrorReport())),
                 "end": Out(OFFSET_BITS),
+                "settles": Out(1),
                 "ended": Out(1, init=1),
                 "idle": Out(1),
                 "count": Out(32),
@@ -118,11 +121,12 @@ class TaskMaker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.joined = joined = Queue(_Joined(self.config), 1)
+        self._settles, self._fails = Signal(name="counted"), Signal(2, name="fails")
         is_copy = Signal()
         m.d.comb += is_copy.eq(self.job.op == Op.COPY_IN)
         self._join(m, joined.i, is_copy)
         self._check(m, joined.o, is_copy)
-        m.d.comb += self.idle.eq(self.ended & ~joined.o.valid)
+        m.d.comb += self.idle.eq(self.ended & ~joined.o.valid & ~self._settles & ~self._fails.any())
         return m
 
     def _join(self, m, joined, is_copy):
@@ -154,16 +158,24 @@ class TaskMaker(wiring.Component):
         if self.config.has_padding:
             size = self._padded(m, size)
         left = Signal.like(self.job.limit)  # bytes up to the limit
-        total, fits, is_good, moves = Signal(OFFSET_BITS), Signal(), Signal(), Signal()
+        fits, is_good, moves = Signal(), Signal(), Signal()
         m.d.comb += [
             fits.eq(left[len(size) :].any() | (size <= left[: len(size)])),
             is_good.eq(found.is_possible & (fits | is_copy)),
-            total.eq(self.end + size),
             self.o.payload.eq(found.task),
             self.o.payload.tag.offset.eq(self.end),
             self.o.valid.eq(joined.valid & ~self.ended & is_good),
             moves.eq(joined.valid & ~self.ended & (self.o.ready | ~is_good)),
             joined.ready.eq(moves | self.ended),
+        ]
+        # The carries within these sums follow a cycle later: the next task comes after that.
+        counts, low = moves & is_good, len(size)
+        is_raw = ~is_copy & found.task.raw
+        carries = [
+            advance_in_two(m, self.end, Mux(counts, size, 0), low, "end"),
+            advance_in_two(m, left, Mux(counts, size, 0), low, "left", down=True),
+            advance_in_two(m, self.count, counts, low, "count"),
+            advance_in_two(m, self.raw_stripes, counts & is_raw, low, "raw_stripes"),
         ]
         with m.If(self.start):
             m.d.sync += [
@@ -172,19 +184,15 @@ class TaskMaker(wiring.Component):
                 self.ended.eq(0),
                 self.count.eq(0),
                 self.raw_stripes.eq(0),
+                *(carry.eq(0) for carry in carries),
             ]
-        with m.Else():
-            with m.If(moves & is_good):
-                m.d.sync += [
-                    self.end.eq(total),
-                    left.eq(left - size),
-                    self.count.eq(self.count + 1),
-                    self.raw_stripes.eq(self.raw_stripes + (~is_copy & found.task.raw)),
-                ]
-            with m.If((moves & (~is_good | found.last)) | (self.stop & (moves | ~self.o.valid))):
-                m.d.sync += self.ended.eq(1)
+        with m.Elif((moves & (~is_good | found.last)) | (self.stop & (moves | ~self.o.valid))):
+            m.d.sync += self.ended.eq(1)
+        m.d.comb += self.settles.eq(carries[0])
+        # Also of the sums that a report looks at.
+        m.d.sync += self._settles.eq(counts)
         is_short = is_good & found.last & (left != size)
-        self._report(m, found, moves & ~is_copy & (~is_good | is_short), is_good, total)
+        self._report(m, found, moves & ~is_copy & (~is_good | is_short))
 
     def _padded(self, m, size):
         """Bytes that a stripe takes in the stream: whole words."""
@@ -225,22 +233,30 @@ class TaskMaker(wiring.Component):
         is_raw = entry.bytes == stripe.bytes
         return (entry.reserved == 0) & ~is_error(entry.resp) & Mux(entry.raw, is_raw, is_coded)
 
-    def _report(self, m, found, fails, is_good, total):
-        """Report a bad entry, a failed read of it, or a sum below the limit."""
-        m.submodules.slot = slot = ErrorSlot()
-        wiring.connect(m, slot.o, wiring.flipped(self.o_error))
-        report, offset = slot.report, Mux(is_good, total, self.end)
-        m.d.comb += [
-            slot.valid.eq(fails),
-            report.channel.eq(LINK),
-            report.status.eq(Status.INDEX),
-            report.tag.job.eq(found.task.tag.job),
-            report.tag.number.eq(found.task.tag.number + is_good),
-            report.tag.offset.eq(offset),
-            report.where.eq(offset),
-        ]
-        with m.If(is_error(found.resp)):
-            m.d.comb += [
-                report.status.eq(status_of(found.resp, Status.HOST_SLVERR)),
+    def _report(self, m, found, fails):
+        """Report a bad entry, a failed read of it, or a sum below the limit.
+
+        The sums are those behind the last good task: two cycles later they are valid.
+        """
+        report, is_read = self.o_error.payload, Signal()
+        m.d.sync += self._fails.eq(Cat(fails, self._fails[0]))
+        m.d.comb += is_read.eq(is_error(found.resp))
+        with m.If(fails):
+            m.d.sync += [
+                report.status.eq(
+                    Mux(is_read, status_of(found.resp, Status.HOST_SLVERR), Status.INDEX)
+                ),
                 report.where.eq(found.where),
+                report.tag.job.eq(found.task.tag.job),
             ]
+        with m.If(self.o_error.ready):
+            m.d.sync += self.o_error.valid.eq(0)
+        with m.If(self._fails[1]):
+            m.d.sync += [
+                self.o_error.valid.eq(1),
+                report.tag.number.eq(self.count),
+                report.tag.offset.eq(self.end),
+            ]
+            with m.If(report.status == Status.INDEX):
+                m.d.sync += report.where.eq(self.end)
+        m.d.sync += report.channel.eq(LINK)

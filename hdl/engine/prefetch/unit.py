@@ -1,7 +1,7 @@
 """Prefetch: a stream of the host, split and written to all channels."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Op
@@ -10,7 +10,7 @@ from cdma.hdl.engine.common.bursts import RangeReader
 from cdma.hdl.engine.common.control import JOBS, JobControl
 from cdma.hdl.engine.common.ends import JobEnds
 from cdma.hdl.engine.common.errors import ErrorCollector
-from cdma.hdl.engine.common.records import OFFSET_BITS, Stripe, is_job_halted, is_job_stopped
+from cdma.hdl.engine.common.records import OFFSET_BITS, is_job_halted, is_job_stopped
 from cdma.hdl.engine.common.stripes import StripeSequencer
 from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
 from cdma.hdl.engine.prefetch.channel import TASKS, PrefetchChannel
@@ -18,8 +18,8 @@ from cdma.hdl.engine.prefetch.check import CrcCheck, Expected
 from cdma.hdl.engine.prefetch.entries import EntryReader
 from cdma.hdl.engine.prefetch.split import Cut, Split
 from cdma.hdl.engine.prefetch.tasks import TaskMaker
+from cdma.hdl.lib.adder import sum_later
 from cdma.hdl.lib.buffer import RowBuffer
-from cdma.hdl.lib.queue import Queue
 
 #: Jobs whose tasks are made and whose stream is not all asked for.
 MADE = 4
@@ -183,21 +183,16 @@ class PrefetchUnit(wiring.Component):
         """
         config, job = self.config, made.job
         m.submodules.sequencer = sequencer = StripeSequencer(config)
-        walked = data.StructLayout({"stripe": Stripe(config), "last": 1})
-        m.submodules.walk = walk = Queue(walked, 1)
         m.submodules.entries = entries = EntryReader(config)
         m.submodules.tasks = tasks = TaskMaker(config)
+        wiring.connect(m, sequencer.o, tasks.i)
         wiring.connect(m, entries.o, tasks.i_entry)
         wiring.connect(m, entries.client, wiring.flipped(self.index))
         is_copy = job.op == Op.COPY_IN
         made.follow(
             m,
             starts=is_copy | entries.begun,
-            ends=~sequencer.busy
-            & ~walk.o.valid
-            & tasks.idle
-            & ~tasks.o_error.valid
-            & made.has_room,
+            ends=~sequencer.busy & tasks.idle & ~tasks.o_error.valid & made.has_room,
         )
         halt, number = control.halt, made.view.number
         m.d.comb += [
@@ -206,7 +201,7 @@ class PrefetchUnit(wiring.Component):
             control.leaves.eq(entries.asked),
             entries.next.eq(made.start & ~is_copy),
             entries.address.eq(job.index_address),
-            entries.last.eq(walk.o.payload.last),
+            entries.last.eq(sequencer.last),
             # What is left then belongs to jobs that are halted.
             entries.stop.eq((control.drains & tasks.ended) | is_job_halted(halt, number)),
             sequencer.load.eq(made.start),
@@ -218,14 +213,7 @@ class PrefetchUnit(wiring.Component):
             tasks.start.eq(made.start),
             tasks.job.eq(job),
             tasks.stop.eq(is_job_stopped(halt, number)),
-            walk.i.valid.eq(sequencer.o.valid),
-            walk.i.payload.stripe.eq(sequencer.o.payload),
-            walk.i.payload.last.eq(sequencer.last),
-            sequencer.o.ready.eq(walk.i.ready),
-            tasks.i.valid.eq(walk.o.valid),
-            tasks.i.payload.eq(walk.o.payload.stripe),
-            tasks.i_last.eq(walk.o.payload.last),
-            walk.o.ready.eq(tasks.i.ready),
+            tasks.i_last.eq(sequencer.last),
         ]
         return entries, tasks
 
@@ -292,17 +280,18 @@ class PrefetchUnit(wiring.Component):
             reader.enable.eq(read.running),
             reader.start.eq(read.start),
             reader.address.eq(read.job.host),
-            reader.end.eq(read.job.host + covered),
+            reader.end.eq(sum_later(m, read.job.host, covered, bits + 1, "covered_end")),
             reader.stop.eq(is_job_stopped(control.halt, read.view.number)),
             reader.attr.eq(read.job.attr),
         ]
-        # The cycle more is over before the reader looks at them after its start.
-        m.d.sync += [
-            covered.eq(Mux(is_made, sizes.o.payload, tasks.end)),
-            reader.last.eq(is_made),
-            # Tasks that wait for room do not let the end move up until data has come.
-            reader.final.eq(is_made | tasks.ended | (tasks.o.valid & ~tasks.o.ready)),
-        ]
+        # Tasks that wait for room do not let the end move up until data has come.
+        is_final = is_made | tasks.ended | (tasks.o.valid & ~tasks.o.ready)
+        with m.If(is_made | ~tasks.settles):
+            m.d.sync += covered.eq(Mux(is_made, sizes.o.payload, tasks.end))
+        # Not before the sum that they belong to.
+        for value, port in ((is_made, reader.last), (is_final, reader.final)):
+            first, second = Signal(), Signal()
+            m.d.sync += [first.eq(value), second.eq(first), port.eq(second)]
         return reader
 
     def _split(self, m, reader, cuts, expected, read, parted):
@@ -329,13 +318,19 @@ class PrefetchUnit(wiring.Component):
             reader.o.ready.eq(split.i.ready & ~reader.is_next),
             check.i.payload.eq(row.row),
         ]
-        wants_check = Mux(job.crc, check.i.ready, 1)
+        # The check takes some cycles for a row, also before the row's channel is ready.
+        is_checked, has_check, moves = Signal(), Signal(), Signal()
+        m.d.comb += [
+            has_check.eq(~job.crc | is_checked | check.i.ready),
+            check.i.valid.eq(split.o.valid & job.crc & ~is_checked),
+            moves.eq(split.o.valid & split.o.ready),
+        ]
+        m.d.sync += is_checked.eq(~moves & (is_checked | (check.i.valid & check.i.ready)))
         for k, channel in enumerate(self.channels):
             m.d.comb += channel.i.payload.eq(row.row)
             with m.If(row.channel == k):
                 m.d.comb += [
-                    channel.i.valid.eq(split.o.valid & wants_check),
-                    split.o.ready.eq(channel.i.ready & wants_check),
+                    channel.i.valid.eq(split.o.valid & has_check),
+                    split.o.ready.eq(channel.i.ready & has_check),
                 ]
-        m.d.comb += check.i.valid.eq(split.o.valid & split.o.ready & job.crc)
         return split, check

@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import RING_OPS, Op, Raw
 from cdma.engine_config import INDEX_BYTES, EngineConfig
+from cdma.hdl.engine.common.product import RowsProduct
 from cdma.hdl.engine.front.records import Descriptor
+from cdma.hdl.lib.adder import SplitSum, is_below
 from cdma.hdl.lib.signals import any_of
 
 HOST_ALIGNMENT = 64
@@ -16,8 +18,9 @@ STRIPE_COUNT_BITS = 32
 class Checker(wiring.Component):
     """Says whether a descriptor is bad.
 
-    ``done`` comes two cycles after ``start`` for one row; each bit of the number of rows takes a
-    cycle more, because one adder multiplies. All inputs are stable from ``start`` to ``done``.
+    ``done`` comes two cycles after ``start`` for one row. More rows take a cycle more, and one for
+    each bit of their number and for carries, because one adder multiplies. All inputs are stable
+    from ``start`` to ``done``.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ class Checker(wiring.Component):
         has_rows, is_multiplied, multiplies = Signal(), Signal(), Signal()
         compares = Signal()
         m.d.comb += has_rows.eq(self.descriptor.rows > 1)
-        stripes, span, is_far = self._multiply(m, multiplies, is_multiplied)
+        stripes, span, is_far = self._multiply(m, is_multiplied, multiplies)
         is_wrong = Signal()
         with m.If(self.start):
             m.d.sync += is_wrong.eq(any_of(self._wrong(has_rows)))
@@ -135,51 +138,36 @@ class Checker(wiring.Component):
         is_most = whole[:STRIPE_COUNT_BITS].all() & partial
         return whole[STRIPE_COUNT_BITS:].any() | is_most | (has_rows & self._too_many_rows)
 
-    def _multiply(self, m, multiplies, is_multiplied):
-        """Stripes of all rows and bytes from the first row to the last, bit by bit of the rows."""
-        d, bits = self.descriptor, self.config.address_bits
-        rows, steps = Signal(32), Signal(32)
-        row_stripes, pitch = Signal(33), Signal(bits + 1)
-        stripes, span = Signal(33), Signal(bits + 1)
-        is_over, is_far = Signal(), Signal()
-        self._too_many_rows = is_over
-        whole, partial = self._row_stripes()
-        magnitude = Signal(64)
-        m.d.comb += magnitude.eq(Mux(d.pitch < 0, -d.pitch, d.pitch))
+    def _multiply(self, m, is_multiplied, multiplies):
+        """Stripes of all rows, and bytes from the start of the first row to that of the last.
+
+        Gives both, the latter in stripes, and whether it is too much for any address.
+        """
+        d, config = self.descriptor, self.config
+        shift = config.stripe_bytes.bit_length() - 1
+        bits = config.address_bits - shift
+        m.submodules.stripes = stripes = RowsProduct(STRIPE_COUNT_BITS)
+        m.submodules.span = span = RowsProduct(bits)
+        whole, _ = self._row_stripes()
+        is_down = d.pitch < 0
+        # The magnitude of a negative pitch is that of its complement and one more.
+        pitch = (d.pitch.as_unsigned() ^ is_down.replicate(64))[shift:]
+        steps, is_far = Signal(32), Signal()
+        m.d.comb += [
+            steps.eq(d.rows - 1),
+            stripes.start.eq(self.start),
+            stripes.rows.eq(d.rows),
+            stripes.factor.eq(whole),
+            span.start.eq(self.start),
+            span.rows.eq(steps),
+            span.factor.eq(pitch),
+            span.first.eq(Mux(is_down, steps, 0)),
+            is_multiplied.eq(multiplies & ~stripes.busy & ~span.busy),
+        ]
         with m.If(self.start):
-            m.d.sync += [
-                rows.eq(d.rows),
-                steps.eq(d.rows - 1),
-                row_stripes.eq(whole[:STRIPE_COUNT_BITS]),
-                pitch.eq(magnitude[:bits]),
-                stripes.eq(0),
-                span.eq(0),
-                is_over.eq(0),
-                is_far.eq(magnitude[bits:].any()),
-            ]
-        with m.Else():
-            # The highest bit of a sum or of a shifted number stays when it was set.
-            total = Signal(34)
-            far = Signal(bits + 2)
-            m.d.comb += [total.eq(stripes + row_stripes), far.eq(span + pitch)]
-            with m.If(rows[0]):
-                m.d.sync += stripes.eq(total)
-                with m.If(total[32:].any()):
-                    m.d.sync += is_over.eq(1)
-            with m.If(steps[0]):
-                m.d.sync += span.eq(far)
-                with m.If(far[bits:].any()):
-                    m.d.sync += is_far.eq(1)
-            m.d.sync += [
-                rows.eq(rows >> 1),
-                steps.eq(steps >> 1),
-                row_stripes.eq(row_stripes << 1 | Cat(Const(0, 32), row_stripes[32])),
-                pitch.eq(pitch << 1 | Cat(Const(0, bits), pitch[bits])),
-            ]
-        m.d.comb += is_multiplied.eq(multiplies & (rows == 0))
-        is_one = d.rows <= 1
-        count = Mux(is_one, whole[:STRIPE_COUNT_BITS] + partial, stripes)
-        return count, span, is_far
+            m.d.sync += is_far.eq(pitch[bits:].any())
+        self._too_many_rows = stripes.over
+        return stripes.product, span.product << shift, is_far | span.over
 
     def _ranges(self, m, stripes, span, is_multiplied):
         """Whether tensor, stream or index leave their windows; the sums are a cycle earlier.
@@ -187,39 +175,53 @@ class Checker(wiring.Component):
         The tensor is first that of one row; ``span`` is added when it is known.
         """
         d, bits = self.descriptor, self.config.address_bits
-        end, width = 1 << bits, bits + 3
+        index_bits = INDEX_BYTES.bit_length() - 1
         is_down = d.pitch < 0
-        first, last = Signal(width), Signal(width)
-        stream_last, index_last = Signal(width), Signal(width)
-        is_under, low = Signal(), Signal(width + 1)
-        m.d.comb += low.eq(first - span)
+        device, index = d.device[:bits], d.index_address[:bits]
+        host, limit = self.host[: bits + 1], self.limit[: bits + 1]
+        whole, partial = self._row_stripes()
+        device_end, host_end = self._end(m, "device"), self._end(m, "host")
+        # The first byte is below the window when the window and ``span`` end above it.
+        least, last = SplitSum(bits + 2, "least"), SplitSum(bits + 2, "last")
+        stream_last, index_last = SplitSum(bits + 2, "stream"), SplitSum(bits, "index")
+        place = index[index_bits:]
         with m.If(self.start):
             m.d.sync += [
-                first.eq(d.device[:bits]),
-                is_under.eq(0),
-                last.eq(d.device[:bits] + d.row_bytes[: bits + 1]),
+                *least.set(self.device_base, Const(0, bits)),
+                *last.set(device, d.row_bytes[: bits + 1]),
+                *stream_last.set(host, limit),
+                *index_last.set(place, whole[:STRIPE_COUNT_BITS], partial),
             ]
-        with m.Elif(is_multiplied & is_down):
-            m.d.sync += [first.eq(low), is_under.eq(low[-1])]
         with m.Elif(is_multiplied):
-            m.d.sync += last.eq(last + span)
-        with m.If(self.start | is_multiplied):
-            m.d.sync += [
-                stream_last.eq(self.host[: bits + 1] + self.limit[: bits + 1]),
-                index_last.eq(d.index_address[:bits] + (stripes << 3)),
-            ]
+            m.d.sync += index_last.set(place, stripes)
+            with m.If(is_down):
+                m.d.sync += least.set(self.device_base, span)
+            with m.Else():
+                m.d.sync += last.add(span)
+        with m.Else():
+            m.d.sync += last.join()  # while rows are multiplied; one row is compared at once
         uses_stream = d.op != Op.MEASURE if self.ring == 0 else Const(1)
         has_stream = self.limit != 0
-        is_outside = (self.host[: bits + 1] < self.host_base) | (stream_last > self.host_end)
-        is_index_outside = (d.index_address[:bits] < self.host_base) | (index_last > self.host_end)
+        is_outside = is_below(host, Cat(self.host_base, 0)) | stream_last.is_above(host_end)
+        # The window's end is cut off below, for whole entries.
+        is_index_outside = is_below(index, self.host_base) | index_last.is_above(
+            host_end[index_bits:]
+        )
         return [
             d.device[bits:].any() | d.row_bytes[bits + 1 :].any(),
-            is_under | (first < self.device_base) | (last > self.device_end) | (last > end),
+            least.is_above(device) | last.is_above(device_end),
             uses_stream & (self.host[bits + 1 :].any() | self.limit[bits + 1 :].any()),
-            uses_stream & (stream_last > end),
+            uses_stream & host[-1] & host[:-1].any(),
             uses_stream & has_stream & is_outside,
-            d.index & (d.index_address[bits:].any() | is_index_outside | (index_last > end)),
+            d.index & (d.index_address[bits:].any() | is_index_outside),
         ]
+
+    def _end(self, m, name):
+        """End of a window, at most that of all addresses."""
+        bits, value = self.config.address_bits, getattr(self, f"{name}_end")
+        end = Signal(bits + 1, name=f"{name}_end_cut")
+        m.d.comb += end.eq(Mux(value[-1], 1 << bits, value))
+        return end
 
 
 _SIZED = (Op.MEASURE, Op.VERIFY)

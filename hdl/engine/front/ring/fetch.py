@@ -27,6 +27,18 @@ def entry_mask(log2) -> Value:
     return Cat(log2 > bit for bit in range(COUNT_BITS - 1))
 
 
+def entry_address(m, base, count, log2, entry_bytes: int, name: str) -> Value:
+    """Address of an entry of a ring, valid in the cycle after its ``count``.
+
+    The lower half of the sum is in registers; its carry goes into the upper half.
+    """
+    shift, half = entry_bytes.bit_length() - 1, 24
+    low, carry = Signal(half, name=f"{name}_low"), Signal(name=f"{name}_carry")
+    entry = Cat(Const(0, shift), (count & entry_mask(log2))[: COUNT_BITS - 1])
+    m.d.sync += Cat(low, carry).eq(base[:half] + entry)
+    return Cat(low, (base[half:] + carry)[: len(base) - half])
+
+
 class Fetcher(wiring.Component):
     """Reads descriptors in order, as long as the ring runs and both rings have room.
 
@@ -103,7 +115,8 @@ class Fetcher(wiring.Component):
         """Issue addresses."""
         ar = self.link.ar
         following = Signal(COUNT_BITS)  # count of the next descriptor
-        size = Signal(COUNT_BITS)
+        size, is_placed = Signal(COUNT_BITS), Signal()  # the address follows the count
+        address = entry_address(m, self.base, following, self.log2, DESCRIPTOR_BYTES, "address")
         m.d.sync += size.eq(1 << self.completion_log2)  # which stays while the ring runs
         m.d.comb += [
             asks.eq(
@@ -111,16 +124,16 @@ class Fetcher(wiring.Component):
                 & (following != self.tail)
                 & (following != (self.completion_head + size)[:COUNT_BITS])
                 & (~ar.valid | ar.ready)
+                & is_placed
             ),
         ]
-        entry = Signal(COUNT_BITS - 1)
-        m.d.comb += entry.eq(following & entry_mask(self.log2))
+        m.d.sync += is_placed.eq(~asks)
         with m.If(ar.ready):
             m.d.sync += ar.valid.eq(0)
         with m.If(asks):
             m.d.sync += [
                 ar.valid.eq(1),
-                ar.payload.address.eq(self.base + Cat(Const(0, 6), entry)),
+                ar.payload.address.eq(address),
                 ar.payload.beats.eq(self.beats),
                 ar.payload.attr.eq(self.attr),
                 following.eq(following + 1),

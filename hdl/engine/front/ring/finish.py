@@ -8,9 +8,10 @@ from cdma.engine_codes import LINK, Status
 from cdma.engine_config import COMPLETION_BYTES
 from cdma.hdl.axi.full import Attributes
 from cdma.hdl.engine.front.records import Completion
-from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, entry_mask
+from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, entry_address
 from cdma.hdl.engine.front.ring.start import Started
 from cdma.hdl.engine.job import Done
+from cdma.hdl.lib.adder import sum_later
 from cdma.hdl.lib.buffer import RowBuffer
 
 #: Descriptors of a ring that are started and have no completion yet.
@@ -43,7 +44,7 @@ class Ended(data.StructLayout):
 class Finisher(wiring.Component):
     """Pairs what was started with what the data path has done.
 
-    One completion a cycle; ``o`` is combinational from ``done``.
+    One completion in two cycles; ``o`` is combinational from ``done``.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ class Finisher(wiring.Component):
     done : In stream of :class:`~cdma.hdl.engine.job.Done`
     o : Out stream of :class:`Ended`
     is_appending : Out, a descriptor with APPEND is in flight
-    append : Out, one cycle: the arena's pointer becomes ``append_pointer``
+    append : Out, one cycle: the arena's pointer becomes ``append_pointer``, two cycles after the
+        completion has left
     append_pointer : Out
     """
 
@@ -91,8 +93,10 @@ class Finisher(wiring.Component):
         wiring.connect(m, wiring.flipped(self.i), started.i)
         record, done = started.o.payload, self.done.payload
         ends = Signal()
+        is_placed = Signal()  # the completion's address follows the count
+        m.d.sync += is_placed.eq(~ends)
         m.d.comb += [
-            self.o.valid.eq(started.o.valid & (record.is_local | self.done.valid)),
+            self.o.valid.eq(started.o.valid & (record.is_local | self.done.valid) & is_placed),
             ends.eq(self.o.valid & self.o.ready),
             started.o.ready.eq(ends),
             self.done.ready.eq(ends & ~record.is_local),
@@ -113,8 +117,6 @@ class Finisher(wiring.Component):
         is_job = ~record.is_local
         statistics = Cat(done.raw_stripes, done.cycles)
         is_ok = status == Status.OK
-        entry = (count & entry_mask(self.log2))[: COUNT_BITS - 1]
-        shift = COMPLETION_BYTES.bit_length() - 1
         m.d.comb += [
             completion.cookie.eq(record.cookie),
             completion.stream_bytes.eq(Mux(is_job, done.stream_bytes, 0)),
@@ -123,7 +125,9 @@ class Finisher(wiring.Component):
             completion.status.eq(status),
             completion.channel.eq(Mux(is_job, done.channel, LINK)),
             completion.phase.eq(~(count >> self.log2)[0]),
-            self.o.payload.address.eq(self.base + Cat(Const(0, shift), entry)),
+            self.o.payload.address.eq(
+                entry_address(m, self.base, count, self.log2, COMPLETION_BYTES, "entry")
+            ),
             self.o.payload.attr.eq(self.attr),
             self.o.payload.interrupt.eq(record.interrupt),
         ]
@@ -141,10 +145,14 @@ class Finisher(wiring.Component):
         leaves = ends & record.append
         m.d.sync += number.eq(number + enters - leaves)
         bits = self.address_bits + 1
-        end = record.address + done.stream_bytes[:bits] + _ALIGNMENT - 1
         low = _ALIGNMENT.bit_length() - 1
+        # The address is aligned: a partial unit counts as a whole one.
+        size, is_partial = done.stream_bytes[low:bits], done.stream_bytes[:low].any()
+        end = sum_later(m, record.address[low:], size, bits - low, "end", first=is_partial)
+        appends, was_appended = Signal(), Signal()
         m.d.comb += [
+            appends.eq(leaves & ~record.is_local & (status == Status.OK)),
             self.is_appending.eq(number != 0),
-            self.append.eq(leaves & ~record.is_local & (status == Status.OK)),
-            self.append_pointer.eq(Cat(Const(0, low), end[low:bits])),
+            self.append_pointer.eq(Cat(Const(0, low), end)),
         ]
+        m.d.sync += [was_appended.eq(appends), self.append.eq(was_appended)]

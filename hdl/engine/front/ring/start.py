@@ -1,15 +1,16 @@
 """Starts descriptors in order: checks, FENCE, APPEND, and the job or its refusal."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Status
-from cdma.engine_config import EngineConfig
+from cdma.engine_config import DESCRIPTOR_BYTES, EngineConfig
 from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.front.ring.check import Checker
-from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, Fetched, entry_mask
+from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, Fetched, entry_address
 from cdma.hdl.engine.job import Job
+from cdma.hdl.lib.adder import difference_later, is_below
 
 
 class Started(data.StructLayout):
@@ -181,14 +182,14 @@ class Starter(wiring.Component):
     def _arena(self, m, checker, d, state):
         """Address and capacity of the stream; gives whether they are known."""
         bits = self.config.address_bits
-        room, is_clipped, waited = Signal(bits + 1), Signal(), Signal(2)
-        rest = Signal(bits + 2)  # negative when the pointer is past the end
-        m.d.comb += rest.eq(self.arena_end - self.arena_pointer)
+        room, is_clipped, waited = Signal(64), Signal(), Signal(3)
+        # Negative when the pointer is past the end.
+        rest = difference_later(m, self.arena_end, self.arena_pointer, bits + 2, "rest")
         m.d.sync += [
-            room.eq(Mux(rest[-1], 0, rest)),
-            is_clipped.eq(d.limit > room),
+            room.eq(Mux(rest[-1], 0, rest[: bits + 1])),
+            is_clipped.eq(is_below(room, d.limit)),
         ]
-        # Two cycles for these registers, once the arena and the descriptor are stable.
+        # Cycles for the pointer behind a descriptor with APPEND, and for these registers.
         with m.If((state != _State.IDLE) | ~self.i.valid | self.is_appending):
             m.d.sync += waited.eq(0)
         with m.Elif(~waited.all()):
@@ -234,8 +235,7 @@ class Starter(wiring.Component):
         ]
 
     def _record(self, m, d, is_local, status, is_halted):
-        entry = self.started & entry_mask(self.log2)
-        address = self.base + Cat(Const(0, 6), entry[: COUNT_BITS - 1])
+        address = entry_address(m, self.base, self.started, self.log2, DESCRIPTOR_BYTES, "entry")
         record = self.o.payload
         m.d.comb += [
             record.is_local.eq(is_local),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import State, Status
 from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES
+from cdma.hdl.lib.adder import SplitSum, is_below
 
 _SETTLE = 3  # cycles until the sums of addresses below follow a written register
 
@@ -115,14 +116,12 @@ class RingState(wiring.Component):
     def _inside(self, m, name, entry_bytes):
         """Whether a ring lies in the host window; two cycles after its registers."""
         base, log2 = getattr(self, f"{name}_base"), getattr(self, f"{name}_log2")
-        last = Signal(self.address_bits + 1, name=f"{name}_last", reset_less=True)
+        last = SplitSum(self.address_bits + 1, f"{name}_last")
         is_inside = Signal(name=f"{name}_is_inside", reset_less=True)
+        end = Signal(self.address_bits + 1, name=f"{name}_end")
+        m.d.comb += end.eq(Mux(self.host_end[-1], 1 << self.address_bits, self.host_end))
         m.d.sync += [
-            last.eq(base + (entry_bytes << log2)),
-            is_inside.eq(
-                (base >= self.host_base)
-                & (last <= self.host_end)
-                & (last <= 1 << self.address_bits)
-            ),
+            *last.set(base, entry_bytes << log2),
+            is_inside.eq(~is_below(base, self.host_base) & ~last.is_above(end)),
         ]
         return is_inside

@@ -19,8 +19,16 @@ def _expected(config, device, rows, row_bytes, pitch):
 
 @pytest.mark.parametrize(
     ("rows", "row_bytes", "pitch"),
-    [(1, 4, 0), (1, 1024, 0), (1, 1028, 0), (1, 5000, 0), (3, 1024, 4096), (4, 3072, -8192)],
-    ids=["word", "stripe", "one_word_more", "partial_end", "pitch", "negative_pitch"],
+    [
+        (1, 4, 0),
+        (1, 1024, 0),
+        (1, 1028, 0),
+        (1, 5000, 0),
+        (3, 1024, 4096),
+        (4, 3072, -8192),
+        (5, 2048, 1 << 22),
+    ],
+    ids=["word", "stripe", "one_word_more", "partial_end", "pitch", "negative_pitch", "far"],
 )
 @pytest.mark.parametrize("stall", ["never", "bernoulli:0.5"])
 def test_stripes(exchange, begin, job, small, rows, row_bytes, pitch, stall):
@@ -46,7 +54,7 @@ def test_stop(exchange, begin, job, small):
 
     def stop(ctx, cycle, passed):
         ctx.set(dut.load, cycle == 0)
-        ctx.set(dut.stop, cycle >= 4)
+        ctx.set(dut.stop, cycle >= 7)
 
     fields = job(row_bytes=1 << 30)
     each = begin(dut, stop, first=fields, job=fields, number=3)
@@ -65,7 +73,7 @@ def test_more_bytes_than_32_bits_count(exchange, begin, job, small):
         ctx.set(dut.load, cycle == 0)
 
     each = begin(dut, load, first=fields, job=fields, number=3)
-    passed = exchange(dut, {}, {"o": stripes}, each=each, cycles=2 * stripes)
+    passed = exchange(dut, {}, {"o": stripes}, each=each, cycles=3 * stripes)
     found = passed["o"].payloads
     assert [item["number"] for item in found] == list(range(stripes))
     assert [item["address"] - device for item in found] == list(range(0, size, 65536))

@@ -225,6 +225,6 @@ PROOFS = (
         slow=("bursts of 2, room for 2",),
         mode=BOUNDED,
         depth=18,
-        broken=faults(2, 20, late("dut.given_beats"), stuck_at(0, "dut.is_next")),
+        broken=faults(2, 26, late("dut.given_beats"), stuck_at(0, "dut.is_next")),
     ),
 )

@@ -1,0 +1,103 @@
+"""Wide sums in two steps, because the carry of one adder is the longest path of many designs."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+
+
+def sum_later(m: Module, a, b, bits: int, name: str, *, first=0) -> Signal:
+    """``a + b`` and the bit ``first``, modulo ``2**bits``, two cycles later.
+
+    The halves are added in the first cycle, and the carry between them in the second.
+    """
+    return _later(m, a, b, first, bits, name)
+
+
+def difference_later(m: Module, a, b, bits: int, name: str) -> Signal:
+    """``a - b`` modulo ``2**bits``, two cycles later, see :func:`sum_later`."""
+    a, b = _sized(m, a, bits, f"{name}_a"), _sized(m, b, bits, f"{name}_b")
+    return _later(m, a, ~b, 1, bits, name)
+
+
+def _later(m, a, b, first, bits, name):
+    a, b = _sized(m, a, bits, f"{name}_left"), _sized(m, b, bits, f"{name}_right")
+    half = bits // 2
+    low, high, carry = Signal(half), Signal(bits - half), Signal()
+    total = Signal(bits, name=name)
+    m.d.sync += [
+        Cat(low, carry).eq(a[:half] + b[:half] + first),
+        high.eq(a[half:] + b[half:]),
+        total.eq(Cat(low, (high + carry)[: bits - half])),
+    ]
+    return total
+
+
+def _sized(m, value, bits, name):
+    """A number in so many bits: of a signed one with its sign."""
+    sized = Signal(bits, name=name)
+    m.d.comb += sized.eq(value)
+    return sized
+
+
+def advance_in_two(m: Module, value: Signal, step, low: int, name: str, *, down=False) -> Signal:
+    """Add ``step``, or with ``down`` subtract, in the domain ``sync``.
+
+    The carry out of the ``low`` lowest bits follows a cycle later. ``step`` is below ``2**low``.
+    Gives the register of the carry, which is 1 in the cycle in which ``value`` is not yet valid:
+    statements that set ``value`` later clear the carry, too.
+    """
+    carry = Signal(name=f"{name}_carry")
+    rest = value[low:] - carry if down else value[low:] + carry
+    sums = value[:low] - step if down else value[:low] + step
+    m.d.sync += [Cat(value[:low], carry).eq(sums), value[low:].eq(rest)]
+    return carry
+
+
+class SplitSum:
+    """A sum in the domain ``sync`` whose halves are not yet joined: its carry is in a register.
+
+    Parameters
+    ----------
+    bits : int
+        Of the sum, which is below ``2**bits``.
+    name : str
+    """
+
+    def __init__(self, bits: int, name: str):
+        half = bits // 2
+        self.low = Signal(half, name=f"{name}_low")
+        self.high = Signal(bits - half, name=f"{name}_high")
+        self.carry = Signal(name=f"{name}_carry")
+
+    def set(self, a, b, first=0):
+        """Statement: become ``a + b + first``; the latter has one bit."""
+        half = len(self.low)
+        return [
+            Cat(self.low, self.carry).eq(a[:half] + b[:half] + first),
+            self.high.eq(a[half:] + b[half:]),
+        ]
+
+    def join(self):
+        """Statement: join the halves, so that the carry is 0."""
+        return [self.high.eq(self.high + self.carry), self.carry.eq(0)]
+
+    def add(self, value):
+        """Statement: add ``value``; only when the carry is 0."""
+        half = len(self.low)
+        return [
+            Cat(self.low, self.carry).eq(self.low + value[:half]),
+            self.high.eq(self.high + value[half:]),
+        ]
+
+    def is_above(self, bound):
+        """The sum is more than ``bound``."""
+        half = len(self.low)
+        low, high = self.low > bound[:half], bound[half:]
+        is_more, is_same = self.high > high, self.high == high
+        with_carry = is_more | is_same | ((self.high + 1 == high) & low)
+        return Mux(self.carry, with_carry, is_more | (is_same & low))
+
+
+def is_below(a, b):
+    """``a < b`` of unsigned numbers of the same length, compared in halves side by side."""
+    half = len(a) // 2
+    is_less, is_same = a[half:] < b[half:], a[half:] == b[half:]
+    return is_less | (is_same & (a[:half] < b[:half]))
