@@ -9,8 +9,6 @@ from cdma.hdl.codecs import UnitConfig
 
 #: Modes and extensions of ZVC+, as the first bits of a control.
 _RESERVED, _WIDE_DENSE = 3 | 3 << 2, 3 | 6 << 2
-#: Streams that begin with one of them.
-_CONTROLS = 4
 
 
 def aimed(
@@ -75,9 +73,18 @@ def _aimed_plus(words, stream, config, rng):
     for longer in (whole, noise):  # dense, and raw
         sent = compress(longer, fmt).tobytes()
         yield from ((sent, fewer) for fewer in range(whole.size - size + 1, whole.size))
+    yield from _controls_plus(stream, count, config, rng)
+
+
+def _controls_plus(stream, count, config, rng):
+    """Streams that begin with a control that no encoder writes, and the stream behind it."""
     # Exponents as they are, or words of 8 bits: a block of more than 1,029 bits.
-    longest, bits = (7 << 8, 11) if config.word.is_float else (0xFFF << 6, 18)
-    for control in (_RESERVED, _WIDE_DENSE | longest):
+    has_repeats = config.format.repeats != "none"
+    longest = (7 << 8 + has_repeats, 11 + has_repeats) if config.word.is_float else (0xFFF << 6, 18)
+    controls = [(_RESERVED, 5), (_WIDE_DENSE | longest[0], longest[1])]
+    if has_repeats:  # the number of repeated words is wrong
+        controls.append((_WIDE_DENSE | 1 << 5, 12))
+    for control, bits in controls:
         first = int.from_bytes(rng.bytes(140), "little")
         for behind in (b"", stream):
             yield (first >> bits << bits | control).to_bytes(140, "little") + behind, count
@@ -88,10 +95,13 @@ def _marked_plus(stream, count, config, rng):
     words = rng.integers(1, 1 << config.word.bits, count).astype(config.format.dtype)
     if rng.random() < 0.5:
         words = words & (1 << config.word.mantissa) - 1 | 1 << config.word.mantissa
-    found = list(_aimed_plus(words.astype(config.format.dtype), stream, config, rng))
-    # Half of them with a control that no encoder writes; those come last.
-    first = len(found) - _CONTROLS if rng.random() < 0.5 else 0
-    return found[rng.integers(first, len(found))]
+    # Half of them with a control that no encoder writes.
+    found = list(
+        _controls_plus(stream, count, config, rng)
+        if rng.random() < 0.5
+        else _aimed_plus(words.astype(config.format.dtype), stream, config, rng)
+    )
+    return found[rng.integers(len(found))]
 
 
 _AIMED = {"zvc": _aimed_zvc, "zvcplus": _aimed_plus}

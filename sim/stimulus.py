@@ -29,9 +29,14 @@ def _any_values(count, fmt, rng):
 def _near_values(count, fmt, rng):
     """Words whose exponents are near each other, or far; few negative, or many; not zero.
 
-    For int8, words of a few bits, here and there in groups of more.
+    For int8, words of a few bits, here and there in groups of more. With repeats, words that are
+    as the one before, in some packets.
     """
     word = fmt.word
+    if fmt.repeats != "none":
+        words = _near_values(count, zvcplus.Format(fmt.type), rng)
+        is_new = rng.random(count) >= rng.choice([0, 0.2, 0.6, 0.95, 1])
+        return words[np.maximum.accumulate(np.where(is_new, np.arange(count), 0))]
     if not word.is_float:
         bits = np.full(count, rng.integers(0, word.bits + 1))
         for size in (16, 32):

@@ -3,7 +3,8 @@
 The decoder of :mod:`cdma.golden.zvcplus.codec` accepts canonical streams only. The hardware looks
 for fewer errors, and decodes everything else by the same arithmetic: bases and exponents are taken
 modulo their width, a new word may be zero, and offsets have at most the bits of an exponent (fp16
-has 5, and k may say 6). Widths of int8 are taken as they are sent.
+has 5, and k may say 6). Widths of int8 are taken as they are sent. A repeated word is the one
+before it, be that zero; a packet's first word repeats zero.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
     count : int
         Words of the packet.
     fmt : Format
-        Any type, without repeats.
+        Any type, without repeats; floats also with repeats to the left.
 
     Returns
     -------
@@ -38,15 +39,16 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
         Bytes decoded without error: up to the end of the last payload, or, with an error in a
         control or a truncated payload, of the last complete payload in front of it, rounded up.
     code : ErrorCode
-        ``NONE``, ``TRUNCATED``, ``TRAILING``, ``MASK_PAST_END``, ``RESERVED`` or ``TOO_LONG``.
+        ``NONE``, ``TRUNCATED``, ``TRAILING``, ``MASK_PAST_END``, ``RESERVED``, ``COUNT`` or
+        ``TOO_LONG``.
 
     Raises
     ------
     TypeError, ValueError
         When an argument is not what it must be.
     """
-    if fmt.repeats != "none":
-        raise ValueError(f"Format must be without repeats, not {fmt!r}")
+    if fmt.repeats == "above" or (fmt.repeats == "left" and not fmt.word.is_float):
+        raise ValueError(f"Format must be without repeats, or of floats with left, not {fmt!r}")
     data = to_bytes(stream)
     words, error = decode(data, count, fmt)
     if error is None:
@@ -68,15 +70,24 @@ class _Block:
     #: Bits of a new word, per group of words.
     widths: tuple[int, ...] = (0,)
     words: int = 0
+    #: Repeated words by the control, 0 without repeats.
+    repeats: int = 0
 
     @property
     def payload(self) -> int:
+        if self.repeats:
+            return self.front + (self.front - min(self.repeats, self.front)) * self.widths[0]
         size = self.words // len(self.widths)
         ones = (1 << size) - 1
         return sum(
             (self.mask >> group * size & ones).bit_count() * width
             for group, width in enumerate(self.widths)
         )
+
+    @property
+    def front(self) -> int:
+        """Bits in front of the new words: one for each word that is not zero."""
+        return self.mask.bit_count() if self.repeats else 0
 
     def width(self, i: int) -> int:
         """Bits of word ``i``, if it is sent."""
@@ -100,8 +111,8 @@ class _Walk:
             base = block.base
             at = place + block.length  # of the payload of the block before
             place = at + (before.payload if before else 0)
-            code = self._error(number, block, at, place)
-            if before and place <= self._total:
+            code = self._error(number, block, before, at, place)
+            if before and place <= self._total and not self._is_miscounted(before, at):
                 self._payload(before, at)
             if code:
                 return self._given(consumed, code)
@@ -110,6 +121,8 @@ class _Walk:
             place += before.payload
             if place > self._total:
                 return self._given(consumed, ErrorCode.TRUNCATED)
+            if self._is_miscounted(before, place - before.payload):
+                return self._given(consumed, ErrorCode.COUNT)
             self._payload(before, place - before.payload)
             consumed = -(-place // 8)
         past = self._words[self._count :]
@@ -123,7 +136,11 @@ class _Walk:
         words = np.array(self._words[: self._count], self._fmt.dtype)
         return words, consumed, code
 
-    def _error(self, number, block, at, place) -> ErrorCode:
+    def _is_miscounted(self, block, at: int) -> bool:
+        """Whether the payload from bit ``at`` on has another number of repeated words."""
+        return self._bits(at, block.front).bit_count() != block.repeats
+
+    def _error(self, number, block, before, at, place) -> ErrorCode:
         """Of a control that ends at ``at``, or of the payload behind it, up to ``place``."""
         size = self._fmt.block_words
         is_past = not block.is_raw and block.mask >> min(size, self._count - number * size)
@@ -131,8 +148,10 @@ class _Walk:
             (ErrorCode.TRUNCATED, at > self._total),
             (ErrorCode.RESERVED, block.is_reserved),
             (ErrorCode.MASK_PAST_END, is_past),
+            (ErrorCode.COUNT, block.repeats > block.mask.bit_count()),
             (ErrorCode.TOO_LONG, block.length + block.payload > RAW_BITS),
             (ErrorCode.TRUNCATED, place > self._total),
+            (ErrorCode.COUNT, before and self._is_miscounted(before, at)),
         ):
             if is_wrong:
                 return code
@@ -145,8 +164,8 @@ class _Walk:
 
     def _control(self, place: int, base: int) -> _Block:
         word, size = self._fmt.word, self._fmt.block_words
-        table = headers(self._fmt.type, 0)
-        kind, is_wide, _, d, k, length = table[self._bits(place, HEADER_BITS)]
+        table = headers(self._fmt.type, self._fmt.repeat_number)
+        kind, is_wide, has_repeats, d, k, length = table[self._bits(place, HEADER_BITS)]
         if kind == RAW:
             ones = (1 << size) - 1
             return _Block(
@@ -177,7 +196,11 @@ class _Walk:
             at += size
         elif kind != DENSE:
             mask, at = self._nibbles(at, flags, has_differences=kind == DIFFERENCES)
-        return _Block(at - place, False, False, is_wide, k, base, mask, widths, size)
+        repeats = 0
+        if has_repeats:
+            repeats = self._bits(at, word.count_bits) + 1
+            at += word.count_bits
+        return _Block(at - place, False, False, is_wide, k, base, mask, widths, size, repeats)
 
     def _widths(self, at: int, *, is_wide: bool, is_half: bool) -> tuple[tuple[int, ...], int]:
         """Widths of the groups of int8 from bit ``at`` on, and the bit behind them."""
@@ -202,9 +225,16 @@ class _Walk:
 
     def _payload(self, block: _Block, at: int) -> None:
         """Append the words of a block whose payload begins at bit ``at``."""
+        repeated = self._bits(at, block.front)
+        at += block.front
+        rank = 0  # among the words that are not zero
         for i in range(self._fmt.block_words):
             word = 0
             if block.mask >> i & 1:
+                is_repeated, rank = repeated >> rank & 1, rank + 1
+                if is_repeated:
+                    self._words.append(self._words[-1] if self._words else 0)
+                    continue
                 width = block.width(i)
                 word = self._word(self._bits(at, width), block)
                 at += width

@@ -8,7 +8,7 @@ from cdma.hdl.zvc.config import Config as ByteConfig
 from cdma.zvcplus import BEAT_BYTES, RAW_BITS, TYPES, ErrorCode, Format, WordType
 
 #: Repeat options that the hardware has.
-REPEATS = ("none",)
+REPEATS = ("none", "left")
 #: Bits of the width of a group in a control.
 WIDTH_BITS = 3
 #: Words of int8 in the smallest group with a width of its own.
@@ -36,7 +36,7 @@ class Config:
     type : str
         Element type: ``"fp32"``, ``"fp16"``, ``"bf16"`` or ``"int8"``.
     repeats : str
-        ``"none"``, the only repeat option in hardware.
+        ``"none"``, or for floats ``"left"``: a word can repeat the one before it.
 
     Raises
     ------
@@ -55,6 +55,10 @@ class Config:
         if self.repeats not in REPEATS:
             raise ValueError(
                 f"Repeats of hardware must be {' or '.join(REPEATS)}, not {self.repeats!r}"
+            )
+        if self.has_repeats and not self.word.is_float:
+            raise ValueError(
+                f"Repeats of {self.type} in hardware must be none, not {self.repeats!r}"
             )
 
     @classmethod
@@ -85,22 +89,27 @@ class Config:
 
     @classmethod
     def parse(cls, text: str) -> "Config":
-        """Configuration of a whole unit by its name: ``zvcplus-fp32``.
+        """Configuration of a whole unit by its name: ``zvcplus-fp32``, ``zvcplus-fp32-left``.
 
         Raises
         ------
         ValueError
             When the text is no such name, or the configuration is refused.
         """
-        parts = re.fullmatch(r"zvcplus-([a-z0-9]+)", text, re.ASCII)
+        parts = re.fullmatch(r"zvcplus-([a-z0-9]+)(?:-([a-z]+))?", text, re.ASCII)
         if parts is None:
             raise ValueError(f"Configuration must be a name such as zvcplus-fp32, not {text!r}")
-        return cls.of_unit(parts[1])
+        return cls.of_unit(parts[1], parts[2] or "none")
 
     @property
     def name(self) -> str:
-        """Short name, ``zvcplus-fp32``."""
-        return f"zvcplus-{self.type}"
+        """Short name, ``zvcplus-fp32`` or ``zvcplus-fp32-left``."""
+        return f"zvcplus-{self.type}{'-left' if self.has_repeats else ''}"
+
+    @property
+    def has_repeats(self) -> bool:
+        """Words can repeat the word before them."""
+        return self.repeats != "none"
 
     @property
     def format(self) -> Format:
@@ -149,7 +158,14 @@ class Config:
         # A mask coding is at most as long as a raw mask with its extension.
         mask = word.block_words + 3
         widths = WIDTH_BITS * self.block_groups
-        return 2 + mask + (6 + word.exponent if word.is_float else 1 + widths)
+        repeats = 1 + word.count_bits if self.has_repeats else 0
+        return 2 + mask + repeats + (6 + word.exponent if word.is_float else 1 + widths)
+
+    @property
+    def front_bits(self) -> int:
+        """Bits in front of the words of a beat, at most: a control, and a bit per word that says
+        whether it is repeated."""
+        return self.control_bits + (self.word.block_words if self.has_repeats else 0)
 
     @property
     def block_bits(self) -> int:
@@ -191,7 +207,13 @@ class Config:
 
 
 #: The configurations that documents, reports and the regression name.
-NAMED = {config.name: config for config in map(Config, TYPES)}
+NAMED = {
+    config.name: config
+    for config in (
+        *(Config(type_) for type_ in TYPES),
+        *(Config(type_, "left") for type_ in TYPES if TYPES[type_].is_float),
+    )
+}
 
 
 def checked(config: Config) -> Config:

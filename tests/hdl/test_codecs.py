@@ -47,13 +47,21 @@ def test_the_document_has_the_latencies_of_zvcplus():
         for unit, component in COMPONENTS["zvcplus"].items()
         for type_ in zvcplus.TYPES
     }
+    left = {
+        (unit, type_): component.latency(PlusConfig(type_, "left"))
+        for unit, component in COMPONENTS["zvcplus"].items()
+        for type_ in ("fp32", "fp16")
+    }
+    assert left["decompressor", "fp32"] == left["decompressor", "fp16"]
     assert latency["compressor", "fp16"] == latency["compressor", "bf16"]
     assert len({latency["decompressor", type_] for type_ in zvcplus.TYPES}) == 1
     expected = (
         f"| {latency['compressor', 'fp32']} cycles in the compressor "
         f"({latency['compressor', 'fp16']} of fp16 and bf16, "
         f"{latency['compressor', 'int8']} of int8), "
-        f"{latency['decompressor', 'fp32']} in the decompressor |"
+        f"{latency['decompressor', 'fp32']} in the decompressor; with repeats "
+        f"{left['compressor', 'fp32']} ({left['compressor', 'fp16']}), "
+        f"and {left['decompressor', 'fp32']} |"
     )
     text = (Path(__file__).parents[2] / "docs" / "interfaces.md").read_text()
     assert expected in text
@@ -75,8 +83,8 @@ def test_options_are_in_constants_and_title():
     ("call", "message"),
     [
         (
-            lambda: codecs.config_of(zvcplus.Format("fp32", "left")),
-            "Repeats of hardware must be none, not 'left'",
+            lambda: codecs.config_of(zvcplus.Format("fp32", "above", 9)),
+            "Repeats of hardware must be none or left, not 'above'",
         ),
         (
             lambda: codecs.config_of(zvcplus.Format("fp16"), 8),

@@ -32,8 +32,18 @@ def blocks_of(words: np.ndarray, config) -> list[tuple[np.ndarray, dict]]:
     return found
 
 
-def stats_of(block: np.ndarray, extent: dict, config) -> dict:
-    """Record ``BlockStats`` of a block."""
+def all_stats_of(words: np.ndarray, config) -> list[dict]:
+    """Record ``BlockStats`` of each block of a packet."""
+    blocks = blocks_of(words, config)
+    before = [None, *(block[-1] for block, _ in blocks)]
+    return [
+        stats_of(block, extent, config, last)
+        for (block, extent), last in zip(blocks, before, strict=False)
+    ]
+
+
+def stats_of(block: np.ndarray, extent: dict, config, before=None) -> dict:
+    """Record ``BlockStats`` of a block; ``before`` is the word in front of it, if there is one."""
     word = config.word
     mask = block != 0
     coded = mask ^ np.append(False, mask[:-1])
@@ -47,12 +57,24 @@ def stats_of(block: np.ndarray, extent: dict, config) -> dict:
     }
     if not word.is_float:
         return known | groups_of(block, config)
-    exponents = (block.astype(int) >> word.mantissa & (1 << word.exponent) - 1)[mask]
-    return {
-        **known,
+    exponents = block.astype(int) >> word.mantissa & (1 << word.exponent) - 1
+    most = (1 << word.exponent) - 1
+    known |= {
         "is_wide": int((block.astype(int) >> word.bits - 1).any()),
-        "top": int(exponents.max(initial=0)),
-        "least": int(exponents.min(initial=(1 << word.exponent) - 1)),
+        "top": int(exponents[mask].max(initial=0)),
+        "least": int(exponents[mask].min(initial=most)),
+    }
+    if not config.has_repeats:
+        return known
+    first = before is not None and block[0] == before
+    repeated = mask & np.append(first, block[1:] == block[:-1])
+    new = exponents[mask & ~repeated]
+    return known | {
+        "new_top": int(new.max(initial=0)),
+        "new_least": int(new.min(initial=most)),
+        "repeated": number_of(repeated),
+        "nonzeros": np.count_nonzero(mask),
+        "repeats": np.count_nonzero(repeated),
     }
 
 
@@ -105,4 +127,12 @@ def plans_of(words: np.ndarray, config) -> list[dict]:
                 "bits": 0 if kind == NOTHING else int(golden.control[index]),
             }
         )
+        if config.has_repeats:
+            repeats = golden.repeats
+            count = (int(repeats.count[index]) - 1) % (1 << word.count_bits)
+            found[-1] |= {
+                "repeated": number_of(repeats.repeated[index]),
+                "has_repeats": int(repeats.used[index]),
+                "count": count if repeats.used[index] else 0,
+            }
     return found

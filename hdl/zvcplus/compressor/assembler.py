@@ -127,7 +127,7 @@ class BitAssembler(wiring.Component):
     def _parts(self, m, takes, has_full):
         """The bits of an item in the row that leaves next, and in the two behind."""
         size, place = self.config.beat_bits, self.landing.place
-        longest = self.config.control_bits
+        longest = self.config.front_bits
         from_start = Signal(size)
         first_row, start_row = Signal(2), Signal(2)
         m.d.comb += [

@@ -19,6 +19,7 @@ from cdma.hdl.zvcplus.compressor.records import (
     BlockPlan,
     Coding,
     Groups,
+    RepeatBits,
 )
 from cdma.hdl.zvcplus.config import WIDTH_BITS, Config
 
@@ -39,7 +40,9 @@ class ControlCoder(wiring.Component):
     enable : In, the registers load
     valid : In, there is a control
     plan : In, :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan` of the block
-    bits : Out, the control; zero without one
+    repeats : In, with repeats: :class:`~cdma.hdl.zvcplus.compressor.records.RepeatBits` of another
+        block, behind the control; none if ``count`` is 0
+    bits : Out, the control and the bits of repeats; zero without
     """
 
     enable: Signal
@@ -54,7 +57,8 @@ class ControlCoder(wiring.Component):
                 "enable": In(1),
                 "valid": In(1),
                 "plan": In(BlockPlan(config)),
-                "bits": Out(config.control_bits),
+                **({"repeats": In(RepeatBits(config))} if config.has_repeats else {}),
+                "bits": Out(config.front_bits),
             }
         )
 
@@ -86,10 +90,34 @@ class ControlCoder(wiring.Component):
         result = Signal.like(self.bits, reset_less=True)
         # Nibbles that are not sent are zero, so that only zeros follow those that are.
         bits = self._assembled(beside.o, network.bank_words.as_value())
+        bits = Mux(beside.o_valid, bits, 0)
+        if self.config.has_repeats:
+            bits = bits | self._appended(m)
+            m.d.comb += beside.i.has_repeats.eq(plan.has_repeats)
         with m.If(self.enable):
-            m.d.sync += result.eq(Mux(beside.o_valid, bits, 0))
+            m.d.sync += result.eq(bits)
         m.d.comb += self.bits.eq(result)
         return m
+
+    def _appended(self, m):
+        """Number of repeated words, of the block of the control, and bits of repeats of the other,
+        at their place behind the nibbles; as late as these."""
+        word, plan, repeats = self.config.word, self.plan, self.repeats
+        has_count = self.valid & plan.has_repeats
+        at = Mux(self.valid, plan.bits - Mux(has_count, word.count_bits, 0), 0)
+        sent = Mux(repeats.count == 0, 0, repeats.bits)
+        bits = Mux(has_count, Cat(plan.count, sent), sent)
+        levels, stages = len(plan.bits), Compactor.latency(word.flags)
+        size, at = self.config.front_bits, at[:levels]
+        for stage in range(stages):
+            for level in range(stage * levels // stages, (stage + 1) * levels // stages):
+                bits = Mux(at[level], Cat(Const(0, 1 << level), bits), bits)[:size]
+            late = Signal(len(bits), name=f"appended{stage}", reset_less=True)
+            late_at = Signal(levels, name=f"appended_at{stage}", reset_less=True)
+            with m.If(self.enable):
+                m.d.sync += [late.eq(bits), late_at.eq(at)]
+            bits, at = late, late_at
+        return bits
 
     def _assembled(self, heading, nibbles):
         """The fields of a control, one behind the other."""
@@ -100,6 +128,8 @@ class ControlCoder(wiring.Component):
             bits = Mux(code == SENT, Cat(coding.base, nibbles), nibbles)
             bits = Mux(has_flags, Cat(heading.flags, bits), bits)
             bits = Cat(code, coding.k, bits)
+            if self.config.has_repeats:
+                bits = Cat(heading.has_repeats, bits)
         else:
             is_wide = code.is_wide
             bits = Mux(has_flags, Cat(heading.flags, nibbles), nibbles)
@@ -130,5 +160,6 @@ class _Heading(data.StructLayout):
                 "code": 3 if word.is_float else Groups(config),
                 "coding": Coding(config),
                 "flags": word.flags,
+                **({"has_repeats": 1} if config.has_repeats else {}),
             }
         )

@@ -58,12 +58,11 @@ class PayloadCounter(wiring.Component):
 
         block, beat = blocks.o.payload, counted.i.payload
         index = Signal(2)
+        sent = block.mask & ~block.repeated if config.has_repeats else block.mask
         m.d.comb += [
             counted.i.valid.eq(blocks.o.valid),
             blocks.o.ready.eq(counted.i.ready & beat.end),
-            beat.mask.eq(
-                block.mask.word_select(index, lanes) | (block.kind == RAW).replicate(lanes)
-            ),
+            beat.mask.eq(sent.word_select(index, lanes) | (block.kind == RAW).replicate(lanes)),
             beat.coding.eq(block.coding),
             beat.end.eq(index == block.extent.beats),
             beat.final.eq(block.extent.last),

@@ -1,10 +1,10 @@
 """The order of controls and payloads in the stream."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.zvcplus.compressor.records import BlockPlan, Payload
+from cdma.hdl.zvcplus.compressor.records import BlockPlan, Payload, RepeatBits
 from cdma.hdl.zvcplus.config import Config
 
 
@@ -29,9 +29,12 @@ class StreamOrder(wiring.Component):
     i_plan : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
     o_plan : Out stream of the same plans
     i_payload : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.Payload`
+    i_repeats : In stream, with repeats: :class:`~cdma.hdl.zvcplus.compressor.records.RepeatBits` of
+        each block, to go with its first beat
     has_beat : In, the words of the payload are there
     has_control : Out, the item has the control of the plan at ``i_plan``
     has_payload : Out, the item has the payload at ``i_payload``
+    has_repeats : Out, with repeats: the item has bits of repeats, those at ``i_repeats``
     is_after : Out, the control begins the next packet, behind the payload
     last : Out, the packet ends with the item
     """
@@ -47,8 +50,14 @@ class StreamOrder(wiring.Component):
     last: Signal
 
     def __init__(self, config: Config):
+        self.config = config
+        repeats = {
+            "i_repeats": In(stream.Signature(RepeatBits(config))),
+            "has_repeats": Out(1),
+        }
         super().__init__(
             {
+                **(repeats if config.has_repeats else {}),
                 "enable": In(1),
                 "i_plan": In(stream.Signature(BlockPlan(config))),
                 "o_plan": Out(stream.Signature(BlockPlan(config))),
@@ -73,15 +82,18 @@ class StreamOrder(wiring.Component):
         offers, follows, can_send, issues = (
             Signal(name=name) for name in ("offers", "follows", "can_send", "issues")
         )
+        is_alone = (ahead == 1) & is_final
+        is_told, has_repeats = self._take_repeats(m)
         m.d.comb += [
             offers.eq(plan.valid & ~is_issued),
-            can_send.eq(self.i_payload.valid & self.has_beat & (ahead != 0)),
+            can_send.eq(self.i_payload.valid & self.has_beat & (ahead != 0) & is_told),
             # The next block's control is in front of the payload.
             follows.eq(ahead[1] | is_final | offers),
             self.has_payload.eq(can_send & follows),
             self.last.eq(self.has_payload & payload.end & payload.final),
-            self.is_after.eq((ahead == 1) & is_final),
-            self.has_control.eq(offers & ~ahead[1] & (~self.is_after | self.last)),
+            # Not in an item with bits of repeats: the two have one way to their places.
+            self.is_after.eq(is_alone & ~has_repeats),
+            self.has_control.eq(offers & ~ahead[1] & (~is_alone | (self.last & ~has_repeats))),
             self.i_payload.ready.eq(self.enable & self.has_payload),
             issues.eq(self.enable & self.has_control),
             self.o_plan.valid.eq(plan.valid & ~is_copied),
@@ -96,3 +108,16 @@ class StreamOrder(wiring.Component):
             is_final.eq(Mux(issues, plan.payload.extent.last, is_final)),
         ]
         return m
+
+    def _take_repeats(self, m):
+        """Whether the bits of repeats are known, and whether the item has any."""
+        if not self.config.has_repeats:
+            return Const(1, 1), Const(0, 1)
+        is_first = Signal(init=1)  # the next beat begins a block
+        with m.If(self.i_payload.ready):
+            m.d.sync += is_first.eq(self.i_payload.payload.end)
+        m.d.comb += [
+            self.i_repeats.ready.eq(self.i_payload.ready & is_first),
+            self.has_repeats.eq(self.has_payload & is_first & (self.i_repeats.payload.count != 0)),
+        ]
+        return ~is_first | self.i_repeats.valid, self.has_repeats

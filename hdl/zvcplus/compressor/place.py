@@ -26,7 +26,7 @@ class BitPlacer(wiring.Component):
     -------
     enable : In, the registers load
     valid : In, there is an item
-    control_bits : In, length of the control, 0 without one
+    control_bits : In, length of the control and of the bits of repeats, 0 without
     is_after : In, the control begins the next packet
     total : In, bits of the payload, 0 without one
     behind : In, array of the places of the words from the first bit of payload on
@@ -58,7 +58,7 @@ class BitPlacer(wiring.Component):
             {
                 "enable": In(1),
                 "valid": In(1),
-                "control_bits": In(range(config.control_bits + 1)),
+                "control_bits": In(range(config.front_bits + 1)),
                 "is_after": In(1),
                 "total": In(range(config.beat_bits + 1)),
                 "behind": In(data.ArrayLayout(8, config.lanes)),

@@ -49,6 +49,9 @@ class BlockStats(data.StructLayout):
     extent : :class:`Extent`
     is_wide : floats: some word has its sign set
     top, least : floats: largest and smallest exponent of the words that are not zero
+    new_top, new_least : with repeats: those of the words that are not repeated
+    repeated : with repeats: a bit per word that equals the word before it and is not zero
+    nonzeros, repeats : with repeats: words that are not zero, and those of them that are repeated
     widths : int8: per group of 16 words, bits of its largest value less 1
     small_bits, large_bits : int8: bits of all words with groups of 16, and of 32
     small_raised, large_raised : int8: bits that are added to them in a wide block, whose widths
@@ -60,6 +63,10 @@ class BlockStats(data.StructLayout):
         fields = {"masks": Masks(config), "extent": Extent(config)}
         if word.is_float:
             fields |= {"is_wide": 1, "top": word.exponent, "least": word.exponent}
+            if config.has_repeats:
+                count = range(word.block_words + 1)
+                fields |= {"new_top": word.exponent, "new_least": word.exponent}
+                fields |= {"repeated": word.block_words, "nonzeros": count, "repeats": count}
         else:
             most, size = word.block_words, word.bits
             fields |= {
@@ -114,6 +121,9 @@ class BlockPlan(data.StructLayout):
     mask : a bit per word that is not zero; a raw block sends the others too
     nibbles : the mask as coded, zero where the control has none
     flags : a bit per nibble that is sent
+    repeated : with repeats: a bit per repeated word; none if the block does not use repeats
+    has_repeats : the block uses repeats
+    count : with repeats: repeated words less 1
     bits : length of the control
     """
 
@@ -128,6 +138,11 @@ class BlockPlan(data.StructLayout):
                 "mask": word.block_words,
                 "nibbles": word.block_words,
                 "flags": word.flags,
+                **(
+                    {"repeated": word.block_words, "has_repeats": 1, "count": word.count_bits}
+                    if config.has_repeats
+                    else {}
+                ),
                 "bits": range(config.control_bits + 1),
             }
         )
@@ -159,6 +174,20 @@ class Payload(data.StructLayout):
                 "final": 1,
             }
         )
+
+
+class RepeatBits(data.StructLayout):
+    """Bits in front of the payload of a block, one for each word that is not zero.
+
+    Members
+    -------
+    bits : 1 for a repeated word; zeros behind the last
+    count : their number; 0 in a block without repeats
+    """
+
+    def __init__(self, config: Config):
+        words = config.word.block_words
+        super().__init__({"bits": words, "count": range(words + 1)})
 
 
 class Place(data.StructLayout):

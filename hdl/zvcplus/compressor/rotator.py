@@ -8,7 +8,7 @@ from cdma.hdl.zvcplus.config import Config
 
 
 class ControlRotator(wiring.Component):
-    """Rotate a control to its place in a row.
+    """Rotate a control, and the bits of repeats behind it, to their place in a row.
 
     Throughput one control a cycle, latency :attr:`LATENCY` cycles; the output is registered.
 
@@ -38,7 +38,7 @@ class ControlRotator(wiring.Component):
         super().__init__(
             {
                 "enable": In(1),
-                "control": In(config.control_bits),
+                "control": In(config.front_bits),
                 "at": In(8),
                 "bits": Out(config.beat_bits),
             }

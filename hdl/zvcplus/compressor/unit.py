@@ -20,6 +20,7 @@ from cdma.hdl.zvcplus.compressor.place import BitPlacer
 from cdma.hdl.zvcplus.compressor.planner.floats import FloatPlanner
 from cdma.hdl.zvcplus.compressor.planner.integers import IntPlanner
 from cdma.hdl.zvcplus.compressor.records import BitRow, Place
+from cdma.hdl.zvcplus.compressor.repeats import RepeatCoder
 from cdma.hdl.zvcplus.compressor.report import StreamReport
 from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
 from cdma.hdl.zvcplus.compressor.survey.floats import FloatSurvey
@@ -70,15 +71,16 @@ class Compressor(wiring.Component):
     @staticmethod
     def pause(config: Config) -> int:
         """Cycles that a packet may take beyond its beats before the next can flow: packets of a
-        beat follow each other every three cycles."""
-        return 2
+        beat follow each other every three cycles, with bits of repeats every four."""
+        return 2 + config.has_repeats
 
     @staticmethod
     def rows(config: Config) -> int:
         """Beats that wait: of their block and of the next, and while that is planned."""
         survey, planner, _ = _parts(config)
         planning = survey.latency(config) + planner.LATENCY
-        return 2 * config.block_beats - 1 + planning
+        # Bits of repeats come a cycle later than the payload is counted.
+        return 2 * config.block_beats - 1 + planning + config.has_repeats
 
     @staticmethod
     def latency(config: Config) -> int:
@@ -123,6 +125,15 @@ class Compressor(wiring.Component):
         wiring.connect(m, planner.o, order.i_plan)
         wiring.connect(m, order.o_plan, counter.i)
         wiring.connect(m, counter.o, order.i_payload)
+        if config.has_repeats:
+            m.submodules.repeats = repeats = RepeatCoder(config)
+            is_coded = Signal()  # the plan at hand, before the counter takes it
+            m.d.sync += is_coded.eq(planner.o.valid & ~planner.o.ready)
+            m.d.comb += [
+                repeats.valid.eq(planner.o.valid & ~is_coded),
+                repeats.plan.eq(planner.o.payload),
+            ]
+            wiring.connect(m, repeats.o, order.i_repeats)
         self._place(m, order, line.o.payload, assembler)
         wiring.connect(m, assembler.o, queue.i)
         self._give(m, queue.o)
@@ -154,9 +165,10 @@ class Compressor(wiring.Component):
         for stage in pipeline:
             m.d.comb += stage.enable.eq(enable)
         sent = Mux(order.has_payload, payload.mask, 0)
+        repeats = self._repeats(m, order, coder)
         m.d.comb += [
             placer.valid.eq(order.has_control | order.has_payload),
-            placer.control_bits.eq(Mux(order.has_control, plan.bits, 0)),
+            placer.control_bits.eq(Mux(order.has_control, plan.bits, 0) + repeats),
             placer.is_after.eq(order.is_after),
             placer.total.eq(Mux(order.has_payload, payload.total, 0)),
             placer.behind.eq(payload.behind),
@@ -183,6 +195,17 @@ class Compressor(wiring.Component):
             assembler.words.eq(self._counted(m, enable & rotated.o_valid, rotated.o)),
             assembler.control.eq(rotator.bits),
         ]
+
+    def _repeats(self, m, order, coder):
+        """Bits of repeats of an item, in front of its words: their number."""
+        if not self.config.has_repeats:
+            return 0
+        repeats = order.i_repeats.payload
+        m.d.comb += [
+            coder.repeats.bits.eq(repeats.bits),
+            coder.repeats.count.eq(Mux(order.has_repeats, repeats.count, 0)),
+        ]
+        return coder.repeats.count
 
     def _counted(self, m, enable, place):
         """Words of the packet up to the item that enters the assembler."""

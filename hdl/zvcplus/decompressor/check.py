@@ -32,7 +32,8 @@ class StreamCheck(wiring.Component):
     is_first, is_second, is_end : In, see
         :class:`~cdma.hdl.zvcplus.decompressor.steps.ControlSteps`
     is_over, is_cut : In, the stream ends before the step's place, or in its control too
-    is_reserved, is_past, is_long : In, errors of the control of the step before
+    is_reserved, is_past, is_many, is_long : In, errors of the control of the step before
+    is_miscounted : In, the payload in front of the step has another number of repeated words
     is_trailing : In, with ``is_end``: something follows
     bit : In, place of the step in its row
     rows : In, rows from the place to that of the next step
@@ -56,7 +57,9 @@ class StreamCheck(wiring.Component):
     def __init__(self, config: Config):
         self.config = config
         flags = ("step", "is_first", "is_second", "is_end", "is_over", "is_cut")
-        errors = ("is_reserved", "is_past", "is_long", "is_trailing")
+        errors = ["is_reserved", "is_past", "is_long", "is_trailing"]
+        if config.has_repeats:
+            errors += ["is_many", "is_miscounted"]
         super().__init__(
             {
                 **dict.fromkeys((*flags, *errors), In(1)),
@@ -82,10 +85,16 @@ class StreamCheck(wiring.Component):
             m.d.comb += found.eq(ErrorCode.RESERVED)
         with m.Elif(self.is_past):
             m.d.comb += found.eq(ErrorCode.MASK_PAST_END)
+        if self.config.has_repeats:
+            with m.Elif(self.is_many):
+                m.d.comb += found.eq(ErrorCode.COUNT)
         with m.Elif(self.is_long):
             m.d.comb += found.eq(ErrorCode.TOO_LONG)
         with m.Elif(self.is_over):
             m.d.comb += found.eq(ErrorCode.TRUNCATED)
+        if self.config.has_repeats:
+            with m.Elif(self.is_miscounted):
+                m.d.comb += found.eq(ErrorCode.COUNT)
 
         # Whole rows and bytes up to the last place that was right, rounded up to a byte.
         m.submodules.whole = whole = Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS)

@@ -4,18 +4,26 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.lib.signals import select
 from cdma.hdl.zvc.beat import DecompressorCommand, thermometer
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.check import StreamCheck
 from cdma.hdl.zvcplus.decompressor.header import HeaderReader
-from cdma.hdl.zvcplus.decompressor.layouts import MOST_PASSED, Block, PacketEnd, window_bits
+from cdma.hdl.zvcplus.decompressor.layouts import (
+    MOST_PASSED,
+    Block,
+    PacketEnd,
+    skip_bits,
+    window_bits,
+)
 from cdma.hdl.zvcplus.decompressor.length import PayloadLength
 from cdma.hdl.zvcplus.decompressor.mask import MaskDecoder
+from cdma.hdl.zvcplus.decompressor.payload.words import AS_IS
 from cdma.hdl.zvcplus.decompressor.place import ControlPlace
 from cdma.hdl.zvcplus.decompressor.rows import ROW_BITS
 from cdma.hdl.zvcplus.decompressor.steps import ControlSteps
 from cdma.hdl.zvcplus.decompressor.window import ControlWindow
-from cdma.hdl.zvcplus.decompressor.words import AS_IS
 
 START_DIFFERENCE = 3  # of bases, for d = 0: the base is 3 lower
 
@@ -35,6 +43,10 @@ class ControlFetcher(wiring.Component):
     3       nibbles spread; base, width            skip leaves; place of the next control
     ======  =====================================  ======================================
 
+    With repeats, the window goes on in phases 1 and 2. It reads the bits of repeats of the block of
+    two steps before, behind the control of the step before; they leave in phase 3. If their number
+    of repeated words is wrong, others leave, so that the payload has the length of its control.
+
     Throughput one block in four cycles; a step waits in its first phase for its rows, and for room
     behind it.
 
@@ -53,7 +65,8 @@ class ControlFetcher(wiring.Component):
     enable : In, the rows are those of the next packet
     restart : In, the next packet begins
     o : Out stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.Block`
-    o_skip : Out stream of bits between the payload of each block and that of the block before
+    o_skip : Out stream of bits between the words of each block and those of the block before
+    o_repeats : Out stream, with repeats: the bits of repeats of each block that uses them
     start : Out, the packet begins, with ``start_bits``
     start_bits : Out, bits of its first control
     o_end : Out stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.PacketEnd`
@@ -92,7 +105,12 @@ class ControlFetcher(wiring.Component):
                 "enable": In(1),
                 "restart": In(1),
                 "o": Out(stream.Signature(Block(config))),
-                "o_skip": Out(stream.Signature(control)),
+                "o_skip": Out(stream.Signature(range(skip_bits(config) + 1))),
+                **(
+                    {"o_repeats": Out(stream.Signature(config.word.block_words))}
+                    if config.has_repeats
+                    else {}
+                ),
                 "start": Out(1),
                 "start_bits": Out(control),
                 "o_end": Out(stream.Signature(PacketEnd())),
@@ -109,7 +127,9 @@ class ControlFetcher(wiring.Component):
         m.submodules.header = reader = HeaderReader(config)
         m.submodules.mask = mask = MaskDecoder(word.flags)
         groups = config.block_groups
-        m.submodules.payload = payload = PayloadLength(word.block_words, word.bits, groups)
+        m.submodules.payload = payload = PayloadLength(
+            word.block_words, word.bits, groups, has_repeats=config.has_repeats
+        )
         m.submodules.check = check = StreamCheck(config)
         wiring.connect(m, wiring.flipped(self.i_command), steps.i_command)
         header, phase = reader.header, steps.phase
@@ -121,11 +141,23 @@ class ControlFetcher(wiring.Component):
         is_reserved = Signal()
 
         self._connect_rows(m, place, window)
+        skipped = 0
+        if config.has_repeats:
+            skipped = payload.repeat_bits
+            self._read_repeats(m, phase, place, window, header, payload, check, has_block, block)
+        else:
+            m.d.comb += [
+                window.row.eq(place.row),
+                window.bit.eq(place.bit),
+                window.load_chunk.eq(phase[0]),
+                window.load_bits.eq(phase[1]),
+            ]
         m.d.comb += [
             steps.proceed.eq(
                 self.enable
                 & (place.here | self.ended | is_past)
                 & (self.o.ready & self.o_skip.ready & ~(steps.is_second & self.o_end.valid))
+                & (self.o_repeats.ready if config.has_repeats else 1)
             ),
             place.restart.eq(self.restart),
             place.judge.eq(steps.starts),
@@ -133,10 +165,6 @@ class ControlFetcher(wiring.Component):
             place.advance.eq(phase[3] & ~is_past & ~place.is_cut),
             place.control.eq(header.length),
             place.payload.eq(payload.length),
-            window.row.eq(place.row),
-            window.bit.eq(place.bit),
-            window.load_chunk.eq(phase[0]),
-            window.load_bits.eq(phase[1]),
             reader.bits.eq(window.bits),
             reader.load.eq(phase[2]),
             reader.nothing.eq(~steps.is_control | is_past),
@@ -154,7 +182,7 @@ class ControlFetcher(wiring.Component):
             self.o.payload.eq(block),
             self.o.payload.mask.eq(mask.mask),
             self.o_skip.valid.eq(phase[3] & has_block),
-            self.o_skip.payload.eq(header.length),
+            self.o_skip.payload.eq(header.length + skipped),
             self.start.eq(phase[3] & steps.is_first),
             self.start_bits.eq(header.length),
             self.done.eq(phase[3] & steps.is_end),
@@ -181,6 +209,46 @@ class ControlFetcher(wiring.Component):
             check.is_long.eq(has_block & (control + payload.length > config.block_bits)),
         ]
         return m
+
+    def _read_repeats(self, m, phase, place, window, header, payload, check, has_block, block):
+        """The window reads the bits of repeats of the block of two steps before, behind the
+        control of this step, and gives them out; the number of repeated words of this step's."""
+        word = self.config.word
+        count = Signal(range(word.block_words + 1))
+        sources = [header.body[4 * k :][: word.count_bits] for k in range(word.flags + 1)]
+        # Of the payload that begins behind the control of the step before.
+        was_used, number, most = Signal(), Signal.like(count), Signal.like(count)
+        has_payload = Signal()
+        ones = popcount(m, window.bits[: word.block_words] & thermometer(most, word.block_words))
+        is_wrong = Signal()
+        m.d.comb += [
+            window.row.eq(Mux(phase[0], place.row, place.front_row)),
+            window.bit.eq(Mux(phase[0], place.bit, place.front_bit)),
+            window.load_chunk.eq(phase[0] | phase[1]),
+            window.load_bits.eq(phase[1] | phase[2]),
+            payload.has_repeats.eq(block.has_repeats),
+            payload.repeats.eq(count),
+            check.is_many.eq(has_block & payload.is_many),
+            is_wrong.eq(ones != number),
+            check.is_miscounted.eq(has_payload & is_wrong),
+            self.o_repeats.valid.eq(phase[3] & has_payload),
+            # So many repeated words in any case: the payload's length depends on their number.
+            self.o_repeats.payload.eq(
+                Mux(is_wrong, thermometer(number, word.block_words), window.bits)
+            ),
+        ]
+        with m.If(phase[3]):
+            m.d.sync += [
+                block.has_repeats.eq(header.has_repeats),
+                count.eq(select(m, header.nibbles, sources, "sent_count") + 1),
+                # The block of the step before becomes that of two steps before.
+                has_payload.eq(has_block & was_used),
+                number.eq(payload.repeated),
+                most.eq(payload.count),
+            ]
+        m.d.comb += was_used.eq(block.has_repeats)
+        with m.If(self.restart):
+            m.d.sync += has_payload.eq(0)
 
     def _connect_rows(self, m, place, window):
         m.d.comb += [
@@ -231,7 +299,13 @@ class ControlFetcher(wiring.Component):
 
     def _check(self, m, steps, place, window, check):
         """The first error, and the packet's end."""
+        # Of a step that reads no control: what fills the last byte.
         filling = window.bits[:7] & thermometer((-place.bit)[:3], 7)
+        is_filled = filling.any()
+        if self.config.has_repeats:  # the window goes on
+            is_filled = Signal()
+            with m.If(steps.phase[2]):
+                m.d.sync += is_filled.eq(filling.any())
         m.d.comb += [
             check.step.eq(steps.phase[3]),
             check.is_first.eq(steps.is_first),
@@ -239,7 +313,7 @@ class ControlFetcher(wiring.Component):
             check.is_end.eq(steps.is_end),
             check.is_over.eq(place.is_over),
             check.is_cut.eq(place.is_cut),
-            check.is_trailing.eq(~place.judged | place.left | filling.any()),
+            check.is_trailing.eq(~place.judged | place.left | is_filled),
             check.bit.eq(place.bit),
             check.rows.eq(place.step),
             self.o_end.payload.eq(check.end),

@@ -74,6 +74,8 @@ class HeaderReader(wiring.Component):
             header.wide.eq(is_extended & ext[2]),
         ]
         with m.If(~header.coded):
+            if self.config.has_repeats:
+                m.d.comb += header.has_repeats.eq(0)
             m.d.comb += [header.length.eq(Mux(is_extended, 5, 2)), header.flags.eq(0)]
         with m.If(self.nothing):
             m.d.comb += header.eq(0)
@@ -85,7 +87,9 @@ class HeaderReader(wiring.Component):
         """Those that a coded block has from bit ``start`` on; others are anything."""
         result = Signal(Header(self.config), name=name)
         read = self._float_fields if self.config.word.is_float else self._int_fields
-        read(m, start, is_raw_mask, is_dense, result, name)
+        read(m, start + self.config.has_repeats, is_raw_mask, is_dense, result, name)
+        if self.config.has_repeats:
+            m.d.comb += result.has_repeats.eq(self.bits[start])
         return result
 
     def _float_fields(self, m, start, is_raw_mask, is_dense, result, name):
@@ -95,8 +99,9 @@ class HeaderReader(wiring.Component):
         has_base = Signal(name=f"{name}_has_base")
         at = start + 6
         flags = bits[at:][: word.flags]
+        body_bits = len(result.body)
         behind = [
-            _at(bits, at + flags_bits + base_bits, word.block_words)
+            _at(bits, at + flags_bits + base_bits, body_bits)
             for flags_bits in (0, word.flags)
             for base_bits in (0, word.exponent)
         ]
@@ -126,8 +131,11 @@ class HeaderReader(wiring.Component):
                     Mux(is_dense, at, at + word.block_words),
                 )
                 + Mux(has_base, word.exponent, 0)
+                + (Mux(bits[start - 1], word.count_bits, 0) if self.config.has_repeats else 0)
             ),
         ]
+        if self.config.has_repeats:
+            m.d.comb += result.nibbles.eq(Mux(has_flags, nibbles, Mux(is_dense, 0, word.flags)))
 
     def _int_fields(self, m, start, is_raw_mask, is_dense, result, name):
         word, bits = self.config.word, self.bits

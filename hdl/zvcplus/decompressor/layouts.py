@@ -10,7 +10,13 @@ def window_bits(config: Config) -> int:
     """Bits of the longest control that a stream can have, right or wrong."""
     word = config.word
     code = 3 + 3 + word.exponent if word.is_float else 1 + WIDTH_BITS * config.block_groups
-    return 2 + 3 + code + word.flags + word.block_words
+    repeats = 1 + word.count_bits if config.has_repeats else 0
+    return 2 + 3 + repeats + code + word.flags + word.block_words
+
+
+def skip_bits(config: Config) -> int:
+    """Bits between the words of a block and those of the block before, at most."""
+    return window_bits(config) + (config.word.block_words if config.has_repeats else 0)
 
 
 class Header(data.StructLayout):
@@ -27,7 +33,9 @@ class Header(data.StructLayout):
     base : floats: that base
     widths : int8: per group of 16 words, its width, or with ``wide`` 1 less
     flags : nibbles that are in the body
-    body : nibbles of the mask, in order
+    body : nibbles of the mask, in order; with repeats, and what is behind them
+    has_repeats : with repeats: the block uses them
+    nibbles : with repeats: nibbles in the body, of a raw mask too
     length : bits of the control
     """
 
@@ -47,7 +55,12 @@ class Header(data.StructLayout):
                     else {"widths": data.ArrayLayout(WIDTH_BITS, config.block_groups)}
                 ),
                 "flags": word.flags,
-                "body": word.block_words,
+                "body": word.block_words + (word.count_bits if config.has_repeats else 0),
+                **(
+                    {"has_repeats": 1, "nibbles": range(word.flags + 1)}
+                    if config.has_repeats
+                    else {}
+                ),
                 "length": range(window_bits(config) + 1),
             }
         )
@@ -77,6 +90,7 @@ class Block(data.StructLayout):
     mask : a bit per word, all of a raw block's
     widths : per group of words, bits of a word that is not omitted
     code : :class:`WordCode`
+    has_repeats : with repeats: a bit per word of the mask says whether it is repeated
     last : the packet ends with the block
     words : words of the packet in the block; counts only when ``last``
     """
@@ -87,6 +101,7 @@ class Block(data.StructLayout):
                 "mask": config.word.block_words,
                 "widths": data.ArrayLayout(range(config.word.bits + 1), config.block_groups),
                 "code": WordCode(config),
+                **({"has_repeats": 1} if config.has_repeats else {}),
                 "last": 1,
                 "words": range(config.word.block_words + 1),
             }
@@ -101,6 +116,7 @@ class BeatTags(data.StructLayout):
     mask : a bit per lane, 1 for words that are not omitted
     code : :class:`WordCode`
     widths : int8: per group, bits of its words
+    repeated : with repeats: a bit per lane, 1 for words that equal the word before
     words : words that belong to the packet
     given : the beat goes to the output
     last : the output packet ends with it
@@ -114,6 +130,7 @@ class BeatTags(data.StructLayout):
                 "mask": config.lanes,
                 "code": WordCode(config),
                 **({} if config.word.is_float else {"widths": widths}),
+                **({"repeated": config.lanes} if config.has_repeats else {}),
                 "words": range(config.lanes + 1),
                 "given": 1,
                 "last": 1,

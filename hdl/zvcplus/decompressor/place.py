@@ -41,6 +41,8 @@ class ControlPlace(wiring.Component):
     is_cut : Out, it ended before the place or in the control
     left : Out, whole bytes are left of it behind the place, at most 3 bits are not counted
     step : Out, rows from the place to the next
+    front_row, front_bit : Out, with repeats: the place behind the control of the step before, where
+        a payload begins
     """
 
     valid: Signal
@@ -78,6 +80,8 @@ class ControlPlace(wiring.Component):
                 "judge": In(1),
                 "measure": In(1),
                 "advance": In(1),
+                **({"front_row": Out(ROW_BITS)} if config.has_repeats else {}),
+                **({"front_bit": Out(range(config.beat_bits))} if config.has_repeats else {}),
                 "control": In(range(self.width + 1)),
                 "payload": In(range(4 * config.beat_bits + 1)),
                 "row": Out(ROW_BITS),
@@ -130,6 +134,13 @@ class ControlPlace(wiring.Component):
             place.eq(self.bit + self.control + self.payload),
             self.step.eq(place[bits:]),
         ]
+        if self.config.has_repeats:
+            front = Signal(bits + 2, name="front")
+            m.d.comb += front.eq(self.bit + self.control)
+            row = Mux(self.advance, self.row + front[bits:], self.front_row)
+            m.d.sync += self.front_row.eq(row - self.passes)
+            with m.If(self.advance):
+                m.d.sync += self.front_bit.eq(front)
         with m.If(self.restart):
             m.d.sync += [self.row.eq(0), self.bit.eq(0)]
         with m.Else():

@@ -1,22 +1,23 @@
 """The decompressor."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.zvc.beat import Beat, DecompressorCommand, DecompressorStatus
+from cdma.hdl.zvc.beat import Beat, DecompressorCommand, DecompressorStatus, thermometer
 from cdma.hdl.zvcplus.config import Config, checked
-from cdma.hdl.zvcplus.decompressor.beats import BlockBeats
 from cdma.hdl.zvcplus.decompressor.fetcher import ControlFetcher
-from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, Block, window_bits
+from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, Block, skip_bits
 from cdma.hdl.zvcplus.decompressor.output import BeatOutput
-from cdma.hdl.zvcplus.decompressor.placer import BeatPlacer
-from cdma.hdl.zvcplus.decompressor.reader import PayloadReader
+from cdma.hdl.zvcplus.decompressor.payload.beats import BlockBeats
+from cdma.hdl.zvcplus.decompressor.payload.copy import LeftCopy
+from cdma.hdl.zvcplus.decompressor.payload.placer import BeatPlacer
+from cdma.hdl.zvcplus.decompressor.payload.reader import PayloadReader
+from cdma.hdl.zvcplus.decompressor.payload.words import WordBuilder
 from cdma.hdl.zvcplus.decompressor.rows import RowQueue
 from cdma.hdl.zvcplus.decompressor.steps import PHASES
-from cdma.hdl.zvcplus.decompressor.words import WordBuilder
 from cdma.hdl.zvcplus.network import BitUnpacker
 
 
@@ -25,8 +26,8 @@ class Decompressor(wiring.Component):
 
     The rows of the stream wait in a queue. The fetcher runs ahead from control to control
     (:class:`~cdma.hdl.zvcplus.decompressor.fetcher.ControlFetcher`); the reader takes the payload
-    of one beat a cycle (:class:`~cdma.hdl.zvcplus.decompressor.reader.PayloadReader`), and a bit
-    network brings each word's bits to its lane.
+    of one beat a cycle (:class:`~cdma.hdl.zvcplus.decompressor.payload.reader.PayloadReader`), and
+    a bit network brings each word's bits to its lane.
 
     Throughput one beat a cycle on the side that has more of them, block by block, for any data.
     Latency see :meth:`latency`. Packets do not overlap: the next begins when the last beat of the
@@ -39,7 +40,7 @@ class Decompressor(wiring.Component):
     Parameters
     ----------
     config : Config
-        Element type, without repeats.
+        Element type, and repeats.
 
     Members
     -------
@@ -67,9 +68,6 @@ class Decompressor(wiring.Component):
             }
         )
 
-    #: Rows of the queue.
-    ROWS = 9
-
     @staticmethod
     def pause(config: Config) -> int:
         """Cycles that a packet may take beyond its beats before the next can flow: its latency,
@@ -78,8 +76,8 @@ class Decompressor(wiring.Component):
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the queue, the same for all types."""
-        return Decompressor.ROWS
+        """Rows of the queue, the same for all types. Bits of repeats are read a block later."""
+        return 14 if config.has_repeats else 9
 
     @staticmethod
     def latency(config: Config) -> int:
@@ -88,15 +86,18 @@ class Decompressor(wiring.Component):
         steps = 2 * PHASES
         beats = 3  # through cutter, placer and reader
         network = BitUnpacker.latency(config.lanes, config.word.bits)
-        return RowQueue.LATENCY + steps + beats + network
+        # Repeats take a step to be read, a cycle to be spread to their words, and one to be copied.
+        repeats = PHASES + 2 if config.has_repeats else 0
+        return RowQueue.LATENCY + steps + repeats + beats + network
 
     def elaborate(self, platform):
         m = Module()
-        config, depth = self.config, self.ROWS
+        config, depth = self.config, self.rows(self.config)
         m.submodules.rows = rows = RowQueue(config, depth)
         m.submodules.fetcher = fetcher = ControlFetcher(config, depth)
-        m.submodules.blocks = blocks = Queue(Block(config), 2)
-        m.submodules.skips = skips = Queue(range(window_bits(config) + 1), 2)
+        ahead = 3 if config.has_repeats else 2
+        m.submodules.blocks = blocks = Queue(Block(config), ahead)
+        m.submodules.skips = skips = Queue(range(skip_bits(config) + 1), ahead)
         m.submodules.beats = beats = BlockBeats(config)
         m.submodules.placer = placer = BeatPlacer(config)
         m.submodules.reader = reader = PayloadReader(config, depth)
@@ -134,7 +135,6 @@ class Decompressor(wiring.Component):
             reader.row1.eq(rows.rows[1]),
             rows.passes.eq(reader.passes),
             # Bring the bits to their lanes, and out.
-            enable.eq(~beside.o_valid | output.ready),
             reader.enable.eq(enable),
             unpacker.enable.eq(enable),
             unpacker.bits.eq(reader.bits),
@@ -144,12 +144,45 @@ class Decompressor(wiring.Component):
             beside.i.eq(reader.tags),
             builder.fields.eq(unpacker.words),
             builder.tags.eq(beside.o),
-            output.valid.eq(beside.o_valid),
-            output.tags.eq(beside.o),
-            output.words.eq(builder.words),
-            output.is_past.eq(builder.is_past),
         ]
+        if config.has_repeats:
+            m.submodules.repeats = repeats = Queue(config.word.block_words, 2)
+            wiring.connect(m, fetcher.o_repeats, repeats.i)
+            wiring.connect(m, repeats.o, beats.i_repeats)
+            self._copy(m, enable, beside, builder, output)
+        else:
+            m.d.comb += [
+                enable.eq(~beside.o_valid | output.ready),
+                output.valid.eq(beside.o_valid),
+                output.tags.eq(beside.o),
+                output.words.eq(builder.words),
+                output.is_past.eq(builder.is_past),
+            ]
         return m
+
+    def _copy(self, m, enable, beside, builder, output):
+        """A register for the words, and copies of them."""
+        config = self.config
+        m.submodules.held = held = DelayLine(_Built(config), 1)
+        m.submodules.copy = copy = LeftCopy(config)
+        m.d.comb += [
+            enable.eq(~held.o_valid | output.ready),
+            held.enable.eq(enable),
+            held.i_valid.eq(beside.o_valid),
+            held.i.tags.eq(beside.o),
+            # Words past the packet's end stay zero.
+            held.i.tags.repeated.eq(beside.o.repeated & thermometer(beside.o.words, config.lanes)),
+            held.i.words.eq(builder.words),
+            held.i.is_past.eq(builder.is_past),
+            copy.words.eq(held.o.words),
+            copy.repeated.eq(held.o.tags.repeated),
+            copy.final.eq(held.o.tags.final),
+            copy.take.eq(held.o_valid & output.ready),
+            output.valid.eq(held.o_valid),
+            output.tags.eq(held.o.tags),
+            output.words.eq(copy.o),
+            output.is_past.eq(held.o.is_past),
+        ]
 
     def _sequence(self, m, rows, fetcher, reader):
         """The next packet begins when this one is fetched and read, and its input has ended."""
@@ -167,3 +200,11 @@ class Decompressor(wiring.Component):
             is_fetched.eq((is_fetched | fetcher.done) & ~restart),
             is_read.eq((is_read | (reader.issued & reader.i.payload.tags.final)) & ~restart),
         ]
+
+
+class _Built(data.StructLayout):
+    """Words of a beat, before repeated words are copied."""
+
+    def __init__(self, config: Config):
+        words = data.ArrayLayout(config.word.bits, config.lanes)
+        super().__init__({"tags": BeatTags(config), "words": words, "is_past": 1})

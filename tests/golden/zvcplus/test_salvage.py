@@ -11,17 +11,23 @@ from cdma.golden.zvcplus.codec import decode
 from cdma.golden.zvcplus.salvage import salvage
 from cdma.zvcplus import ErrorCode, Format
 
-#: Errors that the hardware looks for without repeats.
+#: Errors that the hardware looks for.
 LOOKED_FOR = (
     ErrorCode.TRUNCATED, ErrorCode.TRAILING, ErrorCode.MASK_PAST_END, ErrorCode.RESERVED,
-    ErrorCode.TOO_LONG,
+    ErrorCode.TOO_LONG, ErrorCode.COUNT,
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("type_", ["fp32", "fp16", "bf16", "int8"])
-def test_the_first_error_is_that_of_the_decoder_where_hardware_looks_for_it(type_):
+@pytest.mark.parametrize(
+    ("type_", "repeats"),
+    [
+        *((type_, "none") for type_ in ("fp32", "fp16", "bf16", "int8")),
+        *((type_, "left") for type_ in ("fp32", "fp16", "bf16")),
+    ],
+)
+def test_the_first_error_is_that_of_the_decoder_where_hardware_looks_for_it(type_, repeats):
     rng = np.random.default_rng(1)
-    fmt, codes = Format(type_), Counter()
+    fmt, codes = Format(type_, repeats), Counter()
     for _ in range(60):
         words = random_words(rng, fmt, int(rng.integers(0, 4 * fmt.block_words)))
         stream = zvcplus.compress(words, fmt).tobytes()
@@ -100,5 +106,7 @@ def test_an_error_gives_the_end_of_the_last_payload_in_front_of_it():
 
 
 def test_other_formats_are_refused():
-    with pytest.raises(ValueError, match=r"^Format must be without repeats, not Format\("):
-        salvage(b"", 0, Format("fp32", "left"))
+    with pytest.raises(
+        ValueError, match=r"^Format must be without repeats, or of floats with left, not Format\("
+    ):
+        salvage(b"", 0, Format("int8", "left"))

@@ -23,7 +23,10 @@ def test_sizes_that_follow(type_, lanes, control_bits):
 
 
 def test_names():
-    assert list(NAMED) == ["zvcplus-fp32", "zvcplus-fp16", "zvcplus-bf16", "zvcplus-int8"]
+    assert list(NAMED) == [
+        *("zvcplus-fp32", "zvcplus-fp16", "zvcplus-bf16", "zvcplus-int8"),
+        *("zvcplus-fp32-left", "zvcplus-fp16-left", "zvcplus-bf16-left"),
+    ]
     for name, config in NAMED.items():
         assert Config.parse(name) == config
         assert config.name == name
@@ -45,9 +48,14 @@ def test_error_codes_are_small_and_begin_as_those_of_the_first_codec():
         (lambda: Config("fp64"), ValueError, "^Type must be one of fp32, fp16, bf16, int8, not 'f"),
         (lambda: Config(32), ValueError, "^Type must be one of fp32, fp16, bf16, int8, not 32$"),
         (
-            lambda: Config("fp32", "left"),
+            lambda: Config("fp32", "above"),
             ValueError,
-            "^Repeats of hardware must be none, not 'left'$",
+            "^Repeats of hardware must be none or left, not 'above'$",
+        ),
+        (
+            lambda: Config("int8", "left"),
+            ValueError,
+            "^Repeats of int8 in hardware must be none, not 'left'$",
         ),
         (
             lambda: Config.parse("8x32"),

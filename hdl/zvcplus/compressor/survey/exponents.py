@@ -88,12 +88,15 @@ class ExponentRange(wiring.Component):
         for level in range(1, levels + 1):
             # Whether words are kept is known late, so that it acts behind the first comparison.
             keep = self.keep if level == 1 else None
-            tops = _larger(m, tops, keep)
-            leasts = [~each for each in _larger(m, [~each for each in leasts], keep)]
+            tops = larger(m, tops, keep, is_contiguous=True)
+            leasts = [~each for each in leasts]
+            leasts = [~each for each in larger(m, leasts, keep, is_contiguous=True)]
             if level == LEVELS_PER_STAGE + 1:
                 leasts = [least & ~is_tiny.replicate(len(least)) for least in leasts]
             if level % LEVELS_PER_STAGE == 0:
-                tops, leasts = (self._held(m, each, f"stage{level}") for each in (tops, leasts))
+                tops, leasts = (
+                    held(m, self.enable, each, f"stage{level}") for each in (tops, leasts)
+                )
         (top,), (least,) = tops, leasts
         with m.If(self.enable & beside.o_valid):
             m.d.sync += [
@@ -102,24 +105,32 @@ class ExponentRange(wiring.Component):
             ]
         return m
 
-    def _held(self, m, values, name):
-        held = [
-            Signal(len(value), name=f"{name}_{index}", reset_less=True)
-            for index, value in enumerate(values)
-        ]
-        with m.If(self.enable):
-            m.d.sync += [register.eq(value) for register, value in zip(held, values, strict=True)]
-        return held
+
+def held(m: Module, enable, values, name: str) -> list[Signal]:
+    """Registers of ``values``."""
+    registers = [
+        Signal(len(value), name=f"{name}_{index}", reset_less=True)
+        for index, value in enumerate(values)
+    ]
+    with m.If(enable):
+        m.d.sync += [register.eq(value) for register, value in zip(registers, values, strict=True)]
+    return registers
 
 
-def _larger(m, values, keep=None):
-    """The larger of each pair; with ``keep``, of the values that are kept, or 0."""
+def larger(m: Module, values, keep=None, *, is_contiguous: bool = False) -> list[Signal]:
+    """The larger of each pair; with ``keep``, of the values that are kept, or 0.
+
+    Values may be kept contiguously from the first on.
+    """
     found = []
     for lane, (first, second) in enumerate(zip(values[::2], values[1::2], strict=True)):
         result = Signal(len(first), name=f"larger{lane}")
         is_first, is_kept = exceeds(first, second), Const(1, 1)
         if keep is not None:
-            is_first, is_kept = is_first | ~keep[2 * lane + 1], keep[2 * lane]
+            low, high = keep[2 * lane], keep[2 * lane + 1]
+            is_first, is_kept = is_first | ~high, low
+            if not is_contiguous:
+                is_first, is_kept = low & is_first, low | high
         m.d.comb += result.eq(Mux(is_first, first, second) & is_kept.replicate(len(first)))
         found.append(result)
     return found

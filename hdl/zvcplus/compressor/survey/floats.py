@@ -1,13 +1,16 @@
 """What a block is made of: mask, exponents, signs, and where it ends."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
+from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.zvcplus.compressor.records import BlockStats, Extent
 from cdma.hdl.zvcplus.compressor.survey.exponents import ExponentRange
 from cdma.hdl.zvcplus.compressor.survey.masks import MaskGather
+from cdma.hdl.zvcplus.compressor.survey.new_exponents import NewExponentRange
+from cdma.hdl.zvcplus.compressor.survey.repeats import LeftCompare
 from cdma.hdl.zvcplus.config import Config
 
 #: Bits that are compared with zero before the first register: a whole word of 32 takes too long.
@@ -66,12 +69,12 @@ class FloatSurvey(wiring.Component):
     @staticmethod
     def latency(config: Config) -> int:
         """Cycles from the last beat of a block to its statistics."""
-        return ExponentRange.latency(config)
+        return _range_class(config).latency(config)
 
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.range = exponents = ExponentRange(config)
+        m.submodules.range = exponents = _range_class(config)(config)
         m.submodules.masks = masks = MaskGather(config)
         # The mask is there in the second cycle, and the exponents need all but the last.
         m.submodules.first = first = DelayLine(_Tags(config), 1)
@@ -100,8 +103,6 @@ class FloatSurvey(wiring.Component):
             exponents.valid.eq(self.valid),
             exponents.first.eq(self.index == 0),
             exponents.words.eq(self.words),
-            exponents.keep.eq(self.keep),
-            exponents.mask.eq(wait.i.mask),
             wait.enable.eq(self.enable),
             wait.i_valid.eq(first.o_valid),
             wait.i.tags.eq(first.o),
@@ -119,6 +120,10 @@ class FloatSurvey(wiring.Component):
             self.o.top.eq(exponents.top),
             self.o.least.eq(exponents.least),
         ]
+        if config.has_repeats:
+            self._find_repeats(m, exponents, wait)
+        else:
+            m.d.comb += [exponents.keep.eq(self.keep), exponents.mask.eq(wait.i.mask)]
         extent = Signal(Extent(config), reset_less=True)
         m.d.comb += self.o.extent.eq(extent)
         with m.If(self.enable):
@@ -126,6 +131,40 @@ class FloatSurvey(wiring.Component):
             with m.If(wait.o_valid):
                 m.d.sync += is_wide.eq(wait.o.has_sign | (is_wide & (wait.o.tags.index != 0)))
         return m
+
+    def _find_repeats(self, m, exponents, wait):
+        """Repeated words, their number, and the exponents of the others."""
+        config, word = self.config, self.config.word
+        m.submodules.compare = compare = LeftCompare(config)
+        m.d.comb += [
+            compare.enable.eq(self.enable),
+            compare.valid.eq(self.valid),
+            compare.words.eq(self.words),
+            compare.last.eq(self.extent.last),
+            wait.i.repeated.eq(wait.i.mask & compare.equal),
+            exponents.mask.eq(wait.i.mask & ~compare.equal),
+            exponents.is_repeated.eq(wait.i.repeated[0]),
+            self.o.new_top.eq(exponents.new_top),
+            self.o.new_least.eq(exponents.new_least),
+        ]
+        enable, index = self.enable & wait.o_valid, wait.o.tags.index
+        for name, mask in (("nonzeros", wait.o.mask), ("repeats", wait.o.repeated)):
+            count = Signal(range(word.block_words + 1), name=name, reset_less=True)
+            with m.If(enable):
+                m.d.sync += count.eq(Mux(index == 0, 0, count) + popcount(m, mask))
+            m.d.comb += self.o[name].eq(count)
+        for beat in range(config.block_beats):
+            part = Signal(config.lanes, name=f"repeated{beat}", reset_less=True)
+            with m.If(enable & (index == beat)):
+                m.d.sync += part.eq(wait.o.repeated)
+            if beat:  # beats that the block does not have
+                with m.Elif(enable & (index < beat)):
+                    m.d.sync += part.eq(0)
+            m.d.comb += self.o.repeated.word_select(beat, config.lanes).eq(part)
+
+
+def _range_class(config: Config) -> type:
+    return NewExponentRange if config.has_repeats else ExponentRange
 
 
 class _Tags(data.StructLayout):
@@ -135,4 +174,5 @@ class _Tags(data.StructLayout):
 
 class _Marked(data.StructLayout):
     def __init__(self, config: Config):
-        super().__init__({"tags": _Tags(config), "mask": config.lanes, "has_sign": 1})
+        repeated = {"repeated": config.lanes} if config.has_repeats else {}
+        super().__init__({"tags": _Tags(config), "mask": config.lanes, "has_sign": 1, **repeated})

@@ -65,7 +65,7 @@ def test_configurations(argv, expected):
             "--zero-value is not for --codec zvcplus, words are zero in all bits: leave it out",
         ),
         ((*PLUS, "--type", "32"), "Type must be one of fp32, fp16, bf16, int8, not '32'"),
-        ((*PLUS, "--repeats", "left"), "Repeats of hardware must be none, not 'left'"),
+        ((*PLUS, "--repeats", "above"), "Repeats of hardware must be none or left, not 'above'"),
         (
             (*PLUS, "--lanes", "4"),
             "Number of lanes of ZVC+ must be 8 for fp32, a beat of 32 bytes, not 4",

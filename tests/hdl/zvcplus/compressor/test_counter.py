@@ -9,6 +9,9 @@ from cdma.hdl.zvcplus.compressor.counter import PayloadCounter
 from cdma.hdl.zvcplus.compressor.records import RAW
 from cdma.hdl.zvcplus.config import Config
 
+#: Types and repeats that are tested with the slow tests.
+OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left")
+
 
 def payloads_of(plan: dict, config: Config) -> list[dict]:
     word, lanes = config.word, config.lanes
@@ -19,7 +22,8 @@ def payloads_of(plan: dict, config: Config) -> list[dict]:
     else:
         widths = np.repeat(plan["groups"]["widths"], 16)
     for index in range(extent["beats"] + 1):
-        mask = -1 if plan["kind"] == RAW else plan["mask"] >> lanes * index
+        mask = (plan["mask"] & ~plan.get("repeated", 0)) >> lanes * index
+        mask = -1 if plan["kind"] == RAW else mask
         mask &= (1 << lanes) - 1
         end = index == extent["beats"]
         sent = np.array([mask >> lane & 1 for lane in range(lanes)])
@@ -41,11 +45,11 @@ def payloads_of(plan: dict, config: Config) -> list[dict]:
 
 @pytest.mark.parametrize(
     "type_",
-    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16", "int8"))],
+    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)],
 )
 @pytest.mark.parametrize("stalls", ["never", pytest.param("bernoulli:0.4", marks=pytest.mark.slow)])
 def test_each_word_has_its_place_in_the_payload(exchange, rng, type_, stalls):
-    config = Config(type_)
+    config = Config.parse(f"zvcplus-{type_}")
     packets = [
         random_words(rng, config.format, int(rng.integers(8 * config.lanes))) for _ in range(10)
     ]

@@ -17,7 +17,7 @@ from cdma.sim.backpressure import per_port
 from cdma.sim.compiled.run import Fed
 from cdma.sim.compiled.unit import ModelUnit
 
-TYPES = ("fp32", "fp16", "bf16", "int8")
+TYPES = ("fp32", "fp16", "bf16", "int8", "fp32-left", "bf16-left")
 
 
 @cache
@@ -62,7 +62,7 @@ def excess(config: Config, words: np.ndarray) -> int:
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("density", [0, 0.5, 1])
 def test_packets_of_every_length_around_beats_and_blocks(rng, type_, density):
-    config = Config(type_)
+    config = Config.parse(f"zvcplus-{type_}")
     size, lanes = config.word.block_words, config.lanes
     lengths = [0, 0, 1, 1, *range(lanes + 2), *range(size - 2, size + lanes + 2), 2 * size, 0]
     lengths += [2 * size + 1, 9 * size, 9 * size - 1, 1, 0]
@@ -72,7 +72,7 @@ def test_packets_of_every_length_around_beats_and_blocks(rng, type_, density):
             words = rng.integers(1, 1 << config.word.bits, length)
             if not is_noise:  # near exponents, positive
                 high = 0x3F << config.word.mantissa if config.word.is_float else 0
-                words = high >> (type_ == "fp16") | words % 256
+                words = high >> (config.type == "fp16") | words % 256
             packets.append((words * (rng.random(length) < density)).astype(config.format.dtype))
         play(config, packets)
 
@@ -85,7 +85,7 @@ def test_packets_of_every_length_around_beats_and_blocks(rng, type_, density):
 )
 def test_random_packets_back_to_back(rng, type_, stall):
     """Zeros in runs and whole blocks, dense and raw blocks, near and far bases, signs."""
-    config = Config(type_)
+    config = Config.parse(f"zvcplus-{type_}")
     size, lanes = config.word.block_words, config.lanes
     for seed in range(60):
         packets = []
@@ -117,7 +117,7 @@ def blocks_of(rng, config: Config, name: str, number: int) -> np.ndarray:
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("name", ["zeros", "raw", "dense", "sparse", "front", "mixed"])
 def test_a_packet_takes_its_beats_and_the_latency(rng, type_, name):
-    config = Config(type_)
+    config = Config.parse(f"zvcplus-{type_}")
     most = Compressor.latency(config)
     found = []
     for number in [*range(1, 6), *range(6, 60, 7)] * 3:

@@ -54,13 +54,15 @@ def stream_of(words, config: Config) -> bytes:
     ],
 )
 def test_packets_come_back(decompress, rng, type_, stalls):
-    config = Config(type_)
+    config = Config.parse(f"zvcplus-{type_}")
     sizes = [0, 1, 7, 8, 9, 31, 32, 33, 64, 100, 300]
     packets = [
         words_of(rng, config, number, density, noise=number % 2 == 0 and density > 0.5)
         for number in sizes
         for density in (0, 0.4, 1)
     ]
+    if config.has_repeats:
+        packets += [np.repeat(words, 3)[: len(words)] for words in packets]
     given = [(stream_of(words, config), len(words)) for words in packets]
     _, found, statuses = decompress(config, given, stalls=stalls)
     assert found == [words.tobytes() for words in packets]

@@ -3,19 +3,22 @@
 import numpy as np
 import pytest
 from zvcplus_cases import random_words
-from zvcplus_plans import blocks_of, stats_of
+from zvcplus_plans import all_stats_of, blocks_of
 
 from cdma.hdl.zvcplus.compressor.survey.floats import FloatSurvey
 from cdma.hdl.zvcplus.compressor.survey.integers import IntSurvey
 from cdma.hdl.zvcplus.config import Config
 
+#: Types and repeats that are tested with the slow tests.
+OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left")
+
 
 @pytest.mark.parametrize(
     "type_",
-    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fp16", "bf16", "int8"))],
+    ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)],
 )
 def test_statistics_of_blocks(play, rng, type_):
-    config = Config(type_)
+    config = Config.parse(f"zvcplus-{type_}")
     lanes, rows, expected = config.lanes, [], []
     tiny = np.array([1, 0, 1 << config.word.mantissa], config.format.dtype)  # exponents 0 and 1
     packets = [
@@ -23,8 +26,8 @@ def test_statistics_of_blocks(play, rng, type_):
         for _ in range(12)
     ]
     for words in [*packets, tiny, tiny[2:], tiny[1:2]]:
+        expected += all_stats_of(words, config)
         for block, extent in blocks_of(words, config):
-            expected.append(stats_of(block, extent, config))
             for index in range(extent["beats"] + 1):
                 is_last = index == extent["beats"]
                 keep = (1 << (extent["words"] if is_last else lanes)) - 1
@@ -35,7 +38,7 @@ def test_statistics_of_blocks(play, rng, type_):
                         "words": beat.tolist(),
                         "keep": keep,
                         "index": index,
-                        "extent": extent | {"beats": index},
+                        "extent": extent | {"beats": index, "last": extent["last"] and is_last},
                         "end": is_last,
                         "valid": 1,
                         "enable": 1,

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import PlacedBeat, SizedBeat, window_bits
+from cdma.hdl.zvcplus.decompressor.layouts import PlacedBeat, SizedBeat, skip_bits, window_bits
 
 
 class BeatPlacer(wiring.Component):
@@ -22,7 +22,8 @@ class BeatPlacer(wiring.Component):
     Members
     -------
     i : In stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.SizedBeat`
-    i_skip : In stream of numbers, one for each block: bits of the control in front of its payload
+    i_skip : In stream of numbers, one for each block: bits in front of its words, of a control and
+        of repeats
     start : In, a packet begins: its payload follows the bits of its first control
     start_bits : In, those
     o : Out stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.PlacedBeat`
@@ -39,7 +40,7 @@ class BeatPlacer(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(SizedBeat(config))),
-                "i_skip": In(stream.Signature(range(window_bits(config) + 1))),
+                "i_skip": In(stream.Signature(range(skip_bits(config) + 1))),
                 "start": In(1),
                 "start_bits": In(range(window_bits(config) + 1)),
                 "o": Out(stream.Signature(PlacedBeat(config))),

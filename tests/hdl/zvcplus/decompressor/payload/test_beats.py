@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.beats import BlockBeats
-from cdma.hdl.zvcplus.decompressor.placer import BeatPlacer
+from cdma.hdl.zvcplus.decompressor.payload.beats import BlockBeats
+from cdma.hdl.zvcplus.decompressor.payload.placer import BeatPlacer
 
 CONFIG = Config("fp32")
 INT8 = Config("int8")
+LEFT = (Config("fp32", "left"), Config("fp16", "left"))
 BEATS = CONFIG.block_beats
 
 
@@ -25,11 +26,17 @@ def blocks_of(rng, number: int, config: Config) -> list[dict]:
         widths = rng.integers(word.mantissa, word.bits + 1, size=config.block_groups).tolist()
         code = {"raw": raw}
         if word.is_float:
-            code |= {"wide": 0, "k": 0, "base": int(rng.integers(256))}
+            code |= {"wide": 0, "k": 0, "base": int(rng.integers(1 << word.exponent))}
         if raw:
             mask, widths = (1 << size) - 1, [word.bits] * len(widths)
+        if config.has_repeats:
+            used = not raw and rng.random() < 0.6
+            repeated = mask & int.from_bytes(rng.bytes(size // 8), "little") if used else 0
         last, words = bool(rng.random() < 0.4), int(rng.integers(size + 1))
-        blocks.append({"mask": mask, "widths": widths, "code": code, "last": last, "words": words})
+        block = {"mask": mask, "widths": widths, "code": code, "last": last, "words": words}
+        if config.has_repeats:
+            block |= {"has_repeats": used, "repeated": repeated}
+        blocks.append(block)
     return blocks
 
 
@@ -42,11 +49,14 @@ def beats_of(blocks: list[dict], config: Config) -> list[dict]:
         per_word = np.repeat(block["widths"], config.word.block_words // len(block["widths"]))
         for k in range(BEATS if not block["last"] or block["code"]["raw"] else given):
             mask = block["mask"] >> lanes * k & (1 << lanes) - 1
-            sent = np.array([mask >> lane & 1 for lane in range(lanes)])
+            repeated = block.get("repeated", 0) >> lanes * k & (1 << lanes) - 1
+            sent = np.array([(mask & ~repeated) >> lane & 1 for lane in range(lanes)])
             ends = np.cumsum(per_word[lanes * k :][:lanes] * sent).tolist()
             tags = {"mask": mask, "code": block["code"], "given": int(k < given)}
             if not config.word.is_float:
                 tags["widths"] = block["widths"][2 * k : 2 * k + 2]
+            if config.has_repeats:
+                tags["repeated"] = repeated
             tags["words"] = min(max(words - lanes * k, 0), lanes)
             tags["last"] = int(block["last"] and k == given - 1)
             tags["final"] = int(
@@ -63,18 +73,30 @@ def beats_of(blocks: list[dict], config: Config) -> list[dict]:
     return beats
 
 
+def bits_of(block: dict) -> int:
+    """A bit per word of the mask, 1 for repeated words."""
+    marked = [at for at in range(block["mask"].bit_length()) if block["mask"] >> at & 1]
+    return sum((block["repeated"] >> at & 1) << rank for rank, at in enumerate(marked))
+
+
 @pytest.mark.parametrize(
-    "config", [CONFIG, pytest.param(INT8, marks=pytest.mark.slow)], ids=lambda each: each.type
+    "config",
+    [CONFIG, *(pytest.param(each, marks=pytest.mark.slow) for each in (INT8, *LEFT))],
+    ids=lambda each: each.name,
 )
 @pytest.mark.parametrize("stalls", ["never", "bernoulli:0.4"])
 def test_blocks_are_cut(exchange, rng, stalls, config):
     blocks = blocks_of(rng, 40, config)
     expected = beats_of(blocks, config)
-    passed = exchange(BlockBeats(config), {"i": blocks}, {"o": len(expected)}, stalls=stalls)
+    sends = {"i": [{k: v for k, v in block.items() if k != "repeated"} for block in blocks]}
+    if config.has_repeats:
+        sends["i_repeats"] = [bits_of(block) for block in blocks if block["has_repeats"]]
+    passed = exchange(BlockBeats(config), sends, {"o": len(expected)}, stalls=stalls)
     assert passed["o"].payloads == expected
     if stalls == "never":
         cycles = passed["o"].cycles
-        assert cycles == list(range(1, 1 + len(expected)))
+        first = 1 + config.has_repeats
+        assert cycles == list(range(first, first + len(expected)))
 
 
 @pytest.mark.parametrize("stalls", ["never", "bernoulli:0.4"])

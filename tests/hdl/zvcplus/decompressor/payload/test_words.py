@@ -3,7 +3,7 @@
 import pytest
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.words import WordBuilder
+from cdma.hdl.zvcplus.decompressor.payload.words import WordBuilder
 
 
 def word_of(field: int, code: dict, width: int, config: Config) -> int:

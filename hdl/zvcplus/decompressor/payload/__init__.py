@@ -1,0 +1,1 @@
+"""From blocks to words: beats, their places, their bits, their words."""
