@@ -70,6 +70,7 @@ def write_engine(
     line = (
         f"engine {config.name}: {config.channels} channels of {config.beat_bytes} bytes a cycle, "
         f"link of {config.link_bytes} bytes a cycle, stripes of {config.stripe_bytes} bytes"
+        + (f", ZVC+ of {config.type}" if config.is_plus else "")
     )
     return Written({"engine": entry}, [folder / file for file in texts], [line])
 

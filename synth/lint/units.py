@@ -45,7 +45,7 @@ def lint(
             for unit in units:
                 if config is not None and isinstance(config, EngineConfig) != (unit == ENGINE):
                     continue
-                codec = None if config is None or unit == ENGINE else config.codec
+                codec = None if config is None else config.codec
                 text = verilog if config is None else _loud(designs.of(unit, config))
                 for tool in tools:
                     found = check.check(tool, f"cdma_{unit}", text, Path(scratch))

@@ -8,7 +8,9 @@ import pytest
 
 from cdma import designs
 from cdma.cli.main import main
+from cdma.engine_config import EngineConfig
 from cdma.golden import compress, zvcplus
+from cdma.golden import engine as golden
 
 
 @pytest.fixture
@@ -207,6 +209,20 @@ def test_engine(report, tmp_path):
 
 
 @pytest.mark.slow
+def test_engine_of_zvcplus(report, tmp_path):
+    """The type is that of the tensor, and the stream that of the golden engine."""
+    words = np.maximum(np.random.default_rng(0).standard_normal(3000), 0).astype("f4")
+    np.save(tmp_path / "tensor.npy", words)
+    out = tmp_path / "out.bin"
+    sizes = ("--channels", 1, "--stripe-bytes", 1024, "--link-bytes", 16, "--latency", 60)
+    command = ("cosim", tmp_path / "tensor.npy", "--unit", "engine", "--codec", "zvcplus", *sizes)
+    result = report(*command, "-o", out)
+    assert (result["config"], result["comparison"]) == ("1x8x32s1024l16-zvcplus-fp32", "equal")
+    config = EngineConfig(1, stripe_bytes=1024, link_bytes=16, latency=60, codec="zvcplus")
+    assert out.read_bytes() == golden.offload(words, config).stream.tobytes()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_engine_in_a_simulator(report, tmp_path, simulator):
     """The simulators under cocotb pass the same cycles as the compiled model."""
@@ -237,6 +253,7 @@ def test_waveforms_of_the_engine(report, tmp_path, tensor):
         (["--memory", "fast"], "Memory must be one of ideal, near, dram, far, host, rough"),
         (["--waves", "x.txt"], "x.txt: waveforms are written as .fst or .vcd"),
         (["--stall", "never"], "--stall is for units"),
+        (["--codec", "zvcplus"], "--word-bits is not for --codec zvcplus, the type gives it"),
     ],
 )
 def test_engine_options_that_are_refused(capsys, tensor, options, message):

@@ -93,6 +93,15 @@ def test_engine(report):
     assert row["malformed"] == sum(row["errors"].values()) - row["errors"]["OK"]
 
 
+@pytest.mark.slow
+def test_engine_of_zvcplus(report):
+    sizes = ("--channels", 1, "--stripe-bytes", 1024, "--link-bytes", 16, "--latency", 60)
+    (row,) = report("fuzz", "--unit", "engine", "--codec", "zvcplus", *sizes, "--packets", 300)
+    assert (row["packets"], row["verdict"]) == (300, "as it should be")
+    assert row["config"] == "1x8x32s1024l16-zvcplus-fp32"
+    assert {"OK", "BAD_DESCRIPTOR", "OVERFLOW", "INDEX", "CRC", "TRUNCATED"} < set(row["errors"])
+
+
 def test_engine_options_that_are_refused(capsys):
     assert main(["fuzz", "--unit", "compressor", "--channels", "2"]) == 2
     assert "--channels is for the engine, not for units" in capsys.readouterr().err

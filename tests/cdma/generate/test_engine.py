@@ -41,6 +41,15 @@ def test_writes_all_files(quick, tmp_path, capsys):
     assert f"engine {config.name}: 2 channels of 16 bytes a cycle, link of 8 bytes" in out
 
 
+def test_an_engine_of_zvcplus(quick, tmp_path, capsys):
+    argv = ["--channels", "1", "--codec", "zvcplus", "--type", "bf16", "-o", str(tmp_path)]
+    assert main(["generate", "engine", *argv]) == 0
+    config = EngineConfig(channels=1, codec="zvcplus", type="bf16")
+    assert json.loads((tmp_path / "engine.json").read_text())["config"] == config.name
+    assert "| 15:12 | TYPE | const | 2 |" in (tmp_path / "registers.md").read_text()
+    assert "stripes of 4096 bytes, ZVC+ of bf16" in capsys.readouterr().out
+
+
 def test_the_registers_are_those_of_this_size(quick, tmp_path):
     engine.write_engine(tmp_path, EngineConfig(channels=1))
     one = (tmp_path / "registers.md").read_text()

@@ -1,5 +1,7 @@
 """Engines that tests share: each is generated and compiled once."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -13,21 +15,43 @@ from cdma.sim.engine.model import EngineModel
 SMALL = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=8, latency=60)
 
 
+#: The same tests with the second codec.
+PLUS = EngineConfig(channels=1, stripe_bytes=1024, link_bytes=16, latency=60, codec="zvcplus")
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param(SMALL, id="zvc"),
+        pytest.param(PLUS, id="zvcplus", marks=pytest.mark.slow),
+    ],
+)
+def small(request):
+    """Size of the engine of the quick tests, and of that with the second codec."""
+    return request.param
+
+
 @pytest.fixture(scope="session")
-def small():
-    """Size of the engine of the quick tests."""
+def small_zvc():
+    """Size of the engine of the quick tests, with the first codec only."""
     return SMALL
 
 
 @pytest.fixture(scope="session")
-def model_of():
-    """Function that gives an engine; ``host`` and ``device`` default to near memories."""
+def model_with():
+    """Function that gives an engine of a size; ``host`` and ``device`` default to near memories."""
 
-    def make(config=SMALL, device=None, host=None, seed=1, **options) -> EngineModel:
+    def make(config, device=None, host=None, seed=1, **options) -> EngineModel:
         device, host = device or Memory(latency=30), host or Memory(latency=50)
         return EngineModel(config, device, host, seed, **options)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def model_of(small, model_with):
+    """Function that gives an engine of the tests' size, as ``model_with``."""
+    return partial(model_with, small)
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,14 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("port", [0, 1, 2])
 def test_a_channel_that_stalls_for_long(model_of, small, tensor, offload, prefetch, port, channel):
     """Nothing moves for 10,000 cycles, in the middle of an offload and of a prefetch."""
-    model, words = model_of(), tensor(small, 30_000)
+    if port > small.channels:
+        pytest.skip("the engine has no such port")
+    words = tensor(small, 30_000)
     stalls = {channel: "paused:10000,300"}
     memory = Memory(latency=30, stalls=stalls)
     model = model_of(
-        device=memory if port < 2 else Memory(latency=30),
-        host=memory if port == 2 else Memory(latency=30),
+        device=memory if port < small.channels else Memory(latency=30),
+        host=memory if port == small.channels else Memory(latency=30),
     )
     job = offload(model, words)
     model.engine.hold(port, channel, 10_000)
@@ -39,7 +41,9 @@ def test_answers_out_of_order(model_of, small, tensor, offload, prefetch, seed):
 def test_one_slow_channel(model_of, small, tensor, offload, prefetch):
     """One channel gives a beat in a hundred cycles: the result is the same."""
     slow = Memory(latency=30, bandwidth=small.beat_bytes / 100)
-    for device in ([slow, Memory(latency=30)], [Memory(latency=30), slow]):
+    for channel in range(small.channels):
+        device = [Memory(latency=30) for _ in range(small.channels)]
+        device[channel] = slow
         model, words = model_of(device=device), tensor(small, 8 * 1024)
         prefetch(model, offload(model, words))
 
@@ -68,26 +72,27 @@ def test_rate(model_of, small, tensor, offload):
     """RATE bounds the bytes of a channel; 0 does not."""
     model, words = model_of(), tensor(small, 64 * 1024, 0.1)
     free = offload(model, words).cycles
-    for channel in (0, 1):
+    for channel in range(small.channels):
         model.write("CHANNEL", "RATE", 1024, channel)  # a byte a cycle
     slow = offload(model, words).cycles
-    assert slow >= words.nbytes // 2 * 0.9 > 2 * free
-    for channel in (0, 1):
+    assert slow >= words.nbytes // small.channels * 0.9 > 2 * free
+    for channel in range(small.channels):
         model.write("CHANNEL", "RATE", 0, channel)
     assert offload(model, words).cycles < 1.2 * free
 
 
 def test_a_disabled_channel_waits(model_of, small, tensor, offload):
     model, words = model_of(), tensor(small, 8 * 1024)
-    model.write("CHANNEL", "ENABLE", 0, 1)
+    last = small.channels - 1
+    model.write("CHANNEL", "ENABLE", 0, last)
     tensor_buffer = model.place_tensor(words)
     host = model.allocate(1, small.bound(words.nbytes))
     fields = {"device": tensor_buffer.address, "host": host.address, "limit": host.data.size}
     model.submit(0, Descriptor(Op.OFFLOAD, row_bytes=words.nbytes, **fields))
     model.engine.run(5000)
     assert model.peek(0) is None
-    assert model.engine.counts(1)["reads"] == 0
-    model.write("CHANNEL", "ENABLE", 1, 1)
+    assert model.engine.counts(last)["reads"] == 0
+    model.write("CHANNEL", "ENABLE", 1, last)
     assert model.collect(0, 1)[0].status == Status.OK
 
 
@@ -95,11 +100,11 @@ def test_counters(model_of, small, tensor):
     """Counters after a job say what went through."""
     model, words = model_of(), tensor(small, 16 * 1024, 0.3)
     job = model.offload(words)
-    beats = words.nbytes // small.beat_bytes
-    assert sum(job.counters[f"raw_beats[{c}]"] for c in (0, 1)) == beats
-    bursts = sum(job.counters[f"bursts[{c}]"] for c in (0, 1))
+    beats, channels = words.nbytes // small.beat_bytes, range(small.channels)
+    assert sum(job.counters[f"raw_beats[{c}]"] for c in channels) == beats
+    bursts = sum(job.counters[f"bursts[{c}]"] for c in channels)
     assert 0 < bursts <= words.nbytes // small.burst_bytes
-    latency = sum(job.counters[f"latency_sum[{c}]"] for c in (0, 1))
+    latency = sum(job.counters[f"latency_sum[{c}]"] for c in channels)
     assert latency >= 30 * bursts
     assert job.counters["errors"] == 0
     assert job.counters["cycles"] >= job.cycles

@@ -230,10 +230,11 @@ def test_attributes(model_of, small, tensor, offload):
     model.write("RING", "CTRL", 0)
     model.write("RING", "ATTR", 0x5 << 12 | 0x3 << 8 | 0xA7)
     model.write("RING", "CTRL", 1)
-    for port in (0, 1, 2):
+    ports = range(small.channels + 1)
+    for port in ports:
         model.engine.start_log(port)
     offload(model, tensor(small, 5000))
-    for port in (0, 1, 2):
+    for port in ports:
         log = model.engine.log(port)
         log = log[(log["channel"] == 0) | (log["channel"] == 2)]
         assert len(log)
