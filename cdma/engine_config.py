@@ -21,7 +21,7 @@ INDEX_BYTES, DESCRIPTOR_BYTES, COMPLETION_BYTES = 8, 64, 32
 
 #: Codecs of an engine, and the element types that it has of ZVC+.
 CODECS = ("zvc", "zvcplus")
-PLUS_TYPES = ("fp32", "fp16", "bf16")
+PLUS_TYPES = ("fp32", "fp16", "bf16", "int8")
 
 _MOST_BLOCK_WORDS = 1024  # as of the units, ``cdma.hdl.zvc.config``
 _MOST_MASK_BEATS = 2
@@ -66,7 +66,7 @@ class EngineConfig:
     codec : str
         ``"zvc"``, zero-value compression, or ``"zvcplus"`` (``docs/zvcplus.md``).
     type : str or None
-        Element type of ZVC+: ``"fp32"`` (by default), ``"fp16"`` or ``"bf16"``.
+        Element type of ZVC+: ``"fp32"`` (by default), ``"fp16"``, ``"bf16"`` or ``"int8"``.
 
     Raises
     ------
@@ -218,8 +218,8 @@ class EngineConfig:
 
     @property
     def has_padding(self) -> bool:
-        """Streams of stripes may end inside a word, which zero bytes fill up in host memory."""
-        return self.is_plus
+        """Streams of stripes may end inside a word; zero bytes fill it up in host memory."""
+        return self.is_plus and self.word_bits > 8
 
     @property
     def counts_early(self) -> bool:

@@ -52,7 +52,7 @@ def coded(words: np.ndarray, config: EngineConfig) -> tuple[np.ndarray, np.ndarr
         Bytes without those that fill up.
     """
     compress = codec_of(config.format).compress
-    if not config.has_padding:  # then the streams of all stripes are that of the whole tensor
+    if not config.is_plus:  # then the streams of all stripes are that of the whole tensor
         return compress(words, config.format), _zvc_sizes(words, config)
     step = config.stripe_words
     parts = [compress(words[at : at + step], config.format) for at in range(0, len(words), step)]

@@ -204,7 +204,7 @@ def _identity(config: EngineConfig) -> tuple[Register, ...]:
                 const("LANES", 0, 4, log2(config.lanes), "log2 of the words in a beat"),
                 const("WORD", 4, 4, log2(config.word_bytes), "log2 of the bytes in a word"),
                 const("CHANNELS", 8, 4, log2(config.channels), "log2 of the memory channels"),
-                const("TYPE", 12, 4, type_, "element type of ZVC+: 0 fp32, 1 fp16, 2 bf16"),
+                const("TYPE", 12, 4, type_, "element type of ZVC+: 0 fp32, 1 fp16, 2 bf16, 3 int8"),
                 const("STRIPE", 16, 5, log2(config.stripe_bytes), "log2 of the bytes in a stripe"),
                 const("LINK", 24, 4, log2(config.link_bytes), "log2 of the link's bytes per beat"),
             ),

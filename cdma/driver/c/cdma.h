@@ -53,7 +53,7 @@ struct cdma_io {
 struct cdma_config {
     uint32_t channels, lanes, word_bytes, stripe_bytes, link_bytes, block_words;
     uint32_t address_bits, auto_distance;
-    uint32_t codec, type; /* 0 zero-value, 2 ZVC+; of ZVC+: 0 fp32, 1 fp16, 2 bf16 */
+    uint32_t codec, type; /* 0 zero-value, 2 ZVC+; of ZVC+: 0 fp32, 1 fp16, 2 bf16, 3 int8 */
 };
 
 /* Memory of a ring and its bus addresses. Each ring has 2^log2 entries. */

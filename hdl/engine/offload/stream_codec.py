@@ -111,9 +111,10 @@ class StreamStripeCompressor(wiring.Component):
                 self.o_valid.eq(1),
                 self.o.words.eq(coded.words),
                 self.o.count.eq((count + (size - 1)) >> (size.bit_length() - 1)),
-                self.o.missing.eq(-count),
                 self.o.last.eq(coded.last),
             ]
+            if config.has_padding:
+                m.d.comb += self.o.missing.eq(-count)
         with m.Else():
             m.d.comb += [
                 self.o_valid.eq(enters & beat.raw),

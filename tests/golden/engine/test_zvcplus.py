@@ -11,8 +11,8 @@ from cdma.engine_codes import Raw, Status
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine, zvcplus
 
-TYPES = ("fp32", "fp16", "bf16")
-NAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+TYPES = ("fp32", "fp16", "bf16", "int8")
+NAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "int8"}
 
 
 def config_of(type_):
@@ -28,7 +28,9 @@ def floats(config, count, density=0.4, seed=0):
     """Words with exponents near each other, as of activations."""
     rng = np.random.default_rng(seed)
     values = np.abs(rng.standard_normal(count)).astype("f4")
-    if config.type == "fp16":
+    if config.type == "int8":
+        words = (values * 20).astype("u1") + 1
+    elif config.type == "fp16":
         words = values.astype("f2").view("u2").copy()
     else:
         words = values.view("u4") >> (0 if config.type == "fp32" else 16)
