@@ -26,9 +26,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=text)
 
 
-def engine_config_from(
-    args: argparse.Namespace, word_bits: int = 32, type_: str = "fp32"
-) -> EngineConfig:
+def engine_config_from(args: argparse.Namespace, word_bits=32, type_="fp32") -> EngineConfig:
     """``EngineConfig`` of the options; ``word_bits`` and ``type_`` replace those not given.
 
     Raises
@@ -54,6 +52,8 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
         When the size is refused.
     """
     if unit.codec == "zvcplus":
+        if unit.repeats != "none":
+            raise UserError("the engine has ZVC+ without repeats: leave --repeats out")
         with refusals_as_user_errors():
             return EngineConfig(codec=unit.codec, type=unit.type, **sizes)
     if unit.has_options:

@@ -50,6 +50,12 @@ def test_an_engine_of_zvcplus(quick, tmp_path, capsys):
     assert "stripes of 4096 bytes, ZVC+ of bf16" in capsys.readouterr().out
 
 
+def test_an_engine_of_zvcplus_has_no_repeats(tmp_path, refuse):
+    options = ["--codec", "zvcplus", "--repeats", "left", "-o", tmp_path]
+    message = "cdma generate: the engine has ZVC+ without repeats: leave --repeats out"
+    assert refuse("generate", "engine", *options) == message
+
+
 def test_the_registers_are_those_of_this_size(quick, tmp_path):
     engine.write_engine(tmp_path, EngineConfig(channels=1))
     one = (tmp_path / "registers.md").read_text()
