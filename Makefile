@@ -95,7 +95,7 @@ performance: $(READY)  ## every figure of docs/performance.md and docs/codecs.md
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS) --save-baseline docs/measurements/baseline.json
 	$(BIN)/cdma synth --alternatives -o $(OUT)/alternatives --jobs $(JOBS) --save-baseline docs/measurements/alternatives.json
 	$(BIN)/cdma synth --sweep --seeds 3 -o $(OUT)/sweep --jobs $(JOBS) --save-baseline docs/measurements/scaling.json
-	$(BIN)/cdma synth --codec zvcplus --no-ecp5 -o $(OUT)/zvcplus --jobs $(JOBS) --save-baseline docs/measurements/zvcplus.json
+	$(BIN)/cdma synth --config zvcplus-fp32 --config zvcplus-fp32-left --no-ecp5 -o $(OUT)/zvcplus --jobs $(JOBS) --save-baseline docs/measurements/zvcplus.json
 	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json
 	$(BIN)/python docs/draw
 

@@ -1,7 +1,7 @@
 """Table of docs/codecs.md: the units of both codecs in standard cells, from the measurements.
 
-``docs/measurements/zvcplus.json`` has what ``cdma synth --codec zvcplus --no-ecp5 --json`` wrote,
-``baseline.json`` the zero-value codec.
+``docs/measurements/zvcplus.json`` has what the command of the page wrote, ``baseline.json`` the
+zero-value codec.
 """
 
 import tables
