@@ -19,7 +19,7 @@ UNPROVEN = (
     *("AxiEngine", "DataPath", "FrontEnd", "Ring", "OffloadUnit", "PrefetchUnit"),
     *("Checker", "Starter", "Counters", "Fetcher"),
     *("BurstWriter", "StripeReader"),
-    *("Ledger", "Packer", "IndexPacker", "StripeCompressor"),
+    *("Ledger", "Packer", "IndexPacker", "StripeCompressor", "StreamStripeCompressor"),
     *("CrcCheck", "EntryReader", "PrefetchChannel", "Split", "StripeDecompressor", "TaskMaker"),
     *("RowsProduct", "StripeCrc", "StripeSequencer", "WordShifter"),
     *("BitPacker", "BitUnpacker"),  # of ZVC+
@@ -28,7 +28,8 @@ UNPROVEN = (
     *("BeatPlacer", "WordBuilder", "BeatOutput", "zvcplus/PayloadReader", "zvcplus/Decompressor"),
     *("BlockIntake", "FloatSurvey", "ExponentRange", "MaskGather", "FloatPlanner"),
     *("PayloadCounter", "ControlCoder", "BitPlacer", "BitAssembler", "StreamReport"),
-    "zvcplus/Compressor",
+    *("IntFields", "IntPlanner", "IntSurvey", "NewExponentRange"),
+    *("LeftCompare", "LeftCopy", "RepeatCoder", "zvcplus/Compressor"),
 )
 
 
