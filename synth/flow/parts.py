@@ -107,7 +107,9 @@ class Modules:
 
     def __init__(self, verilog: str):
         found = re.finditer(
-            r"^(?:\(\*.*?\*\)\n)*module (\w+) *\(.*?^endmodule$", verilog, re.M | re.S
+            r"^(?:\(\*.*?\*\)\n)*module (\w+) *\(.*?^endmodule$",
+            _with_plain_names(verilog),
+            re.M | re.S,
         )
         texts = {each[1]: each[0] for each in found}
         names = _port_names(texts)
@@ -147,6 +149,16 @@ class Modules:
             text,
         )
         return "\n".join([text, *(_ports(self.texts[name]) for name in others)]) + "\n", others
+
+
+def _with_plain_names(verilog: str) -> str:
+    """Modules that Amaranth tells apart by a number, ``\\name$41``, get a name without escape."""
+    for escaped in re.findall(r"^module (\\\S+) ", verilog, re.M):
+        plain = re.sub(r"\W", "_", escaped[1:])
+        while re.search(rf"^module {plain}\b", verilog, re.M):
+            plain += "_"
+        verilog = verilog.replace(f"{escaped} ", plain)
+    return verilog
 
 
 #: A port that Amaranth numbers over the whole design.

@@ -96,6 +96,20 @@ def test_numbers_of_the_whole_design_change_no_part(modules):
     assert ".\\port$0$top_part (a)" in first.texts["top"]
 
 
+def test_a_module_with_an_escaped_name_belongs_to_its_part():
+    """As Amaranth writes the second module of a name; a plain name that is taken stays as it is."""
+    numbered = TEXT.replace("module top_inner(", "module \\top_inner$41 (")
+    numbered = numbered.replace("  top_inner ", "  \\top_inner$41  ")
+    assert numbered.count("$41") == 1 + TEXT.count("  top_inner ")
+    modules = parts.Modules(numbered)
+    assert "top_inner_41" in modules.below("top", ROOTS)[0]
+    text, _ = modules.part("top", ROOTS)
+    assert "module top_inner_41(" in text
+    assert "$41" not in text
+    taken = parts.Modules(numbered + "\nmodule top_inner_41(a);\n  input a;\nendmodule\n")
+    assert "top_inner_41_" in taken.below("top", ROOTS)[0]
+
+
 def test_the_order_of_assignments_changes_no_part():
     lines = ["  assign y = ~d;", "  assign z = few[a[3:2]];"]
     one, other = (
