@@ -1,12 +1,11 @@
 """The choice of a block's coding, for floats."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
 
 from cdma.hdl.lib.prefix import popcount
-from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import any_of
+from cdma.hdl.zvcplus.compressor.planner.base import Planner
 from cdma.hdl.zvcplus.compressor.planner.masks import choose_coding, plan_mask
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
@@ -14,7 +13,6 @@ from cdma.hdl.zvcplus.compressor.records import (
     NOTHING,
     RAW,
     SENT,
-    BlockPlan,
     BlockStats,
 )
 from cdma.hdl.zvcplus.compressor.survey.exponents import exceeds
@@ -29,7 +27,7 @@ def _fixed_bits(config: Config) -> int:
     return _FIXED_BITS + config.has_repeats
 
 
-class FloatPlanner(wiring.Component):
+class FloatPlanner(Planner):
     """Choose the coding of each block and the length of its control.
 
     Two steps, a register after each: bits of an offset and coding of the mask; whether the block
@@ -39,46 +37,18 @@ class FloatPlanner(wiring.Component):
     A block can be too long only with nearly all words non-zero and nearly all their bits sent. So
     there is no multiplier: the few pairs of width and count are compared one by one.
 
-    Throughput one block a cycle, latency :attr:`LATENCY` cycles. ``i.ready`` and ``o`` come
-    from registers.
+    Members, throughput and latency are those of
+    :class:`~cdma.hdl.zvcplus.compressor.planner.base.Planner`.
 
     Parameters
     ----------
     config : Config
         Element type, a float.
-
-    Members
-    -------
-    i : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
-    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
     """
-
-    #: Cycles from a block's statistics to its plan.
-    LATENCY = 2
-
-    i: stream.Interface
-    o: stream.Interface
-
-    def __init__(self, config: Config):
-        self.config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(BlockStats(config))),
-                "o": Out(stream.Signature(BlockPlan(config))),
-            }
-        )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.chosen = chosen = Queue(_Choice(self.config), 2)
-        m.submodules.planned = planned = Queue(BlockPlan(self.config), 1, pipe=True)
-        m.d.comb += [
-            chosen.i.valid.eq(self.i.valid),
-            self.i.ready.eq(chosen.i.ready),
-            planned.i.valid.eq(chosen.o.valid),
-            chosen.o.ready.eq(planned.i.ready),
-        ]
-        wiring.connect(m, planned.o, wiring.flipped(self.o))
+        chosen, planned = self._steps(m, _Choice(self.config))
         self._choose(m, chosen.i.payload)
         moves = chosen.o.valid & planned.i.ready
         self._follow_base(m, moves, chosen.o.payload, planned.i.payload)

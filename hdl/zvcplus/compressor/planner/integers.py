@@ -1,64 +1,35 @@
 """The choice of a block's coding, for int8."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
 
-from cdma.hdl.lib.queue import Queue
+from cdma.hdl.zvcplus.compressor.planner.base import Planner
 from cdma.hdl.zvcplus.compressor.planner.masks import choose_coding, plan_mask
-from cdma.hdl.zvcplus.compressor.records import ALL_ZERO, NOTHING, RAW, BlockPlan, BlockStats
+from cdma.hdl.zvcplus.compressor.records import ALL_ZERO, NOTHING, RAW, BlockStats
 from cdma.hdl.zvcplus.config import Config
 
 #: Bits of mode and half, and of the widths of groups of 32 words; those of 16 take as many more.
 _FIXED_BITS, _WIDTHS_BITS = 3, 12
 
 
-class IntPlanner(wiring.Component):
+class IntPlanner(Planner):
     """Choose the coding of each block of int8 and the length of its control.
 
     Two steps, a register after each: size of the groups, bits of the payload, and coding of the
     mask; whether the block is too long.
 
-    Throughput one block a cycle, latency :attr:`LATENCY` cycles. ``i.ready`` and ``o`` come
-    from registers.
+    Members, throughput and latency are those of
+    :class:`~cdma.hdl.zvcplus.compressor.planner.base.Planner`.
 
     Parameters
     ----------
     config : Config
         Element type int8.
-
-    Members
-    -------
-    i : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
-    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
     """
-
-    #: Cycles from a block's statistics to its plan.
-    LATENCY = 2
-
-    i: stream.Interface
-    o: stream.Interface
-
-    def __init__(self, config: Config):
-        self.config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(BlockStats(config))),
-                "o": Out(stream.Signature(BlockPlan(config))),
-            }
-        )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.chosen = chosen = Queue(_Choice(self.config), 2)
-        m.submodules.planned = planned = Queue(BlockPlan(self.config), 1, pipe=True)
-        m.d.comb += [
-            chosen.i.valid.eq(self.i.valid),
-            self.i.ready.eq(chosen.i.ready),
-            planned.i.valid.eq(chosen.o.valid),
-            chosen.o.ready.eq(planned.i.ready),
-        ]
-        wiring.connect(m, planned.o, wiring.flipped(self.o))
+        chosen, planned = self._steps(m, _Choice(self.config))
         self._choose(m, chosen.i.payload)
         self._plan(m, chosen.o.payload, planned.i.payload)
         return m

@@ -1,12 +1,12 @@
 """What a block is made of: mask, exponents, signs, and where it ends."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
 
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.prefix import popcount
-from cdma.hdl.zvcplus.compressor.records import BlockStats, Extent
+from cdma.hdl.zvcplus.compressor.records import Extent
+from cdma.hdl.zvcplus.compressor.survey.base import Survey
 from cdma.hdl.zvcplus.compressor.survey.exponents import ExponentRange
 from cdma.hdl.zvcplus.compressor.survey.masks import MaskGather
 from cdma.hdl.zvcplus.compressor.survey.new_exponents import NewExponentRange
@@ -17,54 +17,17 @@ from cdma.hdl.zvcplus.config import Config
 PIECE_BITS = 16
 
 
-class FloatSurvey(wiring.Component):
+class FloatSurvey(Survey):
     """Gather what the choice of a block's coding depends on, for floats.
 
-    Throughput one beat a cycle, latency :meth:`latency` cycles; the outputs are registered.
+    Throughput one beat a cycle, latency :meth:`latency` cycles; the outputs are registered. Members
+    are those of :class:`~cdma.hdl.zvcplus.compressor.survey.base.Survey`.
 
     Parameters
     ----------
     config : Config
         Element type, a float.
-
-    Members
-    -------
-    enable : In, the registers load; a block that has ended is given until then
-    valid : In, there is a beat
-    words : In, array of its words
-    keep : In, a bit per word of the packet, contiguous from word 0; the others count as zeros
-    index : In, number of the beat in its block
-    extent : In, :class:`~cdma.hdl.zvcplus.compressor.records.Extent` of the block up to the beat
-    end : In, the block ends with the beat
-    o_valid : Out, a block has ended
-    o : Out, its :class:`~cdma.hdl.zvcplus.compressor.records.BlockStats`
     """
-
-    enable: Signal
-    valid: Signal
-    words: data.View
-    keep: Signal
-    index: Signal
-    extent: data.View
-    end: Signal
-    o_valid: Signal
-    o: data.View
-
-    def __init__(self, config: Config):
-        self.config = config
-        super().__init__(
-            {
-                "enable": In(1),
-                "valid": In(1),
-                "words": In(data.ArrayLayout(config.word.bits, config.lanes)),
-                "keep": In(config.lanes),
-                "index": In(2),
-                "extent": In(Extent(config)),
-                "end": In(1),
-                "o_valid": Out(1),
-                "o": Out(BlockStats(config)),
-            }
-        )
 
     @staticmethod
     def latency(config: Config) -> int:
