@@ -47,7 +47,10 @@ class Watches(Elaboratable):
 
 
 class Limits(Elaboratable):
-    """Nothing is issued while the bytes before have not been paid for at the rate."""
+    """Nothing is issued while the bytes before have not been paid for at the rate.
+
+    A burst is held for no other reason, but for the one cycle behind another.
+    """
 
     def __init__(self, dut):
         self.dut = dut
@@ -66,10 +69,11 @@ class Limits(Elaboratable):
         # Bytes issued, in parts of 1,024, less the rate of each cycle, never below zero.
         debt = Signal(24)
         owed = Mux(debt > rate, debt - rate, 0) + (dut.issued << 10)
-        m.d.sync += debt.eq(Mux(rate == 0, 0, owed))
+        follows = Signal()  # a burst was issued in the cycle before
+        m.d.sync += [debt.eq(Mux(rate == 0, 0, owed)), follows.eq(dut.issued != 0)]
         m.d.comb += [
             Assert(probe(m, "dut.debt", _debt_bits(dut)) == debt),
-            Assert(dut.hold == ((rate != 0) & (debt > rate))),
+            Assert(dut.hold == ((rate != 0) & ((debt > rate) | follows))),
             Cover(dut.hold),
         ]
         return m
