@@ -86,7 +86,8 @@ write_json board.json
     cells = cells_of(netlist, top)
     area = Area.of_cells({kind: cells[kind] for kind in cells if kind not in _BOARD_CELLS})
     arguments = [*device, "--seed", str(seed), "--json", "board.json", "--lpf", "board.lpf"]
-    arguments += ["--textcfg", "board.config", "--report", "report.json"]
+    # The default router did not end within half an hour.
+    arguments += ["--router", "router2", "--textcfg", "board.config", "--report", "report.json"]
     done = steps.run(
         f"{top}: nextpnr seed {seed}",
         yowasp.nextpnr_ecp5(),
