@@ -8,69 +8,13 @@ from cdma.hdl.zvcplus.compressor.records import SENT, Coding
 from cdma.hdl.zvcplus.config import Config
 
 
-class IntFields(wiring.Component):
-    """Turn words of int8 into fields: the value less 1, or the value itself in a raw block.
-
-    Throughput one beat a cycle, latency :attr:`LATENCY` cycles; the output is registered.
+class _Fields(wiring.Component):
+    """Turn words into fields; ports of all element types.
 
     Parameters
     ----------
     config : Config
-        Element type int8.
-
-    Members
-    -------
-    As of :class:`FloatFields`.
-    """
-
-    #: Cycles from words to fields.
-    LATENCY = 2
-
-    enable: Signal
-    words: data.View
-    mask: Signal
-    coding: data.View
-    fields: data.View
-
-    def __init__(self, config: Config):
-        self.config = config
-        words = data.ArrayLayout(config.word.bits, config.lanes)
-        super().__init__(
-            {
-                "enable": In(1),
-                "words": In(words),
-                "mask": In(config.lanes),
-                "coding": In(Coding(config)),
-                "fields": Out(words),
-            }
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        bits, mask = self.config.word.bits, Signal.like(self.mask, reset_less=True)
-        with m.If(self.enable):
-            m.d.sync += mask.eq(self.mask)
-        for lane, (value, field) in enumerate(zip(self.words, self.fields, strict=True)):
-            held = Signal(bits, name=f"held{lane}", reset_less=True)
-            result = Signal(bits, name=f"field{lane}", reset_less=True)
-            m.d.comb += field.eq(result)
-            with m.If(self.enable):
-                m.d.sync += [
-                    held.eq(Mux(self.coding.is_raw, value, value - 1)),
-                    result.eq(held & mask[lane].replicate(bits)),
-                ]
-        return m
-
-
-class FloatFields(wiring.Component):
-    """Turn floats into fields: mantissa, offset of the exponent, and sign.
-
-    Throughput one beat a cycle, latency :attr:`LATENCY` cycles; the output is registered.
-
-    Parameters
-    ----------
-    config : Config
-        Element type, a float.
+        Element type.
 
     Members
     -------
@@ -102,6 +46,54 @@ class FloatFields(wiring.Component):
                 "fields": Out(words),
             }
         )
+
+
+class IntFields(_Fields):
+    """Turn words of int8 into fields: the value less 1, or the value itself in a raw block.
+
+    Throughput one beat a cycle, latency :attr:`LATENCY` cycles; the output is registered.
+
+    Parameters
+    ----------
+    config : Config
+        Element type int8.
+
+    Members
+    -------
+    As of :class:`_Fields`.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        bits, mask = self.config.word.bits, Signal.like(self.mask, reset_less=True)
+        with m.If(self.enable):
+            m.d.sync += mask.eq(self.mask)
+        for lane, (value, field) in enumerate(zip(self.words, self.fields, strict=True)):
+            held = Signal(bits, name=f"held{lane}", reset_less=True)
+            result = Signal(bits, name=f"field{lane}", reset_less=True)
+            m.d.comb += field.eq(result)
+            with m.If(self.enable):
+                m.d.sync += [
+                    held.eq(Mux(self.coding.is_raw, value, value - 1)),
+                    result.eq(held & mask[lane].replicate(bits)),
+                ]
+        return m
+
+
+class FloatFields(_Fields):
+    """Turn floats into fields: mantissa, offset of the exponent, and sign.
+
+    Throughput one beat a cycle, latency :attr:`LATENCY` cycles; the output is registered.
+
+    Parameters
+    ----------
+    config : Config
+        Element type, a float.
+
+    Members
+    -------
+    As of :class:`_Fields`.
+    """
 
     def elaborate(self, platform):
         m = Module()
