@@ -149,12 +149,32 @@ def tail_packets(config: UnitConfig) -> list[np.ndarray]:
     return packets
 
 
+def odd_word_packets(config: UnitConfig) -> list[np.ndarray]:
+    """For ZVC+: at each place of a block, one word that differs from all others in one bit of its
+    exponent, or of int8 in any bit. For other codecs nothing: they look for zeros only.
+
+    Exponents are the smallest, so that one word has an exponent of 0, and some in the middle."""
+    if config.codec != "zvcplus":
+        return []
+    fmt, word = config.format, config.word
+    bits = np.arange(word.exponent or word.bits)
+    places = np.arange(fmt.block_words)
+    found = []
+    for value in (1, 1 << bits.size - 2):
+        blocks = np.full((bits.size, places.size, places.size), value, np.int64)
+        blocks[:, places, places] ^= 1 << bits[:, None]
+        # No two neighbours are equal: nothing is repeated.
+        mantissas = 1 + places % 2 if word.is_float else 0
+        found.append((blocks << word.mantissa | mantissas).reshape(-1).astype(fmt.dtype))
+    return found
+
+
 def packets(config: UnitConfig, seed: int = 0) -> list[np.ndarray]:
     """A selection of all packets above and random packets, in random order."""
     rng = np.random.default_rng(seed)
     fmt = config.format
     found = corner_packets(config, rng) + value_packets(config) + place_packets(config)
-    found += tail_packets(config)
+    found += tail_packets(config) + odd_word_packets(config)
     found += [
         random_words(int(rng.integers(1, 12 * fmt.block_words)), density, fmt, rng)
         for density in (0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98)

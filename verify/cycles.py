@@ -12,15 +12,15 @@ import json
 from cdma.errors import SimulationError
 from cdma.files import write_text
 from cdma.hdl.axi.stream import UNITS
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig, config_named
 from cdma.sim.compiled import play
 from cdma.sim.compiled.unit import ModelUnit, Played
 from cdma.sim.simulate import design_text
 from cdma.sim.units import BENCHES
 from cdma.verify.mutation.trials import first_trials, trials
 
-#: The size used for mutants, and the size used in the documents.
-CONFIGS = (Config.of(4, 8, 16), Config.of(8, 32))
+#: The sizes used for mutants of each codec, and the size used in the documents.
+CONFIGS = tuple(map(config_named, ("4x8b16", "8x32", "zvcplus-fp32")))
 
 
 def cycles_of(played: Played) -> int:
@@ -28,7 +28,7 @@ def cycles_of(played: Played) -> int:
     return sum(int(port.packets["last_cycle"].sum()) for port in played.ports.values())
 
 
-def measure(unit: str, config: Config) -> dict[str, int]:
+def measure(unit: str, config: UnitConfig) -> dict[str, int]:
     """Cycles of each timed scenario, by name.
 
     Raises

@@ -29,6 +29,7 @@ equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
 
 example:
   cdma mutate --unit compressor --count 100 --seed 3
+  cdma mutate --codec zvcplus --type bf16 --count 200
   cdma mutate --unit engine --count 1000 --sample 100
 """
 HELP = "inject faults into the units, and report which the stimulus detects"
@@ -39,8 +40,9 @@ def add_parser(subparsers) -> None:
     parser = options.add_verb(subparsers, "mutate", run, HELP, description=HELP, epilog=EPILOG)
     add = parser.add_argument
     options.add_units_option(parser, ENGINE)
-    name = f"lanes x word bits, such as 8x32 (default: {UNIT}, of the engine {ENGINE_UNIT})"
+    name = f"8x32, zvcplus-fp32 or the like (default: {UNIT}, of the engine {ENGINE_UNIT})"
     add("--config", metavar="NAME", help=name)
+    options.add_codec_options(parser)
     add("--count", type=int, default=1000, metavar="N", help="mutants of each (default: 1000)")
     add("--sample", type=int, metavar="N", help="play N mutants of the engine (default: all)")
     add("--seed", type=int, default=0, metavar="N", help="seed of the mutants and of the stimulus")
@@ -55,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
     units = options.units_from(args)
     if args.sample is not None and ENGINE not in units:
         raise UserError("--sample is for the engine, not for units")
-    names = {unit: args.config or (ENGINE_UNIT if unit == ENGINE else UNIT) for unit in units}
-    sizes = {unit: options.config_named(name) for unit, name in names.items()}
-    configs = {unit: options.only_zvc(config, "mutate") for unit, config in sizes.items()}
+    configs = {u: options.config_or(args, ENGINE_UNIT if u == ENGINE else UNIT) for u in units}
+    if ENGINE in units:
+        options.only_zvc(configs[ENGINE], "mutate --unit engine")
     from cdma.sim import SimulationError
     from cdma.verify.mutation import report
     from cdma.verify.mutation.records import records as records_of
@@ -68,10 +70,9 @@ def run(args: argparse.Namespace) -> int:
     except SimulationError as error:
         print(f"cdma mutate: {error}", file=sys.stderr)
         return 1
-    text = json.dumps(records, indent=2)
     if args.save:
-        write_text(args.save, f"{text}\n")
-    print(text if args.json else report.text(records))
+        write_text(args.save, f"{json.dumps(records, indent=2)}\n")
+    print(json.dumps(records, indent=2) if args.json else report.text(records))
     low = [record["unit"] for record in records if record["score"] < LEAST_SCORE]
     for unit in low:
         found = f"fewer than {LEAST_SCORE:.0%} of the faults were found"

@@ -15,8 +15,8 @@ from amaranth.back import rtlil
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
 from cdma.hdl.axi.stream import top
+from cdma.hdl.codecs import UnitConfig
 from cdma.hdl.engine.engine import AxiEngine
-from cdma.hdl.zvc.config import Config
 from cdma.toolchain import tool, yowasp
 from cdma.verify.formal.netlist import with_places
 
@@ -116,14 +116,16 @@ class Mutated:
     mutants: list[Mutant]
 
 
-def draw(unit: str, config: Config | EngineConfig, count: int, seed: int, scratch: Path) -> Drawn:
+def draw(
+    unit: str, config: UnitConfig | EngineConfig, count: int, seed: int, scratch: Path
+) -> Drawn:
     """Draw mutants of a unit or of the engine.
 
     Parameters
     ----------
     unit : str
         ``compressor``, ``decompressor`` or ``engine``.
-    config : Config or EngineConfig
+    config : UnitConfig or EngineConfig
         Size of the unit or of the engine.
     count : int
         Number of mutants.

@@ -1,13 +1,13 @@
 """Mutants of units and of the engine, one record for each."""
 
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.progress import timed
 from cdma.verify.mutation import campaign, engine, report
 from cdma.verify.mutation.mutants import ENGINE
 
 
 def records(
-    configs: dict[str, Config], count: int, seed: int, sample: int | None, where: dict
+    configs: dict[str, UnitConfig], count: int, seed: int, sample: int | None, where: dict
 ) -> list[dict]:
     """Make mutants of each unit and play them.
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from threading import Lock
 
 from cdma.errors import SimulationError
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sweep import Packed
 from cdma.toolchain.cache import cache_folder
@@ -57,7 +57,7 @@ class Stage:
 
     name: str
     unit: str
-    config: Config
+    config: UnitConfig
     seed: int
     design: Packed
     cache: str | None = None

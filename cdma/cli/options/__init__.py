@@ -1,7 +1,7 @@
 """Options that several verbs share, and the objects that they describe."""
 
 from cdma.cli.options.codecs import add_codec_options, only_zvc
-from cdma.cli.options.configs import config_from, config_named, plus_size_from
+from cdma.cli.options.configs import config_from, config_named, config_or, plus_size_from
 from cdma.cli.options.runs import (
     add_cache_option,
     add_folder_option,
@@ -57,6 +57,7 @@ __all__ = [
     "announce",
     "config_from",
     "config_named",
+    "config_or",
     "flag",
     "liberty_path",
     "natural",

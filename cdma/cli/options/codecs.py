@@ -56,7 +56,8 @@ def plus_config_from(args: argparse.Namespace, type_: str = "fp32"):
     from cdma.hdl.zvcplus.config import Config
 
     with refusals_as_user_errors():
-        return Config.of_unit(args.type or type_, args.repeats or "none", args.lanes)
+        lanes = getattr(args, "lanes", None)
+        return Config.of_unit(args.type or type_, args.repeats or "none", lanes)
 
 
 def only_zvc(config, verb: str):

@@ -62,6 +62,14 @@ def config_from(args: argparse.Namespace, word_bits: int = 32, type_: str = "fp3
         return Config(8 if args.lanes is None else args.lanes, fmt, port)
 
 
+def config_or(args: argparse.Namespace, name: str):
+    """Configuration of ``--config`` or of ``--codec zvcplus``; without both that of ``name``."""
+    plus = plus_size_from(args)
+    if plus is not None and args.config is not None:
+        raise UserError("--config names the whole size: leave out --codec")
+    return plus or config_named(args.config or name)
+
+
 def config_named(name: str):
     """Configuration of a name such as ``8x32``, ``8x32b64`` or ``zvcplus-fp32``."""
     from cdma.hdl import codecs

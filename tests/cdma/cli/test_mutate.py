@@ -94,6 +94,14 @@ def test_a_sample_of_the_engine(report, monkeypatch):
     assert found["low"] < found["killed"] / 100 < found["high"]
 
 
+@pytest.mark.parametrize(
+    "size", [("--codec", "zvcplus", "--type", "bf16"), ("--config", "zvcplus-bf16")]
+)
+def test_units_of_the_second_codec(report, size):
+    found = report("mutate", *size, "--count", 100)
+    assert [each["config"] for each in found] == ["zvcplus-bf16"] * 2
+
+
 def test_too_few_found(capsys):
     assert main(["mutate", "--unit", "decompressor", "--count", "50", "--json"]) == 1
     out, err = capsys.readouterr()
@@ -123,6 +131,14 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
         (["--config", "3x8"], "Number of lanes must be a power of two in 2..64, not 3"),
         (["--unit", "roundtrip"], "invalid choice: 'roundtrip'"),
         (["--sample", "9"], "--sample is for the engine, not for units"),
+        (
+            ["--unit", "engine", "--codec", "zvcplus"],
+            "cdma mutate --unit engine is for codec zvc, not for zvcplus",
+        ),
+        (
+            ["--config", "8x32", "--codec", "zvcplus"],
+            "--config names the whole size: leave out --codec",
+        ),
     ],
 )
 def test_mistakes(refuse, options, message):

@@ -6,6 +6,7 @@ from itertools import count, islice
 import pytest
 
 from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvcplus.config import Config as PlusConfig
 from cdma.sim import SimulationError
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Scenario
@@ -148,6 +149,31 @@ def test_the_same_on_a_cluster_that_loses_a_worker(tmp_path, frail_cluster, monk
     assert {result.mutant for result in there.of(OPEN)} == {
         result.mutant for result in here.of(OPEN)
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
+def test_mutants_of_zvcplus_die(unit):
+    config = PlusConfig("bf16")
+    drawn = mutants.draw(unit, config, 20, 4, cache_folder())
+    woven = mutants.weave(drawn, drawn.mutants, cache_folder())
+    model = ModelUnit(unit, config, woven.verilog, has_mutants=True)
+    player = Player(model, first_trials(unit, config))
+    results = [player.result(mutant) for mutant in drawn.mutants]
+    assert sum(result.verdict == KILLED for result in results) >= 14
+
+
+@pytest.mark.parametrize(
+    ("config", "others"), [(SMALL, {"moved counters", "same steps"}), (PlusConfig(), set())]
+)
+def test_stages_of_a_codec(monkeypatch, config, others):
+    """Some stages are for the first codec."""
+    seen = []
+    monkeypatch.setattr(campaign._Run, "draw", lambda run, count: setattr(run, "results", {}))
+    monkeypatch.setattr(campaign._Run, "decide", lambda run, name, seconds=0: seen.append(name))
+    campaign.mutate("compressor", config, 1)
+    common = {"first trials", "same graphs", "trials", "late trials", "same runs"}
+    assert set(seen) == common | others
 
 
 def test_an_error_of_a_task_ends_the_run(mutated, tmp_path, monkeypatch):

@@ -1,0 +1,31 @@
+"""Packets of the stimulus have the cases that they are for."""
+
+import numpy as np
+import pytest
+
+from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvcplus.config import NAMED
+from cdma.sim import stimulus
+
+
+@pytest.mark.parametrize("config", NAMED.values(), ids=lambda config: config.name)
+def test_one_word_of_a_block_is_odd(config):
+    """Each place and each bit of the exponent, or of a word of int8, are there; zero exponents of
+    words that are not zero too."""
+    word, fmt = config.word, config.format
+    seen = set()
+    for packet in stimulus.odd_word_packets(config):
+        fields = packet >> word.mantissa
+        for block in fields.reshape(-1, fmt.block_words):
+            value, count = np.unique(block, return_counts=True)
+            assert sorted(count) == [1, fmt.block_words - 1]
+            (place,) = np.flatnonzero(block == value[count == 1])
+            seen.add((int(place), int(value[0] ^ value[1])))
+        assert not word.is_float or packet.all()
+    bits = word.exponent or word.bits
+    assert seen == {(p, 1 << b) for p in range(fmt.block_words) for b in range(bits)}
+    assert any((packet >> word.mantissa == 0).any() for packet in stimulus.odd_word_packets(config))
+
+
+def test_the_first_codec_looks_for_zeros_only():
+    assert not stimulus.odd_word_packets(Config.of(8, 32))
