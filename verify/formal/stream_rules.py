@@ -12,6 +12,13 @@ def anything(m: Module, shape, name: str) -> Signal:
     return signal
 
 
+def leave_open(m: Module, component, *names: str) -> None:
+    """Drive inputs of a component with unconstrained values in each cycle."""
+    for name in names:
+        value = Value.cast(getattr(component, name))
+        m.d.comb += value.eq(anything(m, len(value), f"any_{name}"))
+
+
 def offer(m: Module, port, name: str) -> Signal:
     """Drive a stream: any payload at any time, held until the transfer.
 

@@ -160,7 +160,7 @@ def test_mutants_of_zvcplus_die(unit):
     model = ModelUnit(unit, config, woven.verilog, has_mutants=True)
     player = Player(model, first_trials(unit, config))
     results = [player.result(mutant) for mutant in drawn.mutants]
-    assert sum(result.verdict == KILLED for result in results) >= 14
+    assert sum(result.verdict == KILLED for result in results) >= 12
 
 
 @pytest.mark.parametrize(

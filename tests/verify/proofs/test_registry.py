@@ -25,11 +25,11 @@ UNPROVEN = (
     *("BitPacker", "BitUnpacker"),  # of ZVC+
     *("RowQueue", "ControlWindow", "HeaderReader", "MaskDecoder", "PayloadLength"),
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
-    *("BeatPlacer", "WordBuilder", "BeatOutput", "zvcplus/PayloadReader", "zvcplus/Decompressor"),
-    *("BlockIntake", "FloatSurvey", "ExponentRange", "MaskGather", "FloatPlanner"),
-    *("PayloadCounter", "ControlCoder", "BitPlacer", "BitAssembler", "StreamReport"),
-    *("IntFields", "IntPlanner", "IntSurvey", "NewExponentRange"),
-    *("LeftCompare", "LeftCopy", "RepeatCoder", "zvcplus/Compressor"),
+    *("BeatPlacer", "BeatOutput", "zvcplus/PayloadReader", "zvcplus/Decompressor"),
+    *("FloatSurvey", "ExponentRange", "FloatPlanner"),
+    *("PayloadCounter", "ControlCoder", "BitAssembler"),
+    *("IntPlanner", "IntSurvey", "NewExponentRange"),
+    *("RepeatCoder", "zvcplus/Compressor"),
 )
 
 

@@ -50,7 +50,8 @@ class LeftCompare(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bits = self.config.word.bits
-        before, has_before = Signal(bits, reset_less=True), Signal()
+        before = Signal(bits, reset_less=True)
+        has_before = Signal()
         pieces = Signal(self.config.lanes * (bits // PIECE_BITS), reset_less=True)
         size = bits // PIECE_BITS
         sources = [before, *self.words][: self.config.lanes]
