@@ -22,13 +22,12 @@ UNPROVEN = (
     *("Ledger", "Packer", "IndexPacker", "StripeCompressor", "StreamStripeCompressor"),
     *("CrcCheck", "EntryReader", "PrefetchChannel", "Split", "StripeDecompressor", "TaskMaker"),
     *("RowsProduct", "StripeCrc", "StripeSequencer", "WordShifter"),
-    *("BitPacker", "BitUnpacker"),  # of ZVC+
-    *("RowQueue", "ControlWindow", "HeaderReader", "MaskDecoder", "PayloadLength"),
+    *("RowQueue", "ControlWindow", "HeaderReader"),  # of ZVC+
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
-    *("BeatPlacer", "BeatOutput", "zvcplus/PayloadReader", "zvcplus/Decompressor"),
-    *("FloatSurvey", "ExponentRange", "FloatPlanner"),
+    *("BeatOutput", "zvcplus/Decompressor"),
+    *("FloatSurvey", "FloatPlanner"),
     *("PayloadCounter", "ControlCoder", "BitAssembler"),
-    *("IntPlanner", "IntSurvey", "NewExponentRange"),
+    *("IntPlanner", "IntSurvey"),
     *("RepeatCoder", "zvcplus/Compressor"),
 )
 

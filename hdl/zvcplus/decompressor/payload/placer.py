@@ -52,7 +52,8 @@ class BeatPlacer(wiring.Component):
         beat, placed = self.i.payload, self.o.payload
         bits = len(placed.place)
         loads = Signal()
-        at, is_ahead = Signal(bits), Signal()  # behind the last beat: in its row, or the next
+        at = Signal(bits)  # behind the last beat
+        is_ahead = Signal()  # that is in the next row
         skip = Signal.like(self.i_skip.payload)
         first, behind = Signal(bits + 1), Signal(bits + 2)
         m.d.comb += [

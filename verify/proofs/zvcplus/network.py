@@ -1,0 +1,89 @@
+"""Fields of any widths go to consecutive places and come back, at any lane and bit."""
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal
+
+from cdma.hdl.zvcplus.network import BitPacker, BitUnpacker, levels_of
+from cdma.verify.formal.fault import inverted, late, stuck_at
+from cdma.verify.formal.stream_rules import anything, leave_open
+from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.zvcplus.places import delayed
+
+
+class Moves(Elaboratable):
+    """The bit of any field is at its place in the row, cyclically, on one side and the other.
+
+    Fields of any widths up to a word follow each other from any place on; together they are at most
+    a row long.
+    """
+
+    def __init__(self, network, *, packs: bool):
+        self.network = network
+        self.packs = packs
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.network
+        lanes, size = dut.lanes, dut.word_bits
+        place_bits = levels_of(lanes, size)
+        lane, bit = Signal(range(lanes)), Signal(range(size))
+        leave_open(m, dut, "enable", "words" if self.packs else "bits")
+        widths = [anything(m, range(size + 1), f"width{each}") for each in range(lanes)]
+        at, start = Signal(place_bits), anything(m, place_bits, "start")
+        width, moved = Signal(range(size + 1)), Signal()
+        for each, own in enumerate(widths):
+            m.d.comb += [dut.starts[each].eq(start), Assume(own <= size)]
+            start = start + own
+            with m.If(lane == each):
+                m.d.comb += width.eq(own)
+        place = Signal(place_bits)
+        m.d.comb += [
+            lane.eq(AnyConst(len(lane))),
+            bit.eq(AnyConst(len(bit))),
+            Assume(sum(widths) <= lanes * size),
+            place.eq(dut.starts[lane] + bit),
+            at.eq(place),
+        ]
+        if self.packs:
+            m.d.comb += moved.eq(dut.words[lane].bit_select(bit, 1))
+        else:
+            m.d.comb += moved.eq(dut.bits.bit_select(place, 1))
+        known = Signal(place_bits + 2, name="known")
+        m.d.comb += known.eq(Cat(moved, bit < width, at))
+        expected, valid = delayed(m, dut.enable, known, dut.latency(lanes, size))
+        if self.packs:
+            found = dut.bits.bit_select(expected[2:], 1)
+        else:
+            found = dut.words[lane].bit_select(bit, 1)
+        with m.If(valid & expected[1]):
+            m.d.comb += [
+                Assert(found == expected[0]),
+                Cover(expected[0] & (lane == lanes - 1) & (expected[2:] < 2)),
+            ]
+        return m
+
+
+SIZES = {"2x4": (2, 4), "4x4": (4, 4), "8x8": (8, 8), "8x32": (8, 32)}
+
+PROOFS = (
+    Proof(
+        name="bit_packer",
+        promise="Each bit of a field reaches its place in the row",
+        components=(BitPacker,),
+        design=lambda size: Moves(BitPacker(*size), packs=True),
+        sizes=SIZES,
+        slow=("8x8", "8x32"),
+        depth=4,
+        broken=faults((4, 4), 6, inverted("dut.level3", 9), late("dut.after2_bits")),
+    ),
+    Proof(
+        name="bit_unpacker",
+        promise="Each word gets its bits of the row, lowest first",
+        components=(BitUnpacker,),
+        design=lambda size: Moves(BitUnpacker(*size), packs=False),
+        sizes=SIZES,
+        slow=("8x8", "8x32"),
+        depth=4,
+        broken=faults((4, 4), 6, stuck_at(1, "dut.level3", 2), inverted("dut.level1", 3)),
+    ),
+)
