@@ -39,6 +39,8 @@ def fill(text: str) -> str:
         "coverage": _coverage,
         "mutants": _mutants,
         "survivors": _survivors,
+        "plus_mutants": _plus_mutants,
+        "plus_survivors": _plus_survivors,
         "proofs": _proofs,
         "engine_coverage": _engine_coverage,
         "engine_mutants": _engine_mutants,
@@ -87,6 +89,24 @@ def judged() -> list[dict]:
 def _mutants() -> str:
     rows = [{**record, "score": f"{record['score']:.1%}"} for record in judged()]
     return format_table(rows, MUTANTS, "markdown")
+
+
+def _plus_mutants() -> str:
+    records = tables.read("mutation_zvcplus")
+    rows = [{**record, "score": f"{record['score']:.1%}"} for record in records]
+    columns = {name: title for name, title in MUTANTS.items() if name != "refuted"}
+    return format_table(rows, columns, "markdown")
+
+
+def _plus_survivors() -> str:
+    rows = [
+        {"unit": record["unit"], **survivor, "source": survivor["line"].partition(":")[0]}
+        for record in tables.read("mutation_zvcplus")
+        for survivor in record["survivors"]
+        if survivor["verdict"] == "open"
+    ]
+    columns = {name: title for name, title in SURVIVORS.items() if name != "known"}
+    return format_table(rows, columns, "markdown")
 
 
 def _survivors() -> str:

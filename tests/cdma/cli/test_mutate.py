@@ -168,6 +168,18 @@ def test_as_many_faults_are_found_as_must_be(document):
         assert sum(record[verdict] for verdict in verdicts) == record["mutants"]
 
 
+def test_record_of_the_second_codec(document):
+    """A sample; its verdicts add up, and at least nine of ten faults are found."""
+    records = document.tables.read("mutation_zvcplus")
+    assert [record["unit"] for record in records] == ["compressor", "decompressor"]
+    for record in records:
+        assert record["config"].startswith("zvcplus-")
+        assert record["killed"] + record["equivalent"] + record["open"] == record["mutants"]
+        assert sum(record["trials"].values()) == record["killed"]
+        assert record["score"] == record["killed"] / (record["mutants"] - record["equivalent"])
+        assert record["score"] > 0.9
+
+
 def test_table_of_the_document_is_current(document):
     text = (ROOT / "docs" / "verification.md").read_text(encoding="utf-8")
     assert text.count("<!-- table: mutants -->") == text.count("<!-- table: survivors -->") == 1
