@@ -45,8 +45,9 @@ class WordShifter(wiring.Component):
         self.word_bits = word_bits
         self.in_words = in_words
         self.out_words = out_words
-        # With less, words that come would wait while others leave.
-        self.capacity = 2 * in_words + out_words
+        # With less, words that come would wait while others leave: also before a reader that takes
+        # a transfer in as many cycles as its words need to come.
+        self.capacity = max(2 * in_words + out_words, in_words + 2 * out_words - 1)
         super().__init__(
             {
                 "clear": In(1),

@@ -45,6 +45,32 @@ def test_throughput_of_whole_groups(exchange, begin, take, give):
     assert cycles == list(range(cycles[0], cycles[0] + count))
 
 
+@pytest.mark.parametrize("odd", [0, 1, 3])
+@pytest.mark.parametrize(("take", "give"), [(4, 8), (2, 8), (4, 4)])
+def test_nothing_waits_before_a_reader_of_the_same_rate(simulate, take, give, odd):
+    """The reader takes a transfer in its last cycle, as the CRC takes a row in pieces."""
+    dut, cycles = WordShifter(16, take, give), give // take
+
+    async def bench(ctx):
+        seen = waited = taken = 0
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i.payload.count, odd or take)
+        ctx.set(dut.need, give)
+        for _ in range(60):
+            seen = seen + 1 if ctx.get(dut.o.valid) else 0
+            ctx.set(dut.o.ready, seen == cycles)
+            waited += not ctx.get(dut.i.ready)
+            taken += seen == cycles
+            seen %= cycles
+            await ctx.tick()
+            ctx.set(dut.i.payload.count, take)
+        return waited, taken
+
+    waited, taken = simulate(dut, bench)
+    assert waited == 0
+    assert taken >= 60 // cycles - 2
+
+
 def test_clear(simulate):
     dut = WordShifter(16, 2, 2)
 
