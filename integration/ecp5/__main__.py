@@ -12,7 +12,7 @@ from cdma.files import make_folder, write_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "litex"))
 
-CLOCK_MHZ = 40
+CLOCK_MHZ = 35
 EXAMPLE = (
     "example: python integration/ecp5 build/board; openFPGALoader -b ulx3s build/board/board.bit"
 )
