@@ -134,7 +134,6 @@ def _engine_coverage() -> str:
 
 def _engine_mutants() -> str:
     (record,) = tables.read("mutation_engine")
-    share = record["killed"] / record["mutants"]
     low, high = record["low"], record["high"]
-    row = record | {"share": f"{share:.1%}", "interval": f"{low:.1%} to {high:.1%}"}
+    row = record | {"share": f"{record['score']:.1%}", "interval": f"{low:.1%} to {high:.1%}"}
     return format_table([row], ENGINE_MUTANTS, "markdown")

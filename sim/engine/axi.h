@@ -44,7 +44,8 @@ struct Event {  // an entry of a port's log
     uint64_t addr;
     uint16_t id, user;
     uint8_t channel;  // AR, AW: VALID rose; R, B: last response accepted
-    uint8_t len, cache, prot;
+    uint8_t len, cache, prot, qos;
+    uint8_t pad[7];
 };
 
 struct Counts {  // of one port, since the start

@@ -137,7 +137,8 @@ class Memory {
 
     void event(Channel channel, const Address& a) {
         if (is_logged)
-            log.push_back({cycle_, a.addr, a.id, a.user, uint8_t(channel), a.len, a.cache, a.prot});
+            log.push_back({cycle_, a.addr, a.id, a.user, uint8_t(channel), a.len, a.cache, a.prot,
+                           a.qos, {}});
     }
 
     void take_read(const Ask& ask, const Answer& answer) {

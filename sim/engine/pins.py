@@ -142,6 +142,8 @@ EVENT = np.dtype(
         ("len", "u1"),
         ("cache", "u1"),
         ("prot", "u1"),
+        ("qos", "u1"),
+        ("pad", "V7"),
     ]
 )
 

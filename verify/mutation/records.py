@@ -2,7 +2,8 @@
 
 from cdma.hdl.codecs import UnitConfig
 from cdma.progress import timed
-from cdma.verify.mutation import campaign, engine, report
+from cdma.verify.mutation import campaign, report
+from cdma.verify.mutation.engine import campaign as engine
 from cdma.verify.mutation.mutants import ENGINE
 
 

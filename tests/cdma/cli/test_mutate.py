@@ -12,8 +12,9 @@ from cdma.cli.main import main
 from cdma.cli.mutate import LEAST_SCORE
 from cdma.hdl.zvc.config import Config
 from cdma.sim import SimulationError
-from cdma.verify.mutation import campaign, engine
+from cdma.verify.mutation import campaign
 from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, MutantResult, Outcome
+from cdma.verify.mutation.engine import campaign as engine
 from cdma.verify.mutation.mutants import Mutant
 
 ROOT = Path(__file__).parents[3]

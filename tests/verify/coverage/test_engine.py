@@ -6,7 +6,7 @@ from cdma.engine_codes import Op, Status
 from cdma.golden.engine.descriptor import Completion, Descriptor
 from cdma.verify.coverage import engine
 from cdma.verify.coverage.engine_points import JOBS, PHASES, bin_of, points
-from cdma.verify.mutation.engine import small_engine
+from cdma.verify.mutation.engine.campaign import small_engine
 
 
 def test_what_is_impossible_has_a_reason_and_is_no_bin():

@@ -1,24 +1,16 @@
-"""Stimulus for the mutants of the engine: registers, rings, jobs and faults, in few cycles.
+"""Stimulus of short jobs: registers, rings, operations, quarantine, fields of descriptors.
 
-Each trial is a function of a seed and gives what was observed. A mutant is killed when a check
-fails (a rule of AXI, an access outside of the buffers, the comparison with the golden engine, a
-hang), or when an observation differs from that of the engine without a fault: a register, a
-counter, a completion, or the number of cycles.
+Each function plays on a model and gives what was observed.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from cdma.engine_codes import Op, State
-from cdma.engine_config import EngineConfig
-from cdma.errors import SimulationError
 from cdma.golden.engine.descriptor import Descriptor
 from cdma.sim.engine.engine import DEVICE
-from cdma.sim.engine.memory import Memory
-from cdma.sim.engine.model import HOST, OFFLOAD, PREFETCH, EngineModel
-from cdma.verify.fuzz.engine import Batch
+from cdma.sim.engine.model import HOST, OFFLOAD, PREFETCH
 
 #: Bits of a descriptor's fields.
 FIELDS = {
@@ -31,64 +23,6 @@ FIELDS = {
     "limit": 64,
     "cookie": 64,
 }
-#: Batches of the fuzzer, and jobs in each of them.
-BATCHES, JOBS = 10, 12
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A run of the engine.
-
-    Parameters
-    ----------
-    name : str
-    play : callable
-        Plays the run and returns the observations, which can be compared. It raises ``Violation``
-        or ``SimulationError`` when a check fails.
-    """
-
-    name: str
-    play: Callable[[], list]
-
-
-def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Iterator[Trial]:
-    """The trials in their order, the most effective first.
-
-    Parameters
-    ----------
-    config : EngineConfig
-        Size of the engine.
-    verilog : str
-        Design, with or without mutants.
-    seed : int
-        Seed of all random choices.
-    cache : path or None
-        See :func:`cdma.toolchain.cache.cache_folder`.
-    """
-
-    def model(number, latency, log2=2):
-        memories = Memory(latency=latency), Memory(latency=latency + 3)
-        return EngineModel(
-            config, *memories, seed + number, log2=log2, verilog=verilog, cache=cache
-        )
-
-    yield Trial("few jobs", lambda: _few_jobs(model(1, 4)))
-    yield Trial("registers", lambda: _registers(model(2, 4)))
-    yield Trial("batch 0", lambda: _batch(config, seed, 0, verilog, cache))
-    yield Trial("quarantine", lambda: _quarantine(model(3, 4)))
-    yield Trial("rings", lambda: _rings(model(4, 9, log2=0)))
-    yield Trial("fields", lambda: _fields(model(5, 2, log2=1)))
-    for number in range(1, BATCHES):
-        yield Trial(f"batch {number}", lambda n=number: _batch(config, seed, n, verilog, cache))
-
-
-def _batch(config, seed, number, verilog, cache):
-    """Jobs of the fuzzer, with faults, stalls and aborts, against the golden engine."""
-    batch = Batch(config, seed, number, verilog, jobs=JOBS, cache=cache)
-    problem = batch.run()
-    if problem:
-        raise SimulationError(problem)
-    return [sorted(batch.statuses.items()), batch.model.engine.cycle]
 
 
 def _seen(model, job):
@@ -105,7 +39,7 @@ def _tensor(config, stripes, density, seed=1):
     return words * (rng.random(count) < density).astype(words.dtype)
 
 
-def _few_jobs(model):
+def few_jobs(model):
     """Each operation once, with index, CRC and counters."""
     config = model.config
     sparse, dense = _tensor(config, 3.3, 0.3), _tensor(config, 2, 1.0)
@@ -150,7 +84,7 @@ def _state(model):
     return found
 
 
-def _registers(model):
+def registers(model):
     """Each register is written in several ways and read back, in a stopped and a running ring."""
     engine, seen = model.engine, []
     for ring in (OFFLOAD, PREFETCH):
@@ -173,7 +107,7 @@ def _registers(model):
     return [*seen, *_state(model)]
 
 
-def _quarantine(model):
+def quarantine(model):
     """A read that is not answered: TIMEOUT, quarantine, recovery. Then a slow channel, and RATE."""
     config, seen = model.config, []
     model.write("ENGINE", "TIMEOUT", 300)
@@ -204,7 +138,7 @@ def _quarantine(model):
     return [*seen, *_state(model)]
 
 
-def _fields(model):
+def fields(model):
     """Each bit of a descriptor's fields, one after the other, with windows that fit the buffers."""
     config = model.config
     tensor = model.place_tensor(_tensor(config, 2, 0.5))
@@ -250,7 +184,7 @@ def _fields(model):
     return [*seen, tensor.data.tobytes(), host.data.tobytes(), *_state(model)]
 
 
-def _rings(model):
+def rings(model):
     """Rings of one entry and of several, FENCE, APPEND, a wrong count and a stale phase."""
     config, seen = model.config, []
     arena = model.allocate(HOST, 4 * config.stripe_bytes)

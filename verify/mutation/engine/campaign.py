@@ -1,10 +1,11 @@
 """Mutation testing of the engine: measure whether its stimulus detects faults.
 
 The mutants are those of :mod:`cdma.verify.mutation.mutants`, all in one compiled model. Each one
-plays the trials of :mod:`cdma.verify.mutation.engine_trials` until a check fails. Mutants inside
-the units are left out: they are played by the units' own campaign. Nothing is proven
-equivalent: a mutant that no trial kills is open, whether it is a fault or not. Results are kept, so
-a run that was interrupted continues, and a later run with more mutants adds to them.
+plays the trials of :mod:`cdma.verify.mutation.engine.trials` until a check fails. Mutants inside
+the units are left out: they are played by the units' own campaign. A mutant that no trial kills is
+equivalent where the structure of the netlist shows that it reaches no port
+(:mod:`cdma.verify.mutation.engine.dead`), else it is open, whether it is a fault or not. Results
+are kept, so a run that was interrupted continues, and a later run with more mutants adds to them.
 """
 
 import json
@@ -25,12 +26,17 @@ from cdma.sim.engine.engine import choose_mutant
 from cdma.sweep import Packed, Task, sweep
 from cdma.toolchain.cache import cache_folder, digest
 from cdma.verify.mutation import mutants
-from cdma.verify.mutation.engine_trials import trials
+from cdma.verify.mutation.engine import dead
+from cdma.verify.mutation.engine.trials import trials
 from cdma.verify.mutation.mutants import ENGINE, Mutant
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
+from cdma.verify.mutation.proof import EQUIVALENT
 
 #: Mutants in a task of the sweep, and in a model: more make the compiler slow.
 GROUP, WOVEN = 5, 250
+#: What is known of survivors.
+_ALIVE = "no trial kills this mutant"
+_REACHES, _DEAD = f"{_ALIVE}; it reaches a port", "reaches no port"
 
 
 @dataclass(frozen=True)
@@ -132,8 +138,23 @@ def mutate(
             write_text(file, json.dumps(kept))
             left = sum(each.verdict == OPEN for each in known.values())
             progress(f"{len(known):,} of {len(played):,} mutants, {left:,} left")
+    _exclude(drawn, known, kept, folder, progress)
+    write_text(file, json.dumps(kept))
     results = [known[each] for each in played]
     return Outcome(ENGINE, config, results, time.monotonic() - start)
+
+
+def _exclude(drawn, known, kept, folder, progress):
+    """Mark the survivors that reach no port. Survivors that were looked at before stay."""
+    left = [each.mutant for each in known.values() if (each.verdict, each.reason) == (OPEN, _ALIVE)]
+    if not left:
+        return
+    progress(f"following {len(left)} survivors to the ports")
+    unseen = dead.unseen(drawn, left, folder)
+    for mutant in left:
+        verdict, reason = (EQUIVALENT, _DEAD) if mutant in unseen else (OPEN, _REACHES)
+        known[mutant] = MutantResult(mutant, verdict, reason=reason)
+        kept[mutant.command] = [verdict, "", reason]
 
 
 def is_own(mutant: Mutant) -> bool:
@@ -201,7 +222,7 @@ class Player:
             reason = self._fault(trial)
             if reason:
                 return MutantResult(mutant, KILLED, trial.name, reason)
-        return MutantResult(mutant, OPEN, reason="no trial kills this mutant")
+        return MutantResult(mutant, OPEN, reason=_ALIVE)
 
     def _fault(self, trial) -> str:
         """The failed check, or an empty text."""
@@ -223,12 +244,13 @@ def _player(setup: Setup) -> Player:
 def record(outcome, seed: int, count: int) -> dict:
     """An outcome as numbers and texts: as of a unit, with the interval of the share for all.
 
-    ``drawn`` is the number of mutants of which those in ``mutants`` were played.
+    ``drawn`` is the number of mutants of which those in ``mutants`` were played. The interval is of
+    the faults: mutants that are proven equivalent are none.
     """
     from cdma.verify.mutation import report
 
     made = report.record(outcome, seed)
-    low, high = interval(made[KILLED], made["mutants"])
+    low, high = interval(made[KILLED], made["mutants"] - made[EQUIVALENT])
     return made | {"drawn": count, "low": round(low, 4), "high": round(high, 4)}
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from cdma.verify.mutation import engine
 from cdma.verify.mutation.campaign import KILLED, OPEN, Outcome
-from cdma.verify.mutation.engine_trials import trials
+from cdma.verify.mutation.engine import campaign as engine
+from cdma.verify.mutation.engine.trials import trials
 from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.player import MutantResult
 

@@ -1,0 +1,107 @@
+"""The trials that the mutants of the engine play: registers, rings, jobs and faults, in few cycles.
+
+A mutant is killed when a check fails (a rule of AXI, an access outside of the buffers, the
+comparison with the golden engine, a hang), or when an observation differs from that of the engine
+without a fault: a register, a counter, a completion, a byte, a number of cycles, or an entry in the
+log of a port.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from cdma.engine_config import EngineConfig
+from cdma.errors import SimulationError
+from cdma.sim.engine.memory import Memory
+from cdma.verify.fuzz.engine import Batch
+from cdma.verify.mutation.engine import clocks, edges, jobs, queues, wide
+from cdma.verify.mutation.engine.land import LoggedModel, OpenModel
+
+#: Batches of the fuzzer, and jobs in each of them.
+BATCHES, JOBS = 4, 12
+#: Address of the rings in trials whose jobs lie anywhere.
+_RINGS = 0x1_6DB0_0040
+#: log2 of the entries of the rings that are gone around, and how often.
+_LAP, _LAPS = 11, 4
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run of the engine.
+
+    Parameters
+    ----------
+    name : str
+    play : callable
+        Plays the run and returns the observations, which can be compared. It raises ``Violation``
+        or ``SimulationError`` when a check fails.
+    """
+
+    name: str
+    play: Callable[[], list]
+
+
+def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Iterator[Trial]:
+    """The trials in their order: first those that kill most in little time.
+
+    Parameters
+    ----------
+    config : EngineConfig
+        Size of the engine.
+    verilog : str
+        Design, with or without mutants.
+    seed : int
+        Seed of all random choices.
+    cache : path or None
+        See :func:`cdma.toolchain.cache.cache_folder`.
+    """
+
+    def model(number, latency=3, log2=2):
+        memories = Memory(latency=latency), Memory(latency=latency + 3)
+        options = {"log2": log2, "verilog": verilog, "cache": cache}
+        return LoggedModel(config, *memories, seed + number, **options)
+
+    def land(number):
+        memories = Memory(latency=3), Memory(latency=6)
+        options = {"rings": _RINGS, "verilog": verilog, "cache": cache}
+        return OpenModel(config, *memories, seed + number, **options)
+
+    def played(play, made):
+        return [*play(made), *made.moves()]
+
+    yield Trial("few jobs", lambda: played(jobs.few_jobs, model(1, 4)))
+    yield Trial("stop and go", lambda: played(clocks.stop_and_go, model(2, log2=4)))
+    yield Trial("far rings", lambda: played(clocks.stop_and_go, model(22, 70, log2=4)))
+    yield Trial("registers", lambda: played(jobs.registers, model(3, 4)))
+    yield Trial("rings", lambda: played(jobs.rings, model(4, 9, log2=0)))
+    yield Trial("quarantine", lambda: played(jobs.quarantine, model(5, 4)))
+    yield Trial("places", lambda: played(wide.places, land(6)))
+    yield Trial("queues", lambda: played(queues.queues, model(30, log2=4)))
+    yield Trial("limits", lambda: played(wide.limits, land(7)))
+    yield Trial("entries", lambda: played(wide.entries, land(8)))
+    yield Trial("rows", lambda: played(wide.rows, land(9)))
+    yield Trial("batch 0", lambda: _batch(config, seed, 0, verilog, cache))
+    yield Trial("sizes", lambda: played(wide.sizes, land(10)))
+    yield Trial("edges", lambda: played(edges.edges, land(11)))
+    yield Trial("rates", lambda: played(clocks.rates, model(12)))
+    yield Trial("latencies", lambda: played(clocks.latencies, model(13)))
+    yield Trial("numbers", lambda: clocks.numbers(lambda number: model(23 + number)))
+    yield Trial("far queues", lambda: played(queues.queues, model(31, 90, log2=4)))
+    yield Trial("interrupts", lambda: played(clocks.interrupts, model(14, log2=8)))
+    for number in range(1, BATCHES):
+        yield Trial(f"batch {number}", lambda n=number: _batch(config, seed, n, verilog, cache))
+    yield Trial("timeouts", lambda: clocks.timeouts(lambda number: model(15 + number)))
+    yield Trial("fields", lambda: played(jobs.fields, model(20, 2, log2=1)))
+    yield Trial("laps", lambda: played(lambda m: clocks.laps(m, _LAPS), model(21, log2=_LAP)))
+
+
+def _batch(config, seed, number, verilog, cache):
+    """Jobs of the fuzzer, with faults, stalls and aborts, against the golden engine."""
+    batch = Batch(config, seed, number, verilog, jobs=JOBS, cache=cache)
+    ports = range(config.channels + 1)
+    for port in ports:
+        batch.model.engine.start_log(port)
+    problem = batch.run()
+    if problem:
+        raise SimulationError(problem)
+    logs = [batch.model.engine.log(port).tobytes() for port in ports]
+    return [sorted(batch.statuses.items()), batch.model.engine.cycle, *logs]
