@@ -21,7 +21,7 @@ UNPROVEN = (
     *("BurstWriter", "StripeReader"),
     *("Ledger", "Packer", "IndexPacker", "StripeCompressor", "StreamStripeCompressor"),
     *("CrcCheck", "EntryReader", "PrefetchChannel", "Split", "StripeDecompressor", "TaskMaker"),
-    *("RowsProduct", "StripeCrc", "StripeSequencer", "WordShifter"),
+    *("StripeCrc", "StripeSequencer"),
     *("RowQueue", "ControlWindow", "HeaderReader"),  # of ZVC+
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
     *("BeatOutput", "zvcplus/Decompressor"),

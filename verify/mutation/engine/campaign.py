@@ -3,9 +3,9 @@
 The mutants are those of :mod:`cdma.verify.mutation.mutants`, all in one compiled model. Each one
 plays the trials of :mod:`cdma.verify.mutation.engine.trials` until a check fails. Mutants inside
 the units are left out: they are played by the units' own campaign. A mutant that no trial kills is
-equivalent where the structure of the netlist shows that it reaches no port
-(:mod:`cdma.verify.mutation.engine.dead`), else it is open, whether it is a fault or not. Results
-are kept, so a run that was interrupted continues, and a later run with more mutants adds to them.
+equivalent where that is proven of the netlist (:mod:`cdma.verify.mutation.engine.dead`), else it is
+open, whether it is a fault or not. Results are kept, so a run that was interrupted continues, and a
+later run with more mutants adds to them.
 """
 
 import json
@@ -36,7 +36,7 @@ from cdma.verify.mutation.proof import EQUIVALENT
 GROUP, WOVEN = 5, 250
 #: What is known of survivors.
 _ALIVE = "no trial kills this mutant"
-_REACHES, _DEAD = f"{_ALIVE}; it reaches a port", "reaches no port"
+_UNPROVEN = f"{_ALIVE}, and it changes some step"
 
 
 @dataclass(frozen=True)
@@ -145,14 +145,15 @@ def mutate(
 
 
 def _exclude(drawn, known, kept, folder, progress):
-    """Mark the survivors that reach no port. Survivors that were looked at before stay."""
+    """Mark the survivors that are proven to be none. Those that were looked at before stay."""
     left = [each.mutant for each in known.values() if (each.verdict, each.reason) == (OPEN, _ALIVE)]
     if not left:
         return
-    progress(f"following {len(left)} survivors to the ports")
-    unseen = dead.unseen(drawn, left, folder)
+    progress(f"looking for proofs of {len(left)} survivors")
+    proven = dead.proven(drawn, left, folder)
     for mutant in left:
-        verdict, reason = (EQUIVALENT, _DEAD) if mutant in unseen else (OPEN, _REACHES)
+        verdict = EQUIVALENT if mutant in proven else OPEN
+        reason = proven.get(mutant, _UNPROVEN)
         known[mutant] = MutantResult(mutant, verdict, reason=reason)
         kept[mutant.command] = [verdict, "", reason]
 

@@ -12,21 +12,21 @@ from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel
 from cdma.verify.mutation.engine.land import LoggedModel
 
 #: Longest timeout that is waited for, as a power of two, and one that has several bits.
-_WAITED, _LIMIT = 12, 0x15A5
+_WAITED, _LIMIT = 12, 0x1DA5
 
 
-def timeouts(made: Callable[[int], LoggedModel]) -> list:
+def timeouts(made: Callable[[int], LoggedModel], channels: int) -> list:
     """A read or a write of a channel or of the link is not answered, with each bit of TIMEOUT."""
     seen = []
-    for number, (space, on) in enumerate(
-        ((DEVICE, "read"), (DEVICE, "write"), (HOST, "read"), (HOST, "write"))
-    ):
+    places = [(HOST, on, 0) for on in ("read", "write")]
+    places += [(DEVICE, on, channel) for on in ("read", "write") for channel in range(channels)]
+    for number, (space, on, channel) in enumerate(places):
         model = made(number)
         config = model.config
         model.write("ENGINE", "IRQ_ENABLE", 0x3F)
         model.write("ENGINE", "TIMEOUT", 0)
         words = np.arange(3 * config.stripe_words).astype(config.format.dtype)
-        tensor = model.place_tensor(words, channel=number % config.channels)
+        tensor = model.place_tensor(words, channel=channel)
         made_ = golden.offload(words, config)
         host = model.allocate(HOST, config.bound(words.nbytes), fill=0)
         index = model.allocate(HOST, made_.index.size)
@@ -199,7 +199,7 @@ def stop_and_go(model: EngineModel) -> list:
     seen = []
     for number in range(6):
         for ring in (OFFLOAD, PREFETCH):
-            jobs = [Descriptor(Op.NOP, fence=bool(k % 3 == 2), cookie=k << 32) for k in range(7)]
+            jobs = [Descriptor(Op.NOP, fence=bool(k % 3 == 2), cookie=k << 32) for k in range(14)]
             model.submit(ring, *jobs)
         model.engine.run(5 + 11 * number)
         ring = number % 2
@@ -209,6 +209,6 @@ def stop_and_go(model: EngineModel) -> list:
         seen += [model.read("RING", "SQ_HEAD", each) for each in (OFFLOAD, PREFETCH)]
         model.write("RING", "CTRL", 1, ring)
         for each in (OFFLOAD, PREFETCH):
-            seen += [str(found) for found in model.collect(each, 7)]
+            seen += [str(found) for found in model.collect(each, 14)]
         seen.append(model.engine.cycle)
     return seen

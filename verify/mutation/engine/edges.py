@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from cdma.engine_codes import Op, State, Status
-from cdma.engine_config import DESCRIPTOR_BYTES, INDEX_BYTES
+from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, INDEX_BYTES
 from cdma.errors import SimulationError
 from cdma.golden.engine.descriptor import Descriptor
 from cdma.golden.engine.rules import Bounds, Window, refusal
@@ -46,6 +46,37 @@ def edges(model: OpenModel) -> list:
     return seen
 
 
+def ring_windows(model: OpenModel) -> list:
+    """Rings of all sizes anywhere, whose window ends with them or cuts a byte off."""
+    config, seen = model.config, []
+    rng = np.random.default_rng(17)
+    end = 1 << config.address_bits
+    for number in range(64):
+        ring, sizes = number % 2, rng.integers(0, 16, 2)
+        bases = [64 * int(rng.integers(0, (end >> 6) - (1 << 15))) for _ in sizes]
+        lasts = [
+            base + (entry << int(size))
+            for base, entry, size in zip(
+                bases, (DESCRIPTOR_BYTES, COMPLETION_BYTES), sizes, strict=True
+            )
+        ]
+        low, high = min(bases), max(lasts)
+        cut = (None, "low", "high")[int(rng.integers(3))]
+        values = {"SQ_BASE": bases[0], "CQ_BASE": bases[1]}
+        values |= {"HOST_BASE": low + (cut == "low"), "HOST_LIMIT": high - (cut == "high")}
+        model.write("RING", "CTRL", 2, ring)
+        model.until_state(ring, State.STOPPED)
+        for name, value in values.items():
+            model.write("RING", f"{name}_LO", value & 0xFFFF_FFFF, ring)
+            model.write("RING", f"{name}_HI", value >> 32, ring)
+        model.write("RING", "SQ_SIZE", int(sizes[0]), ring)
+        model.write("RING", "CQ_SIZE", int(sizes[1]), ring)
+        model.write("RING", "CTRL", 1, ring)
+        model.until_state(ring, State.RUNNING if cut is None else State.ERROR)
+        seen.append([model.read("RING", f"ERROR_{half}", ring) for half in ("LO", "HI")])
+    return seen
+
+
 def _played(model, ring, descriptor, bounds):
     """What is observed of a descriptor, whether it is refused as it must be."""
     reason = refusal(descriptor, ring, model.config, bounds)
@@ -75,6 +106,12 @@ def _ends(config, ring):
         {"index": end - 8},
         {"index": end},
         {"index": end - 8, "row_bytes": 2 * stripe},
+        # One row too many, with each bit of the number of rows.
+        *(
+            {"rows": (1 << bit) + 1, "pitch": pitch, "device": device, "limit": word}
+            for bit in range(config.address_bits - stripe.bit_length() + 1, 32)
+            for pitch, device in ((stripe, 0), (-stripe, end - stripe))
+        ),
     ]
     return [replace(good, **change) for change in changes]
 

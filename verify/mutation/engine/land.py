@@ -4,13 +4,19 @@ import mmap
 
 import numpy as np
 
+from cdma.engine_codes import State
 from cdma.engine_config import EngineConfig
+from cdma.golden.engine.descriptor import Completion
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, EngineModel
 
 #: Of Linux: pages take no memory before they are touched. Python has the name since 3.13.
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+
+
+#: Cycles that no job of a trial takes.
+_PATIENCE = 40_000
 
 
 class LoggedModel(EngineModel):
@@ -30,6 +36,14 @@ class LoggedModel(EngineModel):
         """Write the registers of a stopped ring, attributes too: user, protection, cache."""
         super().program(ring, **windows)
         self.write("RING", "ATTR", 0x36A5 if ring == OFFLOAD else 0xC55A, ring)
+
+    def wait(self, ring: int, cycles: int = _PATIENCE) -> Completion:
+        """As of any model, but a hang is found early, whatever the size of the job."""
+        return super().wait(ring, min(cycles, _PATIENCE))
+
+    def until_state(self, ring: int, state: State, cycles: int = _PATIENCE) -> None:
+        """As of any model, but a hang is found early."""
+        super().until_state(ring, state, min(cycles, _PATIENCE))
 
     def moves(self) -> list[bytes]:
         """What each port did since the last call: addresses, responses and their cycles."""

@@ -75,6 +75,8 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("rings", lambda: played(jobs.rings, model(4, 9, log2=0)))
     yield Trial("quarantine", lambda: played(jobs.quarantine, model(5, 4)))
     yield Trial("places", lambda: played(wide.places, land(6)))
+    yield Trial("wheres", lambda: played(wide.wheres, land(32)))
+    yield Trial("ring windows", lambda: played(edges.ring_windows, land(33)))
     yield Trial("queues", lambda: played(queues.queues, model(30, log2=4)))
     yield Trial("limits", lambda: played(wide.limits, land(7)))
     yield Trial("entries", lambda: played(wide.entries, land(8)))
@@ -89,7 +91,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("interrupts", lambda: played(clocks.interrupts, model(14, log2=8)))
     for number in range(1, BATCHES):
         yield Trial(f"batch {number}", lambda n=number: _batch(config, seed, n, verilog, cache))
-    yield Trial("timeouts", lambda: clocks.timeouts(lambda number: model(15 + number)))
+    yield Trial("timeouts", lambda: clocks.timeouts(lambda n: model(40 + n), config.channels))
     yield Trial("fields", lambda: played(jobs.fields, model(20, 2, log2=1)))
     yield Trial("laps", lambda: played(lambda m: clocks.laps(m, _LAPS), model(21, log2=_LAP)))
 

@@ -62,6 +62,53 @@ def places(model: OpenModel) -> list:
     return seen
 
 
+def wheres(model: OpenModel) -> list:
+    """Errors anywhere: what completions and ERROR have of the address of a failed access."""
+    config, seen = model.config, []
+    rng = np.random.default_rng(16)
+    end, stripe = 1 << config.address_bits, config.stripe_bytes
+    words = _words(config, rng, 2.6)
+    made = golden.offload(words, config, crc=True)
+    ops = {OFFLOAD: (Op.OFFLOAD, Op.COPY_OUT), PREFETCH: (Op.PREFETCH, Op.COPY_IN)}
+    for number in range(32):
+        ring, part = number % 2, ("tensor", "stream", "index")[number % 3]
+        op = ops[ring][0 if part == "index" else number // 2 % 2]
+        is_copy = op in (Op.COPY_OUT, Op.COPY_IN)
+        stream = words.view(np.uint8) if is_copy else made.stream
+        taken = [(model.rings[0].descriptors.address, 4 * _NEAR)]
+        device = stripe * int(rng.integers(0, end // stripe - 4))
+        host = _place(rng, config, taken, 0, 64 if ring == OFFLOAD else 4, 0)
+        index = _place(rng, config, taken, 0, 8, 0)
+        if ring == OFFLOAD:
+            model.at(DEVICE, device, words.nbytes)[:] = words.view(np.uint8)
+        else:
+            model.at(HOST, host, stream.size)[:] = stream
+            model.at(HOST, index, made.index.size)[:] = made.index
+        sizes = {"tensor": words.nbytes, "stream": stream.size, "index": made.index.size}
+        space, at = {"tensor": (DEVICE, device), "stream": (HOST, host), "index": (HOST, index)}[
+            part
+        ]
+        at += int(rng.integers(sizes[part]))
+        model.engine.fault(space, at, 1, response=2 + int(rng.integers(2)))
+        job = Descriptor(
+            op,
+            device=device,
+            host=host,
+            index=0 if is_copy else index,
+            row_bytes=words.nbytes,
+            limit=config.bound(words.nbytes) if ring == OFFLOAD else stream.size,
+            word_bytes=config.word_bytes,
+            with_index=not is_copy,
+            crc=not is_copy,
+        )
+        done = model.run(ring, job)
+        model.engine.clear_faults()
+        if done.completion.status not in (32, 33, 34, 35):
+            raise SimulationError(f"{done.completion} of {job}, expected an error of the bus")
+        seen += [str(done.completion), done.cycles]
+    return seen
+
+
 def rows(model: OpenModel) -> list:
     """Rows with each bit of the pitch, upwards and downwards, and several rows."""
     config, seen = model.config, []
@@ -203,9 +250,10 @@ def sizes(model: OpenModel) -> list:
                 op,
                 device=device,
                 row_bytes=nbytes,
+                pitch=int(rng.integers(-(1 << 62), 1 << 62)),  # of one row, any
                 word_bytes=config.word_bytes,
                 with_index=not is_offload and not is_copy,
-                index=0 if is_offload or is_copy else entries.address,
+                index=int(rng.integers(1 << 63)) if is_offload or is_copy else entries.address,
                 **fields,
             )
             job = model.run(OFFLOAD if is_offload else PREFETCH, descriptor)

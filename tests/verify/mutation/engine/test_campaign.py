@@ -6,7 +6,6 @@ import pytest
 
 from cdma.verify.mutation.campaign import KILLED, OPEN, Outcome
 from cdma.verify.mutation.engine import campaign as engine
-from cdma.verify.mutation.engine.trials import trials
 from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.player import MutantResult
 
@@ -46,11 +45,6 @@ def test_record_has_the_interval():
     assert (found["mutants"], found["drawn"], found["killed"], found["open"]) == (10, 1000, 9, 1)
     assert (found["low"], found["high"]) == (0.5958, 0.9821)
     assert [each["number"] for each in found["survivors"]] == [4]
-
-
-def test_trials_have_names_of_their_own():
-    names = [trial.name for trial in trials(engine.small_engine(), "")]
-    assert len(set(names)) == len(names) > 10
 
 
 @pytest.mark.slow
