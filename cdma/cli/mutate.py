@@ -21,9 +21,8 @@ that its outputs always equal those of the unit. All others are open, and are li
 line of their cell. A run that was interrupted continues where it ended.
 
 Mutants of the engine (--unit engine) play register accesses, jobs, faults, timeouts and aborts.
-Those in its units are left out. A survivor that is proven to change nothing is no fault; others may
-be none either. --sample N plays N of them, evenly spread, and gives the interval of the share
-(95 %).
+Those in its units are left out. A survivor that is proven to change nothing is no fault. --sample N
+plays N of them, evenly spread, and gives the interval of the share (95 %).
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
