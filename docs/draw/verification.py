@@ -25,8 +25,9 @@ ENGINE_MUTANTS = {
     "drawn": "drawn",
     "mutants": "played",
     "killed": "killed",
+    "equivalent": "equivalent",
     "open": "open",
-    "share": "killed, of those played",
+    "share": "of the faults",
     "interval": "of all, with 95 %",
 }
 #: Without line numbers, which change with every edit of the source.
