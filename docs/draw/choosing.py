@@ -1,8 +1,9 @@
 """Tables of docs/choosing-parameters.md: both units of every size together."""
 
 import tables
-from measured import DOCS, UNITS, configs, is_default, records
+from measured import DOCS, UNITS, records
 
+from cdma.hdl.zvc.config import Config
 from cdma.tables import format_table
 
 PAGE = DOCS / "choosing-parameters.md"
@@ -15,20 +16,20 @@ CLOCKS = (0.5, 1.0)
 
 def fill(text: str) -> str:
     """The page with its tables as they were measured."""
-    made = {"sizes": _sizes, "blocks": _blocks, "fpga": _fpga, "cells": _cells}
+    made = {"sizes": _sizes, "fpga": _fpga, "cells": _cells}
     return tables.fill(text, made, tables.ABSENT)
 
 
 def _pairs() -> list[dict]:
     """Each size with what both of its units have together, narrow words and few lanes first."""
     found = records("scaling")
-    by_name = configs(found)
     units = {(each["unit"], each["config"]): each for each in found}
     pairs = []
-    for name, config in by_name.items():
+    for name in dict.fromkeys(each["config"] for each in found):
         both = [units[unit, name] for unit in UNITS if (unit, name) in units]
         if len(both) < len(UNITS):
             continue
+        config = Config.parse(name)
         pair = {"config": config, "latency": [each["latency_cycles"] for each in both]}
         if all(each["ecp5"] for each in both):
             fmax = min(each["ecp5"]["fmax_mhz"] for each in both)
@@ -67,17 +68,6 @@ def _sizes() -> str:
             }
         )
     return format_table(rows, list(rows[0]), "markdown")
-
-
-def _blocks() -> str:
-    """Which blocks were measured."""
-    if all(is_default(pair["config"]) for pair in _pairs() if pair["config"].lanes < 64):
-        return "All sizes have the default block, or the longest that they can have."
-    return (
-        "These sizes were measured with blocks of 32 words (64 words at 64 lanes). The default "
-        "block is longer now for 8 and 16-bit words. A longer block makes the compressor larger "
-        "and, from 16 lanes on, the decompressor smaller."
-    )
 
 
 def _fpga() -> str:

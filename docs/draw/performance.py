@@ -5,7 +5,7 @@ power --json`` wrote, ``baseline.json`` the named configurations with all seeds.
 """
 
 import tables
-from measured import DOCS, UNITS, baseline, configs, is_default, records, shown
+from measured import DOCS, UNITS, baseline, records, shown
 
 from cdma.synth.flow import plot, scaling
 from cdma.synth.flow.columns import BIGGER, SMALLER, Column, column_at
@@ -199,15 +199,11 @@ def _tools() -> str:
         "all sizes": records("scaling"),
         "what was considered": records("alternatives"),
     }
-    seeds = [
-        f"{max(record['ecp5']['seeds'] for record in records if record['ecp5'])} for {what}"
-        for what, records in sources.items()
-    ]
-    text = f"{named}; seeds of place-and-route: {', '.join(seeds)}."
-    if all(is_default(config) for config in configs(records("scaling")).values()):
-        return text
-    return text + (
-        " In the tables of all sizes, sizes without a block length in their name have blocks of 32 "
-        "words, the default when they were measured; the default of 8 and 16-bit words is longer "
-        "now."
-    )
+    seeds = [f"{_seeds(found)} for {what}" for what, found in sources.items()]
+    return f"{named}; seeds of place-and-route: {', '.join(seeds)}."
+
+
+def _seeds(found: list[dict]) -> str:
+    """Numbers of seeds of some records."""
+    numbers = sorted({record["ecp5"]["seeds"] for record in found if record["ecp5"]})
+    return " or ".join(str(number) for number in numbers)
