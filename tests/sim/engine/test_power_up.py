@@ -42,7 +42,9 @@ def test_nothing_of_power_up_reaches_a_result(name):
 def test_a_register_that_lost_its_reset_is_found():
     text = designs.engine(small_engine())
     at = text.index("module cdma_engine_front_ring0_starter(")
-    spoiled = text[:at] + re.sub(r"rst \? \d+'h0+ : ", "", text[at:], count=1)
+    end = text.index("endmodule", at)
+    # Counts of descriptors: other registers of the module follow their inputs after the reset.
+    spoiled = text[:at] + re.sub(r"rst \? 16'h0+ : ", "", text[at:end]) + text[end:]
     assert spoiled != text
     with pytest.raises((AssertionError, SimulationError, Violation)):
         assert_same("few_jobs", spoiled)
