@@ -28,6 +28,8 @@ LATENCIES = (0, 50, 100, 200, 350)
 CHAINS = {65536: 16, 4096: 64}
 _CHAIN_TARGETS = {65536: 0.97, 4096: 0.90}
 _MOST_SPREAD = 0.02
+#: Of the tensor with CRCs: the link is the bound of any number of channels.
+_CRC_DENSITY = 0.5
 COLUMNS = {
     "what": "what",
     "channels": "channels",
@@ -90,13 +92,13 @@ def _transfers(config, report):
     """Uniform density: beats of the link, cycles, beats without a byte."""
     empty = 0
     constant = 64 + config.channels
-    for density in DENSITIES:
-        report(f"{config.name}: density {density}")
+    for density, crc in (*((density, False) for density in DENSITIES), (_CRC_DENSITY, True)):
+        report(f"{config.name}: density {density}{', CRC' * crc}")
         array = words(config, NBYTES, density)
-        done = trip(config, array)
+        done = trip(config, array, crc=crc)
         empty += done.empty
         ratio = array.nbytes / done.out.completion.stream_bytes
-        case = f"density {density}, ratio {ratio:.2f}"
+        case = f"density {density}, ratio {ratio:.2f}{', CRC' * crc}"
         if ratio <= 0.9 * config.channels * config.beat_bytes / config.link_bytes:
             share = done.written.share
             yield _row("link", "link utilisation, offload", case, 0.98, share, at_least=True)

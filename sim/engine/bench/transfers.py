@@ -81,6 +81,7 @@ def trip(
     latency: int = DEVICE_LATENCY,
     host: int = HOST_LATENCY,
     *,
+    crc: bool = False,
     counters: bool = False,
 ) -> Trip:
     """Offload a tensor with an engine fresh from reset, and prefetch it.
@@ -94,6 +95,8 @@ def trip(
         ``never``, ``auto`` or ``always``.
     latency, host : int
         Latencies of device and host memory in cycles.
+    crc : bool
+        Write CRCs to the index, and check them on the way back.
     counters : bool
         Take the engine's counters.
 
@@ -102,10 +105,10 @@ def trip(
     UserError, SimulationError
         See :class:`~cdma.sim.engine.model.EngineModel`; also when the tensor does not come back.
     """
-    model, out, written = _outward(config, array, raw, latency, host, counters)
+    model, out, written = _outward(config, array, raw, latency, host, crc, counters)
     engine, link = model.engine, model.engine.link
     engine.start_log(link)
-    back = model.prefetch(out, counters=counters)
+    back = model.prefetch(out, crc=crc, counters=counters)
     log = engine.log(link)
     asks = log["cycle"][(log["channel"] == _AR) & (log["id"] == _STREAM)]
     cycles = _last(log, _R) - int(asks.min()) - host
@@ -122,16 +125,16 @@ def outward(
     config: EngineConfig, array: np.ndarray, latency: int = DEVICE_LATENCY
 ) -> tuple[Job, Span]:
     """Only offload a tensor, as :func:`trip` does: the job, and the beats that were written."""
-    model, out, written = _outward(config, array, "never", latency, HOST_LATENCY, False)
+    model, out, written = _outward(config, array, "never", latency, HOST_LATENCY, False, False)
     model.engine.close()
     return out, written
 
 
-def _outward(config, array, raw, latency, host, counters):
+def _outward(config, array, raw, latency, host, crc, counters):
     model = _model(config, latency, host)
     engine, link = model.engine, model.engine.link
     engine.start_log(link)
-    out = model.offload(array, raw, counters=counters)
+    out = model.offload(array, raw, crc=crc, counters=counters)
     counts = engine.counts(link)
     last = _last(engine.log(link), _B) - host - _RESPONSE
     beats = counts["write_beats"] - _beats(COMPLETION_BYTES, config)
