@@ -61,20 +61,20 @@ def run(args: argparse.Namespace) -> int:
     if ENGINE in units:
         options.only_zvc(configs[ENGINE], "mutate --unit engine")
     from cdma.sim import SimulationError
-    from cdma.verify.mutation import report
-    from cdma.verify.mutation.records import records as records_of
+    from cdma.verify.mutation import records, report
 
     where = {"jobs": args.jobs, "scheduler": args.scheduler}
     try:
-        records = records_of(configs, args.count, args.seed, args.sample, where)
+        found = records.records(configs, args.count, args.seed, args.sample, where)
     except SimulationError as error:
         print(f"cdma mutate: {error}", file=sys.stderr)
         return 1
+    text = json.dumps(found, indent=2)
     if args.save:
-        write_text(args.save, f"{json.dumps(records, indent=2)}\n")
-    print(json.dumps(records, indent=2) if args.json else report.text(records))
-    low = [record["unit"] for record in records if record["score"] < LEAST_SCORE]
+        write_text(args.save, f"{text}\n")
+    print(text if args.json else report.text(found))
+    low = [record["unit"] for record in found if record["score"] < LEAST_SCORE]
     for unit in low:
-        found = f"fewer than {LEAST_SCORE:.0%} of the faults were found"
-        print(f"cdma mutate: {unit}: {found}", file=sys.stderr)
+        why = f"fewer than {LEAST_SCORE:.0%} of the faults were found"
+        print(f"cdma mutate: {unit}: {why}", file=sys.stderr)
     return int(bool(low))

@@ -38,10 +38,10 @@ def fill(text: str) -> str:
     """The document with its tables as they were measured."""
     made = {
         "coverage": _coverage,
-        "mutants": _mutants,
-        "survivors": _survivors,
-        "plus_mutants": _plus_mutants,
-        "plus_survivors": _plus_survivors,
+        "mutants": lambda: _mutants(judged()),
+        "survivors": lambda: _survivors(judged()),
+        "plus_mutants": lambda: _mutants(plus(), "refuted"),
+        "plus_survivors": lambda: _survivors(plus(), "known"),
         "proofs": _proofs,
         "engine_coverage": _engine_coverage,
         "engine_mutants": _engine_mutants,
@@ -87,37 +87,28 @@ def judged() -> list[dict]:
     return records
 
 
-def _mutants() -> str:
-    rows = [{**record, "score": f"{record['score']:.1%}"} for record in judged()]
-    return format_table(rows, MUTANTS, "markdown")
+def plus() -> list[dict]:
+    """What became of the mutants of ZVC+: by trials."""
+    return tables.read("mutation_zvcplus")
 
 
-def _plus_mutants() -> str:
-    records = tables.read("mutation_zvcplus")
+def _mutants(records: list[dict], *left_out: str) -> str:
     rows = [{**record, "score": f"{record['score']:.1%}"} for record in records]
-    columns = {name: title for name, title in MUTANTS.items() if name != "refuted"}
-    return format_table(rows, columns, "markdown")
+    return format_table(rows, _without(MUTANTS, left_out), "markdown")
 
 
-def _plus_survivors() -> str:
+def _survivors(records: list[dict], *left_out: str) -> str:
     rows = [
         {"unit": record["unit"], **survivor, "source": survivor["line"].partition(":")[0]}
-        for record in tables.read("mutation_zvcplus")
-        for survivor in record["survivors"]
-        if survivor["verdict"] == "open"
-    ]
-    columns = {name: title for name, title in SURVIVORS.items() if name != "known"}
-    return format_table(rows, columns, "markdown")
-
-
-def _survivors() -> str:
-    rows = [
-        {"unit": record["unit"], **survivor, "source": survivor["line"].partition(":")[0]}
-        for record in judged()
+        for record in records
         for survivor in record["survivors"]
         if survivor["verdict"] != "equivalent"
     ]
-    return format_table(rows, SURVIVORS, "markdown") if rows else "None."
+    return format_table(rows, _without(SURVIVORS, left_out), "markdown") if rows else "None."
+
+
+def _without(columns: dict[str, str], left_out: tuple[str, ...]) -> dict[str, str]:
+    return {name: title for name, title in columns.items() if name not in left_out}
 
 
 def _proofs() -> str:

@@ -105,7 +105,7 @@ def trip(
     UserError, SimulationError
         See :class:`~cdma.sim.engine.model.EngineModel`; also when the tensor does not come back.
     """
-    model, out, written = _outward(config, array, raw, latency, host, crc, counters)
+    model, out, written = _outward(config, array, raw, latency, host, crc=crc, counters=counters)
     engine, link = model.engine, model.engine.link
     engine.start_log(link)
     back = model.prefetch(out, crc=crc, counters=counters)
@@ -125,12 +125,12 @@ def outward(
     config: EngineConfig, array: np.ndarray, latency: int = DEVICE_LATENCY
 ) -> tuple[Job, Span]:
     """Only offload a tensor, as :func:`trip` does: the job, and the beats that were written."""
-    model, out, written = _outward(config, array, "never", latency, HOST_LATENCY, False, False)
+    model, out, written = _outward(config, array, "never", latency, HOST_LATENCY)
     model.engine.close()
     return out, written
 
 
-def _outward(config, array, raw, latency, host, crc, counters):
+def _outward(config, array, raw, latency, host, *, crc=False, counters=False):
     model = _model(config, latency, host)
     engine, link = model.engine, model.engine.link
     engine.start_log(link)

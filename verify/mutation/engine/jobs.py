@@ -59,7 +59,6 @@ def few_jobs(model):
     rows = Descriptor(
         Op.OFFLOAD,
         device=(tensor := model.place_tensor(_tensor(config, 6, 0.5))).address
-        + 4 * config.channels * 0
         + 2 * config.stripe_bytes,
         host=(host := model.allocate(HOST, config.bound(2 * config.stripe_bytes))).address,
         rows=2,

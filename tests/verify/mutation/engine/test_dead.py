@@ -70,43 +70,26 @@ def test_a_fault_that_changes_a_step_is_told_from_one_that_does_not():
     assert dead.Step(module(cells, [10])).is_same(5, [5, 3])
 
 
-RTLIL = """
+def gate(name, kind, a, b, y):
+    """A cell of RTLIL with pins of one bit."""
+    widths = "".join(f"    parameter \\{pin}_WIDTH 1\n" for pin in "ABY")
+    signs = "".join(f"    parameter \\{pin}_SIGNED 0\n" for pin in "AB")
+    pins = "".join(
+        f"    connect \\{pin} \\{net}\n" for pin, net in zip("ABY", (a, b, y), strict=True)
+    )
+    return f"  cell ${kind} \\{name}\n{signs}{widths}{pins}  end\n"
+
+
+RTLIL = f"""
 module \\top
   wire input 1 \\a
   wire input 2 \\b
   wire output 3 \\y
   wire \\lost
   wire \\both
-  cell $and \\first
-    parameter \\A_SIGNED 0
-    parameter \\A_WIDTH 1
-    parameter \\B_SIGNED 0
-    parameter \\B_WIDTH 1
-    parameter \\Y_WIDTH 1
-    connect \\A \\a
-    connect \\B \\b
-    connect \\Y \\both
-  end
-  cell $and \\second
-    parameter \\A_SIGNED 0
-    parameter \\A_WIDTH 1
-    parameter \\B_SIGNED 0
-    parameter \\B_WIDTH 1
-    parameter \\Y_WIDTH 1
-    connect \\A \\a
-    connect \\B \\both
-    connect \\Y \\y
-  end
-  cell $or \\third
-    parameter \\A_SIGNED 0
-    parameter \\A_WIDTH 1
-    parameter \\B_SIGNED 0
-    parameter \\B_WIDTH 1
-    parameter \\Y_WIDTH 1
-    connect \\A \\a
-    connect \\B \\b
-    connect \\Y \\lost
-  end
+{gate("first", "and", "a", "b", "both")}\
+{gate("second", "and", "a", "both", "y")}\
+{gate("third", "or", "a", "b", "lost")}\
 end
 """
 COMMANDS = {
