@@ -182,11 +182,28 @@ def packets(config: UnitConfig, seed: int = 0) -> list[np.ndarray]:
     return [found[index] for index in rng.permutation(len(found))]
 
 
+def with_zeros_of(fmt: StreamFormat, words: np.ndarray) -> np.ndarray:
+    """Words whose zeros are those that a format omits.
+
+    The format's zero value and 0 change places. Where -0.0 is folded, every third zero is -0.0.
+    """
+    if not isinstance(fmt, Format) or fmt.is_plain:
+        return words
+    zero = np.array(fmt.zero_value, fmt.dtype)
+    found = np.where(words == 0, zero, np.where(words == zero, 0, words)).astype(fmt.dtype)
+    if fmt.fold_negative_zero:
+        found[np.flatnonzero(found == 0)[::3]] = 1 << fmt.word_bits - 1
+    return found
+
+
 def streams(words: list[np.ndarray], config: UnitConfig) -> list[tuple[bytes, int | None]]:
-    """Input of a decompressor for each of ``words``: the golden stream and the word count, which is
-    ``None`` with a tail of ones."""
-    fmt = config.format
-    return offered([(codec_of(fmt).compress(p, fmt).tobytes(), p.size) for p in words], config)
+    """Input of a decompressor for each of ``words``, as :func:`fed` gives them to a compressor: the
+    golden stream and the word count, which is ``None`` with a tail of ones."""
+    return offered([(_stream(packet, config.format), packet.size) for packet in words], config)
+
+
+def _stream(words, fmt):
+    return codec_of(fmt).compress(with_zeros_of(fmt, words), fmt).tobytes()
 
 
 def offered(pairs, config):
@@ -195,8 +212,11 @@ def offered(pairs, config):
 
 
 def fed(unit: str, words: list[np.ndarray], config: UnitConfig) -> list:
-    """Input of a compressor or decompressor for packets of words: the packets or their streams."""
-    return words if unit == "compressor" else streams(words, config)
+    """Input of a compressor or decompressor for packets of words: the packets, with the zeros that
+    the format omits, or their streams."""
+    if unit != "compressor":
+        return streams(words, config)
+    return [with_zeros_of(config.format, packet) for packet in words]
 
 
 def malformed(config: UnitConfig, rng: np.random.Generator) -> list[tuple[bytes, int | None]]:
@@ -209,7 +229,7 @@ def malformed(config: UnitConfig, rng: np.random.Generator) -> list[tuple[bytes,
     fmt = config.format
     count = 2 * fmt.block_words + fmt.block_words // 2 + 1
     words = random_words(count, 0.4, fmt, rng)
-    stream = codec_of(fmt).compress(words, fmt).tobytes()
+    stream = _stream(words, fmt)
     bad = [(stream[:size], count) for size in range(len(stream))]
     for extra in (1, fmt.word_bytes, config.beat_bytes, 3 * config.beat_bytes + 1):
         bad.append((stream + rng.bytes(extra), count))

@@ -29,3 +29,25 @@ def test_one_word_of_a_block_is_odd(config):
 
 def test_the_first_codec_looks_for_zeros_only():
     assert not stimulus.odd_word_packets(Config.of(8, 32))
+
+
+@pytest.mark.parametrize(
+    "name", ["2x8b8-z80-zport", "8x32-z7f800000", "16x16-fold", "2x8b8-ones-z1"]
+)
+def test_the_words_that_a_format_omits_are_as_frequent_as_zero_elsewhere(name):
+    config = Config.parse(name)
+    fmt = config.format
+    plain = stimulus.packets(config, 1)
+    for before, words in zip(plain, stimulus.fed("compressor", plain, config), strict=True):
+        is_omitted = words == fmt.zero_value
+        if fmt.fold_negative_zero:
+            minus = words == 1 << fmt.word_bits - 1
+            assert minus.sum() >= is_omitted.sum() // 3
+            is_omitted |= minus
+        assert is_omitted[before == 0].all()
+
+
+def test_words_of_a_plain_format_are_left_as_they_are():
+    words = stimulus.packets(Config(), 1)
+    fed = stimulus.fed("compressor", words, Config())
+    assert all(np.array_equal(a, b) for a, b in zip(fed, words, strict=True))

@@ -13,7 +13,7 @@ from cdma.hdl.codecs import UnitConfig
 from cdma.sim import damage as damage_of
 from cdma.sim.backpressure import PORTS, UNIT_PORTS
 from cdma.sim.result import Scenario
-from cdma.sim.stimulus import lengths, offered, random_words
+from cdma.sim.stimulus import lengths, offered, random_words, with_zeros_of
 
 #: Packets per batch. For the decompressor, only the damaged packets count.
 BATCH_PACKETS = 500
@@ -75,10 +75,10 @@ def _words(config, rng):
         count = int(rng.integers(0, 3 * around))
     density = float(rng.choice([0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1]))
     if rng.random() < 0.8:
-        return random_words(count, density, fmt, rng)
+        return with_zeros_of(fmt, random_words(count, density, fmt, rng))
     # Some blocks are dense, some are empty.
-    dense = rng.random(-(-count // fmt.block_words)) < density
-    return random_words(count, 1, fmt, rng) * np.repeat(dense, fmt.block_words)[:count]
+    dense = np.repeat(rng.random(-(-count // fmt.block_words)) < density, fmt.block_words)
+    return with_zeros_of(fmt, random_words(count, 1, fmt, rng) * dense[:count])
 
 
 def _streams(words, config, rng):
