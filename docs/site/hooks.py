@@ -3,8 +3,10 @@
 import posixpath
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[2]
@@ -20,14 +22,20 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
+@event_priority(100)  # before mkdocstrings reads where the sources are
 def on_config(config):
-    """Copy the sources to where Python imports them from: pip maps the folders."""
-    package = ROOT / "build" / "site-sources" / "cdma"
-    shutil.rmtree(package, ignore_errors=True)
+    """Copy the sources to where Python imports them from: pip maps the folders.
+
+    Each build has a copy of its own, as two may run at the same time.
+    """
+    copy = tempfile.TemporaryDirectory(prefix="cdma-site-")
+    config.extra["sources"] = copy  # as long as the build
+    package = Path(copy.name) / "cdma"
     unwanted = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "cdma", package, ignore=unwanted)
     for name in PACKAGES:
         shutil.copytree(ROOT / name, package / name, ignore=unwanted)
+    config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [copy.name]
     return config
 
 
