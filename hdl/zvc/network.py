@@ -6,6 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import add
 
+#: A compactor of at least so many lanes decodes the positions of its switches before the register
+#: in front of them. With fewer, a decoder is two gates and not on the critical path.
+LANES_AHEAD = 16
+
 
 class Routes(data.StructLayout):
     """Positions of the switches of a network, before decoding.
@@ -106,11 +110,18 @@ class Compactor(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         levels = levels_of(self.lanes)
-        words, starts = list(self.words), self.routes
+        words, starts, crossings = list(self.words), self.routes, {}
         for level in range(levels):
-            words = _switch(words, _crossing(m, starts, level), level)
+            crossing = crossings[level] if level in crossings else _crossing(m, starts, level)
+            words = _switch(words, crossing, level)
             if (levels - level) % 2:
-                words, starts = _stage(m, f"after{level}", self.enable, words, starts)
+                ahead = range(level + 1, min(level + 3, levels) if self.lanes >= LANES_AHEAD else 0)
+                decoded = [Cat(_crossing(m, starts, k)) for k in ahead]
+                shape, controls = starts.shape(), Cat(starts, *decoded)
+                words, controls = _stage(m, f"after{level}", self.enable, words, controls)
+                starts, decoded = data.View(shape, controls[: shape.size]), controls[shape.size :]
+                parts = (decoded[i : i + self.lanes] for i in range(0, len(decoded), self.lanes))
+                crossings = dict(zip(ahead, parts, strict=True))
         m.d.comb += [self.bank_words[lane].eq(word) for lane, word in enumerate(words)]
         return m
 
