@@ -1,10 +1,11 @@
 """The first error of a packet's stream, and what of it was decoded before."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.counter import Counter
+from cdma.hdl.lib.signals import registered
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import PacketEnd
@@ -19,7 +20,8 @@ class StreamCheck(wiring.Component):
     In the order of the stream a step comes behind the control of the step before, and then the
     payload of the step before that. So a step reports its predecessor's control first.
 
-    ``end`` comes from registers; it is complete a cycle after the last step's ``step``.
+    Three stages, a register after each: the step's own error; the first so far; the bytes in front
+    of it. ``end`` comes from registers; it is complete three cycles after the last step's ``step``.
 
     Parameters
     ----------
@@ -33,7 +35,8 @@ class StreamCheck(wiring.Component):
         :class:`~cdma.hdl.zvcplus.decompressor.steps.ControlSteps`
     is_over, is_cut : In, the stream ends before the step's place, or in its control too
     is_reserved, is_past, is_many, is_long : In, errors of the control of the step before
-    is_miscounted : In, the payload in front of the step has another number of repeated words
+    is_miscounted : In, with repeats, a cycle after ``step``: the payload in front of the step has
+        another number of repeated words
     is_trailing : In, with ``is_end``: something follows
     bit : In, place of the step in its row
     rows : In, rows from the place to that of the next step
@@ -56,13 +59,13 @@ class StreamCheck(wiring.Component):
 
     def __init__(self, config: Config):
         self.config = config
-        flags = ("step", "is_first", "is_second", "is_end", "is_over", "is_cut")
-        errors = ["is_reserved", "is_past", "is_long", "is_trailing"]
+        flags = ["is_first", "is_second", "is_end", "is_over", "is_cut"]
+        flags += ["is_reserved", "is_past", "is_long", "is_trailing"]
         if config.has_repeats:
-            errors += ["is_many", "is_miscounted"]
+            flags += ["is_many", "is_miscounted"]
         super().__init__(
             {
-                **dict.fromkeys((*flags, *errors), In(1)),
+                **dict.fromkeys(("step", *flags), In(1)),
                 "bit": In(range(config.beat_bits)),
                 "rows": In(ROW_STEP_BITS),
                 "end": Out(PacketEnd()),
@@ -71,55 +74,70 @@ class StreamCheck(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        # The step's own error and place, a cycle later.
+        own = registered(m, self._own_error(m), "own_error")
+        step = registered(m, self.step, "was_step", is_reset=True)
+        is_first, is_second, is_end, is_trailing = (
+            registered(m, getattr(self, name), f"was_{name}")
+            for name in ("is_first", "is_second", "is_end", "is_trailing")
+        )
         byte_bits = (self.config.beat_bytes - 1).bit_length()
-        error = Signal(ErrorCode)
-        known = Signal(ErrorCode)  # found in the steps before
-        was_cut = Signal()
-        m.d.comb += known.eq(Mux(self.is_second, ErrorCode.NONE, error))
-        found = Signal(ErrorCode)
-        with m.If(known != ErrorCode.NONE):
-            m.d.comb += found.eq(known)
-        with m.Elif(was_cut):
-            m.d.comb += found.eq(ErrorCode.TRUNCATED)
-        with m.Elif(self.is_reserved):
-            m.d.comb += found.eq(ErrorCode.RESERVED)
-        with m.Elif(self.is_past):
-            m.d.comb += found.eq(ErrorCode.MASK_PAST_END)
-        if self.config.has_repeats:
-            with m.Elif(self.is_many):
-                m.d.comb += found.eq(ErrorCode.COUNT)
-        with m.Elif(self.is_long):
-            m.d.comb += found.eq(ErrorCode.TOO_LONG)
-        with m.Elif(self.is_over):
-            m.d.comb += found.eq(ErrorCode.TRUNCATED)
-        if self.config.has_repeats:
-            with m.Elif(self.is_miscounted):
-                m.d.comb += found.eq(ErrorCode.COUNT)
-
-        # Whole rows and bytes up to the last place that was right, rounded up to a byte.
-        m.submodules.whole = whole = Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS)
-        rows = Signal(ROW_STEP_BITS)
-        rounded, was_carried = Signal(byte_bits + 1), Signal()
-        byte = Signal(byte_bits)
-        is_right = Signal()
-        later = self.step & ~self.is_first
-        carry_before = was_carried & ~self.is_second
-        m.d.comb += [
-            is_right.eq(found == ErrorCode.NONE),
-            rounded.eq((self.bit + 7) >> 3),
-            whole.enable.eq(later),
-            whole.restart.eq(self.is_second),
-            whole.step.eq(Mux(is_right, rows + rounded[-1] - carry_before, 0)),
-        ]
+        rounded = Signal(byte_bits + 1)  # up to a byte
+        rows = Signal(ROW_STEP_BITS)  # from the place before
+        m.d.comb += rounded.eq((self.bit + 7) >> 3)
         with m.If(self.step):
-            m.d.sync += [was_cut.eq(self.is_cut), rows.eq(self.rows)]
-        with m.If(later):
-            m.d.sync += error.eq(found)
-            with m.If(is_right & self.is_end & self.is_trailing):
-                m.d.sync += error.eq(ErrorCode.TRAILING)
-            with m.If(is_right):
-                m.d.sync += [byte.eq(rounded), was_carried.eq(rounded[-1])]
-            with m.Elif(self.is_second):
-                m.d.sync += byte.eq(0)
-        m.d.comb += [self.end.error.eq(error), self.end.bytes.eq(Cat(byte, whole.value))]
+            m.d.sync += rows.eq(self.rows)
+        passed = registered(m, (rows + rounded[-1])[:ROW_STEP_BITS], "passed")
+        place = registered(m, rounded, "place")
+
+        # The first error so far.
+        error = Signal(ErrorCode)
+        is_known, is_right, later = Signal(), Signal(), Signal()
+        is_miscounted = self.is_miscounted if self.config.has_repeats else Const(0, 1)
+        m.d.comb += [
+            is_known.eq((error != ErrorCode.NONE) & ~is_second),
+            is_right.eq(~is_known & (own == ErrorCode.NONE) & ~is_miscounted),
+            later.eq(step & ~is_first),
+        ]
+        byte, was_carried = Signal(byte_bits), Signal()
+        with m.If(later & ~is_known):
+            m.d.sync += error.eq(own)
+            with m.If(own == ErrorCode.NONE):
+                m.d.sync += error.eq(Mux(is_end & is_trailing, ErrorCode.TRAILING, own))
+                with m.If(is_miscounted):
+                    m.d.sync += error.eq(ErrorCode.COUNT)
+        with m.If(later & is_right):
+            m.d.sync += [byte.eq(place), was_carried.eq(place[-1])]
+        with m.Elif(later & is_second):
+            m.d.sync += byte.eq(0)
+
+        # Whole rows up to the last place that was right.
+        m.submodules.whole = whole = Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS)
+        more = (passed - (was_carried & ~is_second)) & is_right.replicate(ROW_STEP_BITS)
+        m.d.comb += [
+            whole.enable.eq(registered(m, later, "was_later", is_reset=True)),
+            whole.restart.eq(registered(m, is_second, "restarts")),
+            whole.step.eq(registered(m, more[:ROW_STEP_BITS], "more_rows")),
+            self.end.error.eq(error),
+            self.end.bytes.eq(Cat(byte, whole.value)),
+        ]
         return m
+
+    def _own_error(self, m):
+        """The first error that a step reports, but for the count of repeated words: the last."""
+        was_cut, found = Signal(), Signal(ErrorCode)
+        with m.If(self.step):
+            m.d.sync += was_cut.eq(self.is_cut)
+        many = [(self.is_many, ErrorCode.COUNT)] if self.config.has_repeats else []
+        errors = [
+            (was_cut, ErrorCode.TRUNCATED),
+            (self.is_reserved, ErrorCode.RESERVED),
+            (self.is_past, ErrorCode.MASK_PAST_END),
+            *many,
+            (self.is_long, ErrorCode.TOO_LONG),
+            (self.is_over, ErrorCode.TRUNCATED),
+        ]
+        for is_here, code in reversed(errors):
+            with m.If(is_here):
+                m.d.comb += found.eq(code)
+        return found

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.lib.signals import select
 from cdma.hdl.zvc.beat import DecompressorCommand, thermometer
@@ -44,8 +45,9 @@ class ControlFetcher(wiring.Component):
     ======  =====================================  ======================================
 
     With repeats, the window goes on in phases 1 and 2. It reads the bits of repeats of the block of
-    two steps before, behind the control of the step before; they leave in phase 3. If their number
-    of repeated words is wrong, others leave, so that the payload has the length of its control.
+    two steps before, behind the control of the step before. Ones among them are counted in phase 3,
+    and they leave in the next step's phase 0. If their number of repeated words is wrong, others
+    leave, so that the payload has the length of its control.
 
     Throughput one block in four cycles; a step waits in its first phase for its rows, and for room
     behind it.
@@ -149,15 +151,14 @@ class ControlFetcher(wiring.Component):
             m.d.comb += [
                 window.row.eq(place.row),
                 window.bit.eq(place.bit),
-                window.load_chunk.eq(phase[0]),
-                window.load_bits.eq(phase[1]),
+                window.load.eq(phase[1]),
             ]
         m.d.comb += [
             steps.proceed.eq(
                 self.enable
                 & (place.here | self.ended | is_past)
                 & (self.o.ready & self.o_skip.ready & ~(steps.is_second & self.o_end.valid))
-                & (self.o_repeats.ready if config.has_repeats else 1)
+                & (~self.o_repeats.valid | self.o_repeats.ready if config.has_repeats else 1)
             ),
             place.restart.eq(self.restart),
             place.judge.eq(steps.starts),
@@ -212,43 +213,48 @@ class ControlFetcher(wiring.Component):
 
     def _read_repeats(self, m, phase, place, window, header, payload, check, has_block, block):
         """The window reads the bits of repeats of the block of two steps before, behind the
-        control of this step, and gives them out; the number of repeated words of this step's."""
+        control of the step before, and gives them out; the number of repeated words of this
+        step's."""
         word = self.config.word
         count = Signal(range(word.block_words + 1))
         sources = [header.body[4 * k :][: word.count_bits] for k in range(word.flags + 1)]
-        # Of the payload that begins behind the control of the step before.
-        was_used, number, most = Signal(), Signal.like(count), Signal.like(count)
-        has_payload = Signal()
-        ones = popcount(m, window.bits[: word.block_words] & thermometer(most, word.block_words))
-        is_wrong = Signal()
+        # Of the payload that begins behind the control of the step before. Its bits stay in the
+        # window until the next step's phase 1.
+        had_repeats, has_repeats = Signal(), Signal()
+        number, most = Signal.like(count), Signal.like(count)
+        bits = window.bits[: word.block_words]
+        ones, is_wrong, is_due = Signal.like(count), Signal(), Signal()
         m.d.comb += [
-            window.row.eq(Mux(phase[0], place.row, place.front_row)),
-            window.bit.eq(Mux(phase[0], place.bit, place.front_bit)),
-            window.load_chunk.eq(phase[0] | phase[1]),
-            window.load_bits.eq(phase[1] | phase[2]),
+            window.row.eq(Mux(phase[1], place.front_row, place.row)),
+            window.bit.eq(Mux(phase[1], place.front_bit, place.bit)),
+            window.load.eq(phase[1] | phase[2]),
             payload.has_repeats.eq(block.has_repeats),
             payload.repeats.eq(count),
             check.is_many.eq(has_block & payload.is_many),
             is_wrong.eq(ones != number),
-            check.is_miscounted.eq(has_payload & is_wrong),
-            self.o_repeats.valid.eq(phase[3] & has_payload),
+            check.is_miscounted.eq(has_repeats & is_wrong),
+            self.o_repeats.valid.eq(is_due),
             # So many repeated words in any case: the payload's length depends on their number.
-            self.o_repeats.payload.eq(
-                Mux(is_wrong, thermometer(number, word.block_words), window.bits)
-            ),
+            self.o_repeats.payload.eq(Mux(is_wrong, thermometer(number, word.block_words), bits)),
         ]
+        with m.If(phase[1]):
+            m.d.sync += [
+                has_repeats.eq(had_repeats),
+                number.eq(payload.repeated),
+                most.eq(payload.count),
+            ]
         with m.If(phase[3]):
             m.d.sync += [
                 block.has_repeats.eq(header.has_repeats),
                 count.eq(select(m, header.nibbles, sources, "sent_count") + 1),
-                # The block of the step before becomes that of two steps before.
-                has_payload.eq(has_block & was_used),
-                number.eq(payload.repeated),
-                most.eq(payload.count),
+                had_repeats.eq(has_block & block.has_repeats),
+                ones.eq(popcount(m, bits & thermometer(most, word.block_words))),
+                is_due.eq(has_repeats),
             ]
-        m.d.comb += was_used.eq(block.has_repeats)
+        with m.Elif(self.o_repeats.ready):
+            m.d.sync += is_due.eq(0)
         with m.If(self.restart):
-            m.d.sync += has_payload.eq(0)
+            m.d.sync += [had_repeats.eq(0), has_repeats.eq(0)]
 
     def _connect_rows(self, m, place, window):
         m.d.comb += [
@@ -318,7 +324,10 @@ class ControlFetcher(wiring.Component):
             check.rows.eq(place.step),
             self.o_end.payload.eq(check.end),
         ]
-        with m.If(self.done):
+        # As late as the last step's check.
+        m.submodules.checked = checked = DelayLine(0, 2)
+        m.d.comb += [checked.enable.eq(1), checked.i_valid.eq(self.done)]
+        with m.If(checked.o_valid):
             m.d.sync += self.o_end.valid.eq(1)
         with m.Elif(self.o_end.ready):
             m.d.sync += self.o_end.valid.eq(0)

@@ -1,10 +1,10 @@
 """The length of a payload."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.lib.prefix import add, popcount
 
 
 class PayloadLength(wiring.Component):
@@ -79,27 +79,38 @@ class PayloadLength(wiring.Component):
         for group, width in enumerate(self.widths):
             count = Signal(range(size + 1), name=f"count{group}", reset_less=True)
             held = Signal(len(width), name=f"held_width{group}", reset_less=True)
-            ones = popcount(m, self.mask.word_select(group, size))
-            with m.If(self.load_count):
-                m.d.sync += [count.eq(ones), held.eq(width)]
+            halves = [
+                popcount(m, self.mask.word_select(2 * group + half, size // 2)) for half in range(2)
+            ]
             if self._repeats:
-                products += self._repeat(m, ones)
-                count = self.count - self.repeated
+                products.append(self._repeat(m, count, halves))
+            else:
+                with m.If(self.load_count):
+                    m.d.sync += count.eq(add(m, *halves))
+            with m.If(self.load_count):
+                m.d.sync += held.eq(width)
             products.append(count * held)
         with m.If(self.load_length):
             m.d.sync += self.length.eq(sum(products[1:], products[0]))
         return m
 
-    def _repeat(self, m, ones):
-        """Words of the mask and repeated words; gives the bits that say so."""
-        wanted = Mux(self.has_repeats, self.repeats, 0)
-        is_many = Signal()
-        m.d.comb += is_many.eq(wanted > ones)
+    def _repeat(self, m, count, halves):
+        """Words of the mask, and ``count`` of them that are not repeated; gives the bits that say
+        so."""
+        ones, wanted, sent = add(m, *halves), Signal.like(self.repeats), Signal.like(self.repeats)
+        rest = Signal(signed(len(ones) + 1))
+        m.d.comb += [
+            wanted.eq(self.repeats & self.has_repeats.replicate(len(wanted))),
+            # From both halves, not from their sum.
+            rest.eq(halves[0] + halves[1] - wanted),
+            self.repeated.eq(Mux(self.is_many, self.count, sent)),
+        ]
         with m.If(self.load_count):
             m.d.sync += [
                 self.count.eq(ones),
-                self.repeated.eq(Mux(is_many, ones, wanted)),
-                self.repeat_bits.eq(Mux(self.has_repeats, ones, 0)),
-                self.is_many.eq(is_many),
+                sent.eq(wanted),
+                count.eq(rest & ~rest[-1].replicate(len(count))),
+                self.repeat_bits.eq(ones & self.has_repeats.replicate(len(ones))),
+                self.is_many.eq(rest[-1]),
             ]
-        return [self.repeat_bits]
+        return self.repeat_bits

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.signals import select
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import MOST_PASSED, window_bits
 from cdma.hdl.zvcplus.decompressor.rows import ROW_BITS
@@ -134,17 +135,37 @@ class ControlPlace(wiring.Component):
             place.eq(self.bit + self.control + self.payload),
             self.step.eq(place[bits:]),
         ]
+        self._move(m, place[:bits])
+        return m
+
+    def _move(self, m, place):
+        """Follow the rows. Those that are passed are known late, and so are those that the bits
+        carry into: all sums with a row are there by then."""
+        bits = len(place)
+        near = {d: Signal(ROW_BITS, name=f"row{d % 8}") for d in range(-MOST_PASSED, 3)}
+        far = {d: Signal(ROW_BITS, name=f"far_row{d % 8}") for d in near}
+        low = Signal(bits + 2)  # carries into at most two rows
+        m.d.comb += [
+            *(near[d].eq(self.row + d) for d in near),
+            *(far[d].eq(near[d] + self.payload[bits:]) for d in near),
+            low.eq(self.bit + self.control + self.payload[:bits]),
+        ]
+
+        def passed(rows, d):
+            return select(m, self.passes, [rows[d - count] for count in range(MOST_PASSED + 1)])
+
+        behind = select(m, low[bits:], [passed(far, d) for d in range(3)])
         if self.config.has_repeats:
-            front = Signal(bits + 2, name="front")
+            front = Signal(bits + 1, name="front")
             m.d.comb += front.eq(self.bit + self.control)
-            row = Mux(self.advance, self.row + front[bits:], self.front_row)
-            m.d.sync += self.front_row.eq(row - self.passes)
+            stays = {d: self.front_row + d for d in range(-MOST_PASSED, 1)}
+            moved = Mux(front[bits], passed(near, 1), passed(near, 0))
+            m.d.sync += self.front_row.eq(Mux(self.advance, moved, passed(stays, 0)))
             with m.If(self.advance):
                 m.d.sync += self.front_bit.eq(front)
         with m.If(self.restart):
             m.d.sync += [self.row.eq(0), self.bit.eq(0)]
         with m.Else():
-            m.d.sync += self.row.eq(self.row + Mux(self.advance, self.step, 0) - self.passes)
+            m.d.sync += self.row.eq(Mux(self.advance, behind, passed(near, 0)))
             with m.If(self.advance):
                 m.d.sync += self.bit.eq(place)
-        return m

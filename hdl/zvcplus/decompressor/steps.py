@@ -1,6 +1,6 @@
 """The sequence of a packet's controls."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -87,7 +87,8 @@ class ControlSteps(wiring.Component):
             left.load.eq(self.i_command.valid & self.i_command.ready),
             left.load_words.eq(self.i_command.payload.words),
             left.step.eq(ends & self.is_control),
-            self.phase.eq(phase & self.loaded.replicate(PHASES)),
+            # Without a command, a step is at most in its first phase.
+            self.phase.eq(Cat(phase[0] & self.loaded, phase[1:])),
             self.starts.eq(self.phase[0] & self.proceed),
             ends.eq(phase[-1]),
             self.is_empty.eq(left.is_zero),

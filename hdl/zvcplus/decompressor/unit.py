@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
+from cdma.hdl.lib.skid import Skid
 from cdma.hdl.zvc.beat import Beat, DecompressorCommand, DecompressorStatus, thermometer
 from cdma.hdl.zvcplus.config import Config, checked
 from cdma.hdl.zvcplus.decompressor.fetcher import ControlFetcher
@@ -146,7 +147,7 @@ class Decompressor(wiring.Component):
             builder.tags.eq(beside.o),
         ]
         if config.has_repeats:
-            m.submodules.repeats = repeats = Queue(config.word.block_words, 2)
+            m.submodules.repeats = repeats = Skid(config.word.block_words)
             wiring.connect(m, fetcher.o_repeats, repeats.i)
             wiring.connect(m, repeats.o, beats.i_repeats)
             self._copy(m, enable, beside, builder, output)

@@ -12,8 +12,9 @@ CHUNK = 64  # bits that the first stage selects by
 class ControlWindow(wiring.Component):
     """Cut bits out of rows, from any bit on. Rows that are not there are zero.
 
-    Two stages: the first selects a row and a chunk in it, the second shifts. Throughput one window
-    a cycle; latency two cycles, each when its ``load`` is set; ``bits`` comes from registers.
+    Two stages: the first selects a row and a chunk in it, in every cycle; the second shifts.
+    Throughput one window a cycle; latency two cycles, the second when ``load`` is set; ``bits``
+    comes from registers.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class ControlWindow(wiring.Component):
     rows : In, array of rows
     valid : In, a bit per row
     row, bit : In, place of the window
-    load_chunk, load_bits : In, load the registers of the first and of the second stage
+    load : In, load the registers of the second stage, with the place of the cycle before
     bits : Out, the window
     """
 
@@ -37,8 +38,7 @@ class ControlWindow(wiring.Component):
     valid: Signal
     row: Signal
     bit: Signal
-    load_chunk: Signal
-    load_bits: Signal
+    load: Signal
     bits: Signal
 
     def __init__(self, row_bits: int, depth: int, width: int):
@@ -57,8 +57,7 @@ class ControlWindow(wiring.Component):
                 "valid": In(depth),
                 "row": In(ROW_BITS),
                 "bit": In(range(row_bits)),
-                "load_chunk": In(1),
-                "load_bits": In(1),
+                "load": In(1),
                 "bits": Out(width),
             }
         )
@@ -84,17 +83,16 @@ class ControlWindow(wiring.Component):
         shift = Signal(chunk_bits, reset_less=True)
         both = Cat(first, following)
         starts = range(0, size, CHUNK)
-        with m.If(self.load_chunk):
-            m.d.sync += [
-                chunk.eq(
-                    _one_of(
-                        Cat(self.bit[chunk_bits:] == k for k in range(len(starts))),
-                        [both[start:][: len(chunk)] for start in starts],
-                    )
-                ),
-                shift.eq(self.bit),
-            ]
-        with m.If(self.load_bits):
+        m.d.sync += [
+            chunk.eq(
+                _one_of(
+                    Cat(self.bit[chunk_bits:] == k for k in range(len(starts))),
+                    [both[start:][: len(chunk)] for start in starts],
+                )
+            ),
+            shift.eq(self.bit),
+        ]
+        with m.If(self.load):
             m.d.sync += self.bits.eq(chunk >> shift)
         return m
 

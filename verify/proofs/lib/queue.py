@@ -4,6 +4,7 @@ from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.queue import Queue
+from cdma.hdl.lib.skid import Skid
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.stream_rules import anything, offer, take
 from cdma.verify.proofs.proof import PDR, Proof, faults
@@ -50,6 +51,30 @@ class KeepsOrder(Elaboratable):
         return m
 
 
+class PassesOrKeeps(Elaboratable):
+    """A payload leaves in the cycle in which it comes, or it is kept until it leaves."""
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        enters, leaves = offer(m, dut.i, "i"), take(m, dut.o, "o")
+        level, kept = Signal(), Signal(BITS)
+        m.d.sync += level.eq(level + enters - leaves)
+        with m.If(enters):
+            m.d.sync += kept.eq(dut.i.payload)
+        m.d.comb += [
+            Assert(dut.i.ready == ~level),
+            Assert(dut.o.valid == (level | dut.i.valid)),
+            Assert(~dut.o.valid | (dut.o.payload == Mux(level, kept, dut.i.payload))),
+            Cover(level & leaves & (kept != 0)),
+            Cover(~level & leaves),
+        ]
+        return m
+
+
 PROOFS = (
     Proof(
         name="queue",
@@ -74,6 +99,23 @@ PROOFS = (
                 inverted("dut.o__payload", 0),
             ),
             *faults((5, True), 10, late("dut.leaves"), stuck_at(0, "dut.valid", 4)),
+        ),
+    ),
+    Proof(
+        name="skid",
+        promise="A skid passes a payload on at once, or keeps it until it is taken",
+        components=(Skid,),
+        design=lambda _: PassesOrKeeps(Skid(BITS)),
+        sizes={"8 bits": None},
+        mode=PDR,
+        depth=3,
+        broken=faults(
+            None,
+            10,
+            stuck_at(1, "dut.i__ready"),
+            late("dut.kept"),
+            late("dut.is_kept"),
+            inverted("dut.o__payload", 0),
         ),
     ),
     Proof(

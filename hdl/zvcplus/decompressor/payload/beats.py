@@ -1,10 +1,13 @@
 """The beats of a block."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import PrefixSum, prefix_sums
+from cdma.hdl.lib.prefix import PrefixSum, popcount, prefix_sums
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import select
 from cdma.hdl.zvc.network import expand, routes
@@ -57,7 +60,7 @@ class BlockBeats(wiring.Component):
         m = Module()
         lanes, beats = self.config.lanes, self.config.block_beats
         block = self.i.payload
-        beat = Signal(range(beats))
+        beat, at = Signal(range(beats)), Signal(beats, init=1)  # the same, decoded
         loads, is_block_end, is_free = Signal(), Signal(), Signal()
         sized = Signal(SizedBeat(self.config))
         tags = sized.tags
@@ -73,7 +76,15 @@ class BlockBeats(wiring.Component):
             is_last.eq(
                 block.last & Mux(rest == 0, (beat + 1 == full) | (block.words == 0), beat == full)
             ),
-            tags.mask.eq(select(m, beat, [block.mask[k * lanes :][:lanes] for k in range(beats)])),
+            tags.mask.eq(
+                reduce(
+                    or_,
+                    (
+                        block.mask.word_select(k, lanes) & is_here.replicate(lanes)
+                        for k, is_here in enumerate(at)
+                    ),
+                )
+            ),
             tags.code.eq(block.code),
             tags.last.eq(is_last),
             tags.given.eq(~block.last | (beat < full) | ((beat == full) & (rest != 0)) | is_last),
@@ -88,7 +99,7 @@ class BlockBeats(wiring.Component):
         ]
         widths = self._widths(m, beat, tags)
         if self.config.has_repeats:
-            is_told = self._spread(m, loads, tags, beat == 0)
+            is_told = self._spread(m, loads, tags, at[0], is_block_end)
             m.submodules.spread = spread = Queue(_Spread(self.config), 1, pipe=True)
             m.d.comb += [
                 is_free.eq(spread.i.ready & is_told),
@@ -107,7 +118,10 @@ class BlockBeats(wiring.Component):
             gives = loads
             sums = self._added_up(m, tags.mask, widths)
         with m.If(loads):
-            m.d.sync += beat.eq(Mux(is_block_end, 0, beat + 1))
+            m.d.sync += [
+                beat.eq(Mux(is_block_end, 0, beat + 1)),
+                at.eq(Mux(is_block_end, 1, at << 1)),
+            ]
         with m.If(gives):
             m.d.sync += [self.o.payload.eq(sized), self.o.payload.length.eq(sums[-1])]
             m.d.sync += [
@@ -117,24 +131,28 @@ class BlockBeats(wiring.Component):
         m.d.sync += self.o.valid.eq(gives | (self.o.valid & ~self.o.ready))
         return m
 
-    def _spread(self, m, loads, tags, is_first):
+    def _spread(self, m, loads, tags, is_first, is_block_end):
         """Spread the bits of repeats to the words of a beat; gives whether they are known."""
         block, words = self.i.payload, self.config.word.block_words
         lanes = self.config.lanes
-        left, bits = Signal(words, reset_less=True), Signal(words)
+        kept, passed = Signal(words, reset_less=True), Signal(range(words))
+        bits = Mux(is_first, self.i_repeats.payload[:lanes], (kept >> passed)[:lanes])
         m.submodules.prefix = prefix = PrefixSum(lanes)  # of few enough lanes: combinational
         starts = routes(m, prefix.ranks, Const(0, lanes.bit_length() - 1))
-        spread = expand(m, [Value.cast(bit) for bit in bits[:lanes]], starts)
+        spread = expand(m, [Value.cast(bit) for bit in bits], starts)
         used = block.has_repeats
         m.d.comb += [
-            bits.eq(Mux(is_first, self.i_repeats.payload, left)),
             prefix.enable.eq(1),
             prefix.mask.eq(tags.mask),
             tags.repeated.eq(Cat(spread) & tags.mask & used.replicate(lanes)),
             self.i_repeats.ready.eq(loads & is_first & used),
         ]
+        half = lanes // 2
+        counts = [popcount(m, part) for part in (tags.mask[:half], tags.mask[half:])]
         with m.If(loads):
-            m.d.sync += left.eq(bits >> prefix.total)
+            m.d.sync += passed.eq(Mux(is_block_end, 0, passed + counts[0] + counts[1]))
+        with m.If(is_first):
+            m.d.sync += kept.eq(self.i_repeats.payload)
         return ~(is_first & used) | self.i_repeats.valid
 
     def _widths(self, m, beat, tags):

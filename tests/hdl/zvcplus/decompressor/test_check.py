@@ -50,10 +50,12 @@ def test_first_error_and_length(play, repeats):
                 row = dict.fromkeys(flags, 0) | dict.fromkeys(wrong, 1)
                 row |= {"is_first": number == 0, "is_second": number == 1, "is_end": number == 6}
                 row |= {"bit": place % 256, "rows": (place + length) // 256 - place // 256}
-                rows += [row | {"step": 1}, {"step": 0}]
+                late = {name: row.pop(name) for name in ("is_miscounted",) if name in row}
+                rows += [row | {"step": 1}, late | {"step": 0}]
                 place += length
             packets.append(other)
-            ends.append((len(rows) - 1, places))
+            ends.append((len(rows) + 1, places))
+    rows += [{"step": 0}] * 2
     seen = play(StreamCheck(Config("fp32", repeats)), rows, ["end"])["end"]
     for other, (cycle, places) in zip(packets, ends, strict=True):
         _, error, right = cases[other]

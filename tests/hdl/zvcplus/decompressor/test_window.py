@@ -18,9 +18,9 @@ def test_bits_are_cut_out_at_any_place(play, rng, width):
         given = {"rows": rows, "valid": (1 << level) - 1}
         given |= {"row": place // size, "bit": place % size}
         inputs += [
-            given | {"load_chunk": 1, "load_bits": 0},
-            {"row": 0, "bit": 0, "load_chunk": 0, "load_bits": 1},
-            {"load_bits": 0},
+            given | {"load": 0},
+            {"row": 0, "bit": 0, "load": 1},
+            {"load": 0},
         ]
         whole = sum(row << size * k for k, row in enumerate(rows[:level]))
         expected.append(whole >> place & (1 << width) - 1)
