@@ -93,7 +93,7 @@ def test_manifest_of_zvcplus(unit, config):
     assert (described["codec"], described["config"]) == ("zvcplus", config.name)
     assert described["parameters"] == {
         "type": config.type,
-        "repeats": "none",
+        "repeats": config.repeats,
         "lanes": config.lanes,
         "word_bits": config.word.bits,
         "block_words": config.word.block_words,
