@@ -39,7 +39,7 @@ class Moves:
 
     registers: dict[str, tuple[np.ndarray, np.ndarray]]
     commanded: np.ndarray
-    counted: tuple[np.ndarray, np.ndarray]
+    counted: tuple[np.ndarray, ...]
 
 
 def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng) -> Moves:
@@ -51,14 +51,8 @@ def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng
     words_in, rows_out = (numbers[f"core.report.{name}"] for name in ("words_in", "rows_out"))
     by_words = _carries(words_in, BLOCKS * per_block, rng)
     by_rows = _carries(rows_out, status[1] // row_bytes, rng)
-    # The counter of words carries in one half of the runs, the counter of rows in the other half.
-    # The other count stays consistent: each block has between one and almost all of its words.
     words = rng.uniform(fmt.mask_words + 1, fmt.mask_words + fmt.block_words - 1, RUNS)
-    rows_per_block = words / config.lanes
-    blocks, rows = [], []
-    for block, row in zip(by_words // per_block, by_rows, strict=True):
-        blocks.append(np.where(_IS_EVEN, block, row / rows_per_block).astype(np.int64))
-        rows.append(np.where(_IS_EVEN, block * rows_per_block, row).astype(np.int64))
+    blocks, rows = _together(by_words // per_block, by_rows, words / config.lanes)
     return Moves(
         {
             "core.report.words_in": (blocks[0] * per_block, (blocks[1] - blocks[0]) * per_block),
@@ -67,6 +61,39 @@ def compressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng
         np.zeros(RUNS, np.int64),
         (blocks[1] * fmt.block_words, rows[1] * row_bytes),
     )
+
+
+def tail_moves(config: Config, status: tuple[int, int, int], numbers: dict, rng) -> Moves:
+    """Moves of a decompressor whose streams end themselves: words read, and rows of the output."""
+    fmt = config.format
+    by_rows = _carries(numbers["core.report.rows"], BLOCKS * config.block_beats, rng)
+    by_words = _carries(numbers["core.report.used"], status[0] // fmt.word_bytes, rng)
+    words = rng.uniform(fmt.mask_words + 1, fmt.mask_words + fmt.block_words - 1, RUNS)
+    blocks, used = _together(by_rows // config.block_beats, by_words, words)
+    rows = [each * config.block_beats for each in blocks]
+    moved = (used[0], used[1] - used[0])
+    return Moves(
+        {
+            "core.report.used": moved,
+            "core.report.block_start": moved,
+            "core.report.rows": (rows[0], rows[1] - rows[0]),
+        },
+        np.zeros(RUNS, np.int64),
+        (used[1] * fmt.word_bytes, rows[1] * config.lanes, np.zeros(RUNS, np.int64)),
+    )
+
+
+def _together(by_blocks, by_others, rates):
+    """Amounts of two counts at both moves, of which the second has ``rates`` in each block.
+
+    The first carries in one half of the runs, the second in the other half. The other count stays
+    consistent: each block has between one and almost all of its words.
+    """
+    blocks, others = [], []
+    for block, other in zip(by_blocks, by_others, strict=True):
+        blocks.append(np.where(_IS_EVEN, block, other / rates).astype(np.int64))
+        others.append(np.where(_IS_EVEN, block * rates, other).astype(np.int64))
+    return blocks, others
 
 
 def decompressor_moves(config: Config, status: tuple[int, int], numbers: dict, rng) -> Moves:

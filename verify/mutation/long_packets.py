@@ -26,6 +26,7 @@ from cdma.verify.mutation.long_moves import (
     compressor_moves,
     decompressor_moves,
     packed,
+    tail_moves,
     unpacked,
 )
 
@@ -37,8 +38,13 @@ _WILLING = (0.6, 0.85, 1.0)
 _CYCLES_PER_BEAT = 4
 _ONES = (1 << RUNS) - 1
 _NUMBERS = {
-    "compressor": ("core.report.words_in", "core.report.rows_out"),
-    "decompressor": ("core.report.used", "core.report.block_start", "core.fetcher.control.left"),
+    compressor_moves: ("core.report.words_in", "core.report.rows_out"),
+    decompressor_moves: (
+        "core.report.used",
+        "core.report.block_start",
+        "core.fetcher.control.left",
+    ),
+    tail_moves: ("core.report.used", "core.report.block_start", "core.report.rows"),
 }
 
 
@@ -71,7 +77,13 @@ class LongPackets:
             for count in (_SHORT[0], BLOCKS * fmt.block_words, *_SHORT[1:])
         ]
         self._commands = None
+        self._constants = {
+            f"{name}[{bit}]": _ONES * (number >> bit & 1)
+            for name, number in config.constants.items()
+            for bit in range(fmt.word_bits)
+        }
         if unit == "compressor":
+            words = stimulus.fed(unit, words, config)
             packets = [packet.tobytes() for packet in words]
             self._statuses = [
                 (packet.size, golden.compress(packet, fmt).nbytes) for packet in words
@@ -80,16 +92,18 @@ class LongPackets:
             packets = [stream for stream, _ in stimulus.streams(words, config)]
             if is_cut:
                 packets[_LONG] = packets[_LONG][: -config.beat_bytes]
-            self._commands = [packet.size for packet in words]
+            if not fmt.ends_itself:
+                self._commands = [packet.size for packet in words]
             self._statuses = [
-                golden.salvage(stream, packet.size, fmt)[1:]
+                _status_of(stream, packet.size, config)
                 for stream, packet in zip(packets, words, strict=True)
             ]
         self._beats = _beats(packets, config)
         beats = -(-len(packets[_LONG]) // config.beat_bytes)
         self._move_at = [int(share * beats) for share in MOVES]
-        self._numbers = {name: Number(graph, name) for name in _NUMBERS[unit]}
-        moves = compressor_moves if unit == "compressor" else decompressor_moves
+        decompresses = tail_moves if fmt.ends_itself else decompressor_moves
+        moves = compressor_moves if unit == "compressor" else decompresses
+        self._numbers = {name: Number(graph, name) for name in _NUMBERS[moves]}
         self._moves = moves(config, self._statuses[_LONG], self._numbers, rng)
         willing = rng.choice(_WILLING, RUNS)
         ports = [name for name in graph.inputs if name.endswith(("_tvalid", "_tready"))]
@@ -138,7 +152,7 @@ class LongPackets:
                 if due.any():
                     for name, number in self._numbers.items():
                         number.add(state, np.where(due, self._moves.registers[name][time], 0))
-            inputs = {"aclk": 0, "aresetn": _ONES if cycle else 0} | chosen
+            inputs = {"aclk": 0, "aresetn": _ONES if cycle else 0} | chosen | self._constants
             for name, bits in willing.items():
                 prefix, _, pin = name.rpartition("_")
                 if pin == "tready":
@@ -161,7 +175,7 @@ class LongPackets:
                 feed.accept(unpacked(outputs[f"{prefix}_tready"]))
             leaves = unpacked(outputs["m_axis_sts_tvalid"] & inputs["m_axis_sts_tready"])
             if leaves.any():
-                fields = _status(outputs)
+                fields = _status(outputs, len(self._statuses[0]))
                 for run in np.flatnonzero(leaves):
                     statuses[run].append(tuple(int(field[run]) for field in fields))
             seen.append(
@@ -228,13 +242,23 @@ def _beats(packets, config):
     }
 
 
-def _status(outputs):
-    """Both fields of a status, by run."""
+def _status_of(stream, count, config):
+    """Fields of the status of a decompressor, in the order of their bits."""
+    if not config.format.ends_itself:
+        return golden.salvage(stream, count, config.format)[1:]
+    words, consumed, code = golden.salvage(stream, None, config.format)
+    return consumed, words.size, code
+
+
+def _status(outputs, fields):
+    """The fields of a status, by run."""
     bits = [
         outputs[f"m_axis_sts_tdata[{bit}]"]
         for bit in range(sum(name.startswith("m_axis_sts_tdata") for name in outputs))
     ]
+    # All have COUNT_BITS, but for the last, which has the rest.
+    starts = [number * COUNT_BITS for number in range(fields)]
     return [
-        sum(unpacked(each).astype(np.int64) << place for place, each in enumerate(field))
-        for field in (bits[:COUNT_BITS], bits[COUNT_BITS:])
+        sum(unpacked(each).astype(np.int64) << place for place, each in enumerate(bits[start:end]))
+        for start, end in zip(starts, [*starts[1:], len(bits)], strict=True)
     ]

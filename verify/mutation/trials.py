@@ -84,7 +84,7 @@ def trials(unit: str, config: UnitConfig, seed: int = 0) -> Iterator[Trial]:
     several = [words, *[words[:count] for count in (40_000, 65_600, 9_000, 65_800)]]
     stall = {"status": "always-but-one:25000"}
     yield Trial("long packets", Scenario(stimulus.fed(unit, several, config), stall, seed))
-    if unit == "decompressor":
+    if _has_commands(unit, config):
         # A command of more words than a run can finish: the packet must not end early.
         block, _ = stimulus.fed(unit, [words[: config.format.block_words]], config)[0]
         for bit in range(16, 32):
@@ -97,6 +97,10 @@ def trials(unit: str, config: UnitConfig, seed: int = 0) -> Iterator[Trial]:
 def late_trials(unit: str, config: UnitConfig, seed: int = 0) -> Iterator[Trial]:
     """Trials for mutants that survive :func:`trials` and have no proof by single steps."""
     yield from _batches(unit, config, seed, range(BATCHES, LATE_BATCHES))
+
+
+def _has_commands(unit, config):
+    return unit == "decompressor" and not config.format.ends_itself
 
 
 def _batches(unit, config, seed, numbers):
@@ -116,7 +120,7 @@ def _single(unit, config, rng):
         for density in (0.5, 1.0, 0.0, 0.2, 0.9, 0.0, 0.7) * 2
     ]
     packet = stimulus.fed(unit, [np.concatenate(blocks)], config)
-    for port in ("source", "sink", *(["command"] if unit == "decompressor" else [])):
+    for port in ("source", "sink", *(["command"] if _has_commands(unit, config) else [])):
         for cycles in (1, 3, 17):
             for at in range(0, 60, 4):
                 stall = {port: f"paused:{cycles},{at}"}
