@@ -5,8 +5,8 @@ error, too.
 
 The items are all ``always`` blocks (``line``), both sides of all conditional expressions
 (``branch``), and both directions of every bit of every named signal in each scope (``toggle``).
-Signals with generated names (``$12``) do not count: they are parts of expressions between named
-signals.
+Signals with generated names (``$12``, ``port$12$3``) do not count: they are parts of expressions
+between named signals.
 """
 
 import re
@@ -154,7 +154,7 @@ def read_counts(file: Path, lines: list[str]) -> Iterator[tuple[str, str, int]]:
         _, _, place = place.partition(".")
         if kind == "toggle":
             name = _plain(point["o"])
-            if name.startswith("$"):
+            if re.match(r"(port)?\$", name):
                 continue
             name, _, direction = name.rpartition(":")
             yield kind, f"{place}.{name}".lstrip(".") + f" {direction}", int(count)
