@@ -1,6 +1,6 @@
 """Small idioms of signals that several components use."""
 
-from amaranth.hdl import Assert, Cat, Module, Signal, Value
+from amaranth.hdl import Assert, Cat, Const, Module, Signal, Value
 
 
 def registered(m: Module, value, name: str, *, is_reset: bool = False) -> Signal:
@@ -25,6 +25,14 @@ def select(m: Module, number: Value, values: list, name: str | None = None) -> S
 def any_of(bits) -> Value:
     """One of ``bits`` is set."""
     return Cat(bits).any()
+
+
+def one_of(chosen, values: list) -> Value:
+    """The value whose bit of ``chosen`` is set, at most one bit; zero if none is."""
+    total = Const(0, len(values[0]))
+    for bit, value in zip(chosen, values, strict=True):
+        total = total | (value & bit.replicate(len(value)))
+    return total
 
 
 def duplicates(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:

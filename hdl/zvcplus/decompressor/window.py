@@ -1,9 +1,10 @@
 """The bits of a control, cut out of the rows at any bit."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.signals import one_of
 from cdma.hdl.zvcplus.decompressor.rows import ROW_BITS
 
 CHUNK = 64  # bits that the first stage selects by
@@ -70,9 +71,9 @@ class ControlWindow(wiring.Component):
         first = Signal(size)
         following = Signal(self.width - 1)  # the start of the next row
         m.d.comb += [
-            first.eq(_one_of(chosen, list(self.rows))),
+            first.eq(one_of(chosen, list(self.rows))),
             following.eq(
-                _one_of(
+                one_of(
                     chosen[:-1] & self.valid[1:],
                     [self.rows[k][: self.width - 1] for k in range(1, depth)],
                 )
@@ -85,7 +86,7 @@ class ControlWindow(wiring.Component):
         starts = range(0, size, CHUNK)
         m.d.sync += [
             chunk.eq(
-                _one_of(
+                one_of(
                     Cat(self.bit[chunk_bits:] == k for k in range(len(starts))),
                     [both[start:][: len(chunk)] for start in starts],
                 )
@@ -95,11 +96,3 @@ class ControlWindow(wiring.Component):
         with m.If(self.load):
             m.d.sync += self.bits.eq(chunk >> shift)
         return m
-
-
-def _one_of(chosen, values):
-    """The value that is chosen; ``chosen`` has at most one bit set."""
-    total = Const(0, len(values[0]))
-    for bit, value in zip(chosen, values, strict=True):
-        total = total | (value & bit.replicate(len(value)))
-    return total

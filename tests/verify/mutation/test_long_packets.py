@@ -41,7 +41,7 @@ def woven(unit, config):
 
 @pytest.mark.parametrize(("unit", "config"), SLOW)
 def test_counters_go_on_from_any_number(unit, config):
-    for is_cut in (False, True)[: 1 + (unit == "decompressor")]:
+    for is_cut in (False, True) if unit == "decompressor" else (False,):
         packets = LongPackets(unit, config, woven(unit, config)[1], is_cut=is_cut)
         assert packets.fault() == ""
         assert not packets.ports_change()

@@ -1,15 +1,12 @@
 """The beats of a block."""
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum, popcount, prefix_sums
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.lib.signals import select
+from cdma.hdl.lib.signals import one_of, select
 from cdma.hdl.zvc.network import expand, routes
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import Block, SizedBeat
@@ -76,15 +73,7 @@ class BlockBeats(wiring.Component):
             is_last.eq(
                 block.last & Mux(rest == 0, (beat + 1 == full) | (block.words == 0), beat == full)
             ),
-            tags.mask.eq(
-                reduce(
-                    or_,
-                    (
-                        block.mask.word_select(k, lanes) & is_here.replicate(lanes)
-                        for k, is_here in enumerate(at)
-                    ),
-                )
-            ),
+            tags.mask.eq(one_of(at, [block.mask.word_select(k, lanes) for k in range(beats)])),
             tags.code.eq(block.code),
             tags.last.eq(is_last),
             tags.given.eq(~block.last | (beat < full) | ((beat == full) & (rest != 0)) | is_last),
