@@ -19,9 +19,9 @@ UNPROVEN = (
     *("AxiEngine", "DataPath", "FrontEnd", "Ring", "OffloadUnit", "PrefetchUnit"),
     *("Checker", "Starter", "Counters", "Fetcher"),
     *("BurstWriter", "StripeReader"),
-    *("Ledger", "Packer", "IndexPacker", "StripeCompressor", "StreamStripeCompressor"),
-    *("CrcCheck", "EntryReader", "PrefetchChannel", "Split", "StripeDecompressor", "TaskMaker"),
-    *("StripeCrc", "StripeSequencer"),
+    *("Ledger", "Packer", "StripeCompressor", "StreamStripeCompressor"),
+    *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor", "TaskMaker"),
+    *("StripeCrc",),
     *("RowQueue", "ControlWindow", "HeaderReader"),  # of ZVC+
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
     *("BeatOutput", "zvcplus/Decompressor"),
