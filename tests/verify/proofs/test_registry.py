@@ -19,8 +19,8 @@ UNPROVEN = (
     *("AxiEngine", "DataPath", "FrontEnd", "Ring", "OffloadUnit", "PrefetchUnit"),
     *("Checker", "Starter", "Counters", "Fetcher"),
     *("BurstWriter", "StripeReader"),
-    *("Ledger", "Packer", "StripeCompressor", "StreamStripeCompressor"),
-    *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor", "TaskMaker"),
+    *("Packer", "StripeCompressor", "StreamStripeCompressor"),
+    *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
     *("StripeCrc",),
     *("RowQueue", "ControlWindow", "HeaderReader"),  # of ZVC+
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
