@@ -15,7 +15,8 @@ class BeatOutput(wiring.Component):
     """Give out beats, and a status after each packet's last.
 
     Beats that are not given only bring errors. Beats pass combinationally, one a cycle. A packet's
-    final beat waits until the status of the packet before has been queued; two are queued.
+    final beat waits until the status of the packet before has been queued; two are queued. A raw
+    word past the end must not come before that: the blocks of a packet wait for it.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ class BeatOutput(wiring.Component):
         m = Module()
         tags, beat, end = self.tags, self.o.payload, self.i_end.payload
         m.submodules.statuses = statuses = Queue(DecompressorStatus(), 2)
-        is_due, is_wrong = Signal(), Signal()  # a status; a raw word was past the end
+        is_due = Signal()  # a status
+        is_wrong = Signal()  # a raw word was past the end
         flows = Signal()
         size = self.config.beat_bytes // self.config.lanes
         kept = thermometer(tags.words, self.config.lanes)

@@ -22,9 +22,9 @@ UNPROVEN = (
     *("Packer", "StripeCompressor", "StreamStripeCompressor"),
     *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
     *("StripeCrc",),
-    *("RowQueue", "ControlWindow", "HeaderReader"),  # of ZVC+
+    *("HeaderReader",),  # of ZVC+
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
-    *("BeatOutput", "zvcplus/Decompressor"),
+    *("zvcplus/Decompressor",),
     *("FloatSurvey", "FloatPlanner"),
     *("PayloadCounter", "ControlCoder", "BitAssembler"),
     *("IntPlanner", "IntSurvey"),

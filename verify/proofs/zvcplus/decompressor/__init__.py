@@ -1,0 +1,1 @@
+"""Proofs of components of the ZVC+ decompressor: rows, controls and output."""
