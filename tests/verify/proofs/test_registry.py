@@ -21,7 +21,6 @@ UNPROVEN = (
     *("BurstWriter", "StripeReader"),
     *("Packer", "StripeCompressor", "StreamStripeCompressor"),
     *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
-    *("StripeCrc",),
     *("HeaderReader",),  # of ZVC+
     *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
     *("zvcplus/Decompressor",),
