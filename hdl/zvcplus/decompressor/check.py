@@ -125,7 +125,8 @@ class StreamCheck(wiring.Component):
 
     def _own_error(self, m):
         """The first error that a step reports, but for the count of repeated words: the last."""
-        was_cut, found = Signal(), Signal(ErrorCode)
+        was_cut = Signal()
+        found = Signal(ErrorCode)
         with m.If(self.step):
             m.d.sync += was_cut.eq(self.is_cut)
         many = [(self.is_many, ErrorCode.COUNT)] if self.config.has_repeats else []

@@ -22,7 +22,7 @@ UNPROVEN = (
     *("Packer", "StripeCompressor", "StreamStripeCompressor"),
     *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
     *("HeaderReader",),  # of ZVC+
-    *("ControlPlace", "ControlSteps", "StreamCheck", "ControlFetcher", "zvcplus/BlockBeats"),
+    *("ControlPlace", "ControlSteps", "ControlFetcher", "zvcplus/BlockBeats"),
     *("zvcplus/Decompressor",),
     *("FloatSurvey", "FloatPlanner"),
     *("PayloadCounter", "ControlCoder", "BitAssembler"),
