@@ -61,6 +61,7 @@ fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZ
 
 coverage: $(READY)  ## functional and code coverage of the regression's stimulus
 	$(BIN)/cdma coverage --save docs/measurements/coverage.json
+	$(BIN)/cdma coverage --config zvcplus-fp32 --save docs/measurements/coverage_zvcplus.json
 	$(BIN)/python docs/draw
 
 coverage-engine: $(READY)  ## functional coverage of the engine: operations, fields, faults, phases

@@ -53,7 +53,7 @@ def packet_beats(words: np.ndarray, config: UnitConfig) -> int:
 
 def dropped_beats(words: np.ndarray, config: UnitConfig) -> int:
     """Cycles that a decompressor takes behind a packet that ends itself: one for each beat that a
-    partial last block does not have, and one for the end of the packet.
+    partial last block does not have, and the reads of a mask for the end of the packet.
 
     They delay only the packet behind.
 
@@ -64,8 +64,9 @@ def dropped_beats(words: np.ndarray, config: UnitConfig) -> int:
     """
     if not config.format.ends_itself:
         return 0
-    absent = -words.size % config.format.block_words // config.lanes
-    return 1 + absent
+    fmt, lanes = config.format, config.lanes
+    absent = -words.size % fmt.block_words // lanes
+    return absent + -(-fmt.mask_words // lanes)
 
 
 def most_cycles(

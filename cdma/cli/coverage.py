@@ -13,6 +13,8 @@ Functional coverage is observed at the ports of the compiled Verilog, in every c
 beat's mask, the lane of its first word, lengths and tails, each error, stalls in each phase of a
 packet, packets back to back. Every kind must occur, and none that is listed as impossible.
 
+Of ZVC+ (--config zvcplus-fp32): each choice of the encoder, and where controls and payloads begin.
+
 Lines, branches and toggles are Verilator's, at 8 lanes of 32 bits. For this size
 verify/coverage/unreachable.toml explains what cannot be reached. An explained item that is reached
 counts as missing, too.
@@ -50,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure each unit, report, and give 1 when something is missing."""
     options.refuse_below(args, batches=0, seed=0)
     units = options.units_from(args)
-    size = options.only_zvc(options.config_from(args), "coverage")
+    size = options.config_from(args)
     if ENGINE in units:
         config = engine_config_from(args)
     else:

@@ -37,7 +37,8 @@ SURVIVORS = {"unit": "unit", "source": "source", "mutant": "fault", "known": "wh
 def fill(text: str) -> str:
     """The document with its tables as they were measured."""
     made = {
-        "coverage": _coverage,
+        "coverage": lambda: _coverage("coverage"),
+        "plus_coverage": lambda: _coverage("coverage_zvcplus"),
         "mutants": lambda: _mutants(judged()),
         "survivors": lambda: _survivors(judged()),
         "plus_mutants": lambda: _mutants(plus(), "refuted"),
@@ -49,9 +50,9 @@ def fill(text: str) -> str:
     return tables.fill(text, made, "Not measured for the units as they are now.")
 
 
-def _coverage() -> str:
+def _coverage(measured: str) -> str:
     rows = {}
-    for record in sorted(tables.read("coverage"), key=lambda each: each["what"] in KINDS):
+    for record in sorted(tables.read(measured), key=lambda each: each["what"] in KINDS):
         row = rows.setdefault(record["what"], {"what": record["what"]})
         row[record["unit"]] = _shown(record)
     return format_table(list(rows.values()), ("what", "compressor", "decompressor"), "markdown")

@@ -4,19 +4,20 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cdma.errors import SimulationError
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled import play
 from cdma.sim.compiled.run import Played
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Scenario
 from cdma.sim.units import BENCHES
+from cdma.verify.coverage.codecs import codec_of
 from cdma.verify.coverage.monitor import observe
-from cdma.verify.coverage.points import Coverage, points
+from cdma.verify.coverage.points import Coverage
 
 
 def measure(
     unit: str,
-    config: Config,
+    config: UnitConfig,
     scenarios: Iterable[Scenario],
     *,
     verilog: str | None = None,
@@ -31,7 +32,7 @@ def measure(
     ----------
     unit : str
         ``compressor`` or ``decompressor``.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     scenarios : iterable of Scenario
         See :mod:`cdma.verify.coverage.scenarios`.
@@ -47,7 +48,9 @@ def measure(
     SimulationError
         When the unit differs from the golden model.
     """
-    coverage = Coverage(unit, config, {point.name: point for point in points(unit, config)})
+    coverage = Coverage(
+        unit, config, {point.name: point for point in codec_of(config).points(unit, config)}
+    )
     for played in play_each(unit, config, scenarios, verilog=verilog, progress=progress):
         observe(coverage, played.trace)
     return coverage
@@ -55,7 +58,7 @@ def measure(
 
 def play_each(
     unit: str,
-    config: Config,
+    config: UnitConfig,
     scenarios: Iterable[Scenario],
     *,
     verilog: str | None,

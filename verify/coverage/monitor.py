@@ -3,16 +3,8 @@
 import numpy as np
 
 from cdma.golden import ErrorCode
-from cdma.verify.coverage.points import (
-    BEATS,
-    CUTS,
-    MARKED,
-    PLACES,
-    SURPLUS,
-    Coverage,
-    density,
-    length_class,
-)
+from cdma.verify.coverage.codecs import codec_of
+from cdma.verify.coverage.points import BEATS, Coverage, length_class
 
 #: Port of the uncompressed data and port of the compressed stream, by unit.
 _SIDES = {"compressor": ("s_axis", "m_axis"), "decompressor": ("m_axis", "s_axis")}
@@ -30,17 +22,20 @@ def observe(coverage: Coverage, trace: np.ndarray) -> None:
         See :class:`cdma.sim.compiled.run.Played`.
     """
     unit, config = coverage.unit, coverage.config
+    codec = codec_of(config)
     data, stream = (_Packets(trace[port], config, unit, port) for port in _SIDES[unit])
     statuses = _Records(trace["m_axis_sts"])
     words, codes = _lengths(unit, trace, statuses)
     for index, code in enumerate(codes):
         if code == ErrorCode.NONE:
-            _observe_packet(coverage, stream.content(index), words[index])
+            codec.observe_packet(coverage, stream.content(index), words[index])
             coverage.hit("words of a packet's last beat", [data.last_words(index)])
-            coverage.hit("words of a stream's last beat", [stream.last_words(index)])
+            last = words[index] % config.format.block_words
+            whole = min(words[index], config.format.block_words)
+            coverage.hit("words of a packet's last block", [last or whole])
         else:
             offset = int(statuses.values[index] & 0xFFFFFFFF)
-            _observe_error(coverage, stream.content(index), words[index], code, offset)
+            codec.observe_error(coverage, stream.content(index), words[index], code, offset)
             coverage.hit("bytes of the last beat of a bad stream", [int(stream.last_bytes[index])])
     entering = data if unit == "compressor" else stream
     leaving = stream if unit == "compressor" else data
@@ -49,7 +44,8 @@ def observe(coverage: Coverage, trace: np.ndarray) -> None:
     coverage.hit("length x next length, back to back", [(kinds[k], kinds[k + 1]) for k in joined])
     commands = None
     if unit == "decompressor":
-        names = [ErrorCode(code).name for code in codes]
+        name_of = {int(code): code.name for code in config.error_codes}
+        names = [name_of[code] for code in codes]
         coverage.hit("error", names)
         coverage.hit("error x next error, back to back", [(names[k], names[k + 1]) for k in joined])
         commands = _Records(trace["s_axis_cmd"])
@@ -128,73 +124,6 @@ def _are_joined(pins, packets):
     offered = np.concatenate([[0], np.cumsum(pins["valid"])])
     between = packets.first[1:] - packets.last[:-1]
     return offered[packets.first[1:] + 1] - offered[packets.last[:-1] + 1] == between
-
-
-def _masks(content, words, config):
-    """Yield the start of each block in the stream and its mask bits, up to an incomplete mask."""
-    fmt, at = config.format, 0
-    for _ in range(-(-words // fmt.block_words)):
-        mask = content[at : at + fmt.mask_bytes]
-        if len(mask) < fmt.mask_bytes:
-            return
-        bits = np.unpackbits(mask, bitorder="little")
-        yield at, bits
-        at += fmt.mask_bytes + fmt.word_bytes * int(bits.sum())
-
-
-def _observe_packet(coverage, content, words):
-    """Observe blocks and beats of a stream without an error."""
-    config = coverage.config
-    lanes, fmt = config.lanes, config.format
-    left, before = words, None
-    for start, bits in _masks(content, words, config):
-        count = min(left, fmt.block_words)
-        left -= count
-        at = start // fmt.word_bytes
-        ones = np.zeros(-(-count // lanes) * lanes, np.uint8)
-        ones[:count] = bits[:count]
-        sums = ones.reshape(-1, lanes).sum(axis=1, dtype=int)
-        firsts = (at + fmt.mask_words + np.cumsum(sums) - sums) % lanes
-        kind = density(int(sums.sum()), count)
-        coverage.hit("words of a beat's mask", sums.tolist())
-        pairs = zip(firsts.tolist(), sums.tolist(), strict=True)
-        coverage.hit("lane of a beat's first word x words", [pair for pair in pairs if pair[1]])
-        coverage.hit("lane of the mask x block", [(at % lanes, kind)])
-        if before:
-            coverage.hit("block x next block", [(before, kind)])
-        before = kind
-    last = words % fmt.block_words
-    coverage.hit("words of a packet's last block", [last or min(words, fmt.block_words)])
-
-
-def _observe_error(coverage, content, words, code, offset):
-    """Observe a stream with an error, which the status reports at byte ``offset``."""
-    config = coverage.config
-    fmt = config.format
-    rest = len(content) - offset
-    if code == ErrorCode.TRAILING:
-        beats = [-(-size // config.beat_bytes) for size in (len(content), max(offset, 1))]
-        kind = SURPLUS[min(beats[0] - beats[1], 2)]
-        coverage.hit("trailing x whole words", [(kind, rest % fmt.word_bytes == 0)])
-        if words == 0:
-            coverage.hit("trailing behind no words", [True])
-        return
-    masks = dict(_masks(content, words, config))
-    index, blocks = sum(start < offset for start in masks), -(-words // fmt.block_words)
-    if code == ErrorCode.TRUNCATED:
-        payload = rest - fmt.mask_bytes
-        if payload < 0:
-            cut = CUTS[0] if rest == 0 else CUTS[1]
-        else:
-            cut = CUTS[4] if payload % fmt.word_bytes else CUTS[3] if payload else CUTS[2]
-        place = PLACES[1] if index == 0 else PLACES[3] if index == blocks - 1 else PLACES[2]
-        coverage.hit("truncated x block", [(cut, PLACES[0] if blocks == 1 else place)])
-        return
-    bits = masks[offset]
-    past = np.flatnonzero(bits)[-1]
-    announced = fmt.mask_bytes + fmt.word_bytes * int(bits.sum())
-    kind = MARKED[int(rest >= announced) + int(rest > announced)]
-    coverage.hit("mask bit past the end x stream", [(int(past) // config.lanes, kind)])
 
 
 def _observe_stalls(coverage, trace, leaving):

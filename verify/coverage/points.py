@@ -1,4 +1,4 @@
-"""Coverage points of each unit and their bins. All bins are observable at the ports.
+"""Coverage points that units of all codecs have, and their bins, observable at the ports.
 
 **Phases.** At any time, the oldest packet without a transferred status is in one of these phases.
 *In* means a handshake at ``s_axis``, *out* a handshake at ``m_axis``.
@@ -23,26 +23,12 @@ The unit stalls with ``source waits`` and ``command waits``.
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cdma.golden import ErrorCode
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 
-#: Error codes of a status.
-CODES = tuple(code.name for code in list(ErrorCode)[:4])
-DENSITIES = ("empty", "mixed", "full")
 BEATS = ("only", "first", "inside", "last")
-
-#: Place where a truncated stream ends, in the block that the status reports.
-CUTS = ("before the mask", "in the mask", "behind the mask", "behind a word", "in a word")
-PLACES = ("only block", "first block", "inside", "last block")
-
-#: Number of beats after the end of a stream that is too long.
-SURPLUS = ("no beat", "a beat", "beats")
-
-#: Length of a stream with a mask bit past the end, compared with the words that the mask announces.
-MARKED = ("too short", "as announced", "too long")
 
 PHASES = {
     "compressor": ("idle", "filling", "whole", "flowing", "emptying", "reporting"),
@@ -99,13 +85,13 @@ class Coverage:
     Attributes
     ----------
     unit : str
-    config : Config
+    config : UnitConfig
     points : dict of str to Point
         Points by name.
     """
 
     unit: str
-    config: Config
+    config: UnitConfig
     points: dict[str, Point]
 
     def hit(self, name: str, kinds: Iterable[Hashable]) -> None:
@@ -118,45 +104,41 @@ class Coverage:
         return not any(point.missing or point.unexpected for point in self.points.values())
 
 
-def points(unit: str, config: Config) -> list[Point]:
-    """Points of a unit, without observations."""
-    lanes, fmt = config.lanes, config.format
-    lane = range(lanes)
-    words = range(1, lanes + 1)
+def common_points(
+    unit: str, config: UnitConfig, codes: Sequence[str], stalls: Iterable[tuple[str, str]] = ()
+) -> list[Point]:
+    """Points that a unit of any codec has, without observations.
+
+    Parameters
+    ----------
+    unit : str
+    config : UnitConfig
+    codes : sequence of str
+        Error codes of a decompressor's status.
+    stalls : iterable of tuple of str
+        Stall and phase that this unit has, though :func:`impossible` has a reason for others.
+    """
     classes = length_classes(config)
     found = [
-        Point("words of a beat's mask", list(range(lanes + 1))),
-        Point("lane of a beat's first word x words", list(itertools.product(lane, words))),
-        Point("lane of the mask x block", list(itertools.product(lane, DENSITIES))),
-        Point("block x next block", list(itertools.product(DENSITIES, DENSITIES))),
-        Point("words of a packet's last beat", list(range(lanes + 1))),
-        Point("words of a packet's last block", list(range(fmt.block_words + 1))),
-        Point("words of a stream's last beat", list(range(lanes + 1))),
+        Point("words of a beat's mask", list(range(config.lanes + 1))),
+        Point("words of a packet's last beat", list(range(config.lanes + 1))),
+        Point("words of a packet's last block", list(range(config.format.block_words + 1))),
         Point("length x next length, back to back", list(itertools.product(classes, classes))),
         Point("beat that the sink stalls", list(BEATS)),
         Point("statuses not taken", list(range(4))),
-        Point("stall x phase", _stalls(unit)),
+        Point("stall x phase", [*_stalls(unit), *stalls]),
     ]
     if unit == "decompressor":
         found += [
-            Point("error", list(CODES)),
-            Point("error x next error, back to back", list(itertools.product(CODES, CODES))),
-            Point("truncated x block", _cuts(config)),
-            Point("trailing x whole words", _surplus(config)),
-            Point("trailing behind no words", [True]),
-            Point("mask bit past the end x stream", _marked(config)),
+            Point("error", list(codes)),
+            Point("error x next error, back to back", list(itertools.product(codes, codes))),
             Point("bytes of the last beat of a bad stream", list(range(config.beat_bytes + 1))),
             Point("command, next to its packet's beats", ["before", "between", "behind"]),
         ]
     return found
 
 
-def density(ones: int, words: int) -> str:
-    """Class of a block by its number of non-zero words."""
-    return "empty" if not ones else "full" if ones == words else "mixed"
-
-
-def length_class(words: int, config: Config) -> str:
+def length_class(words: int, config: UnitConfig) -> str:
     """Class of a packet by its length, compared with a beat and a block."""
     beat, block = config.lanes, config.format.block_words
     names = {0: "empty", beat: "a beat", block: "a block"}
@@ -167,7 +149,7 @@ def length_class(words: int, config: Config) -> str:
     return "blocks and a part" if words % block else "blocks"
 
 
-def length_classes(config: Config) -> list[str]:
+def length_classes(config: UnitConfig) -> list[str]:
     """All classes of packet lengths."""
     lengths = range(2 * config.format.block_words + 1)
     return list(dict.fromkeys(length_class(words, config) for words in lengths))
@@ -193,20 +175,3 @@ def impossible(stall: str, phase: str) -> str:
     if stall == "command pauses" and phase in ("commanded", "filling", "flowing", "draining"):
         return "the unit accepts no further command before the last beat is in"
     return ""
-
-
-def _cuts(config):
-    cuts = CUTS
-    if config.format.mask_bytes == 1:
-        cuts = tuple(cut for cut in cuts if cut != "in the mask")
-    if config.format.word_bytes == 1:
-        cuts = tuple(cut for cut in cuts if cut != "in a word")
-    return list(itertools.product(cuts, PLACES))
-
-
-def _surplus(config):
-    return list(itertools.product(SURPLUS, (True, False)[: config.format.word_bytes]))
-
-
-def _marked(config):
-    return list(itertools.product(range(config.block_beats), MARKED))

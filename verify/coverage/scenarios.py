@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.sim import stimulus
 from cdma.sim.result import Scenario
+from cdma.verify.coverage.codecs import codec_of
 from cdma.verify.fuzz.units import make_batch
 
 #: Back-pressure profiles: on all ports, and on single ports.
@@ -20,7 +21,7 @@ STALLS = (
 )
 
 
-def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Iterator[Scenario]:
+def scenarios(unit: str, config: UnitConfig, seed: int = 0, batches: int = 8) -> Iterator[Scenario]:
     """Yield runs on a unit: the packets of :mod:`cdma.sim.stimulus` with each back-pressure
     profile, a packet of each length of a block, a long packet, then batches of the fuzzer.
 
@@ -28,7 +29,7 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
     ----------
     unit : str
         ``compressor``, or ``decompressor``, which also gets malformed streams.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     seed : int
         Seed of all random choices.
@@ -41,10 +42,10 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
         rng = np.random.default_rng([seed, number])
         packets = stimulus.packets(config, seed + number)
         packets += stimulus.block_mix_packets(config, rng, 6)
-        packets.append(every_place(config))
+        packets.append(codec_of(config).packet(config))
         if unit == "decompressor":
             packets = stimulus.streams(packets, config) + stimulus.malformed(config, rng)
-            packets += marked(config, rng)
+            packets += codec_of(config).streams(config, rng)
         yield Scenario(packets, stall, seed + number, f"packets, stalls {stall}")
     # Fill the buffers with rows that contain only masks.
     words = [np.zeros(count * config.format.block_words, config.format.dtype) for count in (99, 40)]
@@ -60,41 +61,3 @@ def scenarios(unit: str, config: Config, seed: int = 0, batches: int = 8) -> Ite
     yield Scenario(packets, seed=seed, name="a long packet")
     for number in range(batches):
         yield make_batch(unit, config, seed, number).scenario
-
-
-def every_place(config: Config) -> np.ndarray:
-    """Words that cover all placements: empty, mixed and full blocks that begin in each lane of the
-    stream, and beats with each number of words from each lane."""
-    fmt = config.format
-    lanes = config.lanes
-    wanted = [(lane, ones, fmt.mask_words) for lane in range(lanes) for ones in range(1, lanes + 1)]
-    wanted += [(lane, ones, 0) for lane in range(lanes) for ones in (0, 1, fmt.block_words)]
-    blocks, at = [], 0
-    for lane, ones, behind in wanted:
-        # Number of words in a filler block, so that the next beat begins in its lane.
-        filling = (lane - behind - fmt.mask_words - at) % lanes
-        for count in (filling, ones):
-            block = np.zeros(fmt.block_words, fmt.dtype)
-            block[:count] = np.arange(1, count + 1) % 251 + 1
-            blocks.append(block)
-            at += fmt.mask_words + count
-    return np.concatenate(blocks)
-
-
-def marked(config: Config, rng: np.random.Generator) -> list[tuple[bytes, int]]:
-    """Streams of a block and a partial block, with a bit past the end in each beat of the mask.
-
-    Each variant exists with no word, one word and two words for the bit.
-    """
-    fmt = config.format
-    packets = []
-    for end in range(1, fmt.block_words, max(config.lanes // 2, 1)):
-        count = fmt.block_words + end
-        words = stimulus.random_words(count, 0.5, fmt, rng)
-        ((stream, _),) = stimulus.streams([words], config)
-        last = fmt.stream_bytes(fmt.block_words, np.count_nonzero(words[: fmt.block_words]))
-        bit = int(rng.integers(end, min(end + config.lanes, fmt.block_words)))
-        spoiled = bytearray(stream)
-        spoiled[last + bit // 8] |= 1 << bit % 8
-        packets += [(bytes(spoiled) + rng.bytes(more * fmt.word_bytes), count) for more in range(3)]
-    return packets

@@ -18,9 +18,9 @@ from cdma.verify.coverage.points import (
     Point,
     impossible,
     length_class,
-    points,
 )
-from cdma.verify.coverage.scenarios import every_place, scenarios
+from cdma.verify.coverage.scenarios import scenarios
+from cdma.verify.coverage.zvc import packet, points
 
 UNIT = pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 CONFIG = Config.of(8, 32)
@@ -68,8 +68,9 @@ def test_what_a_packet_shows():
     # The decompressor covers the same bins.
     stream = compress(words, SMALL.format)
     back = seen("decompressor", Scenario([(bytes(stream), words.size)]))
-    for name in list(found)[:8]:
-        assert back[name] == found[name], name
+    for name in found:
+        if name not in ("beat that the sink stalls", "statuses not taken", "stall x phase"):
+            assert back[name] == found[name], name
     assert back["error"] == {"NONE": 1}
 
 
@@ -164,4 +165,4 @@ def test_a_unit_that_is_wrong_is_not_measured():
     verilog = emit.verilog("compressor", SMALL)
     verilog = re.sub(r"assign m_axis_tdata = (.*?);", r"assign m_axis_tdata = (\1) ^ 1;", verilog)
     with pytest.raises(SimulationError, match=r"^compressor 4x16b32: packet 0: byte 0 "):
-        measure("compressor", SMALL, [Scenario([every_place(SMALL)])], verilog=verilog)
+        measure("compressor", SMALL, [Scenario([packet(SMALL)])], verilog=verilog)
