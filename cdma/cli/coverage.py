@@ -6,6 +6,7 @@ import sys
 
 from cdma.cli import options
 from cdma.cli.engine import ENGINE, add_engine_options, engine_config_from, refuse_engine_options
+from cdma.errors import UserError
 from cdma.files import write_text
 
 EPILOG = """\
@@ -53,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     options.refuse_below(args, batches=0, seed=0)
     units = options.units_from(args)
     size = options.config_from(args)
+    if size.format.ends_itself:
+        raise UserError("cdma coverage is for a tail of zeros, not of ones")
     if ENGINE in units:
         config = engine_config_from(args)
     else:
