@@ -6,15 +6,13 @@ import sys
 
 from cdma.cli import options
 from cdma.cli.engine import ENGINE, add_engine_options, engine_config_from, refuse_engine_options
-from cdma.errors import UserError
 from cdma.files import write_text
 
 EPILOG = """\
 Functional coverage is observed at the ports of the compiled Verilog, in every cycle: words of each
 beat's mask, the lane of its first word, lengths and tails, each error, stalls in each phase of a
-packet, packets back to back. Every kind must occur, and none that is listed as impossible.
-
-Of ZVC+ (--config zvcplus-fp32): each choice of the encoder, and where controls and payloads begin.
+packet, packets back to back; of ZVC+ each choice of the encoder, and where controls and payloads
+begin. Every kind must occur, and none that is listed as impossible.
 
 Lines, branches and toggles are Verilator's, at 8 lanes of 32 bits. For this size
 verify/coverage/unreachable.toml explains what cannot be reached. An explained item that is reached
@@ -54,8 +52,6 @@ def run(args: argparse.Namespace) -> int:
     options.refuse_below(args, batches=0, seed=0)
     units = options.units_from(args)
     size = options.config_from(args)
-    if size.format.ends_itself:
-        raise UserError("cdma coverage is for a tail of zeros, not of ones")
     if ENGINE in units:
         config = engine_config_from(args)
     else:
@@ -67,11 +63,10 @@ def run(args: argparse.Namespace) -> int:
     rows = []
     try:
         for unit in units:
-            given = (args.seed, args.batches)
             if unit == ENGINE:
-                rows += report.measure_engine(config, *given)
+                rows += report.measure_engine(config, args.seed, args.batches)
             else:
-                rows += report.measure(unit, size, *given, args.functional)
+                rows += report.measure(unit, size, args.seed, args.batches, args.functional)
     except (SimulationError, Violation) as error:
         print(f"cdma coverage: {error}", file=sys.stderr)
         return 1

@@ -1,7 +1,8 @@
 """Coverage of a unit as table rows: functional coverage and code coverage."""
 
 from cdma.engine_config import EngineConfig
-from cdma.hdl.zvc.config import Config
+from cdma.errors import UserError
+from cdma.hdl.codecs import UnitConfig
 from cdma.progress import timed
 from cdma.tables import format_table
 from cdma.verify.coverage import engine, scenarios
@@ -20,13 +21,15 @@ COLUMNS = {
 }
 
 
-def measure(unit: str, config: Config, seed: int, batches: int, is_functional: bool) -> list[dict]:
+def measure(
+    unit: str, config: UnitConfig, seed: int, batches: int, is_functional: bool
+) -> list[dict]:
     """Coverage of a unit: one row per point, and one per kind of code coverage.
 
     Parameters
     ----------
     unit : str
-    config : Config
+    config : UnitConfig
     seed, batches : int
         As for :func:`cdma.verify.coverage.scenarios.scenarios`.
     is_functional : bool
@@ -37,7 +40,14 @@ def measure(unit: str, config: Config, seed: int, batches: int, is_functional: b
     list of dict
         ``unit``, ``config``, ``what``; numbers ``kinds`` (of bins or items), ``seen`` and
         ``explained`` (code only); lists ``missing`` and ``unexpected``.
+
+    Raises
+    ------
+    UserError
+        When the streams end themselves, or a tool is missing.
     """
+    if config.format.ends_itself:
+        raise UserError("Coverage is measured with a tail of zeros, not of ones")
 
     def row(what, kinds, seen, explained, missing, unexpected):
         found = {"unit": unit, "config": config.name, "what": what, "kinds": kinds, "seen": seen}

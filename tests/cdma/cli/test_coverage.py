@@ -71,7 +71,7 @@ def test_code_is_in_the_report(one_packet, capsys):
         (["--batches", "-1"], "--batches must be 0 or more, not -1"),
         (["--seed", "-1"], "--seed must be 0 or more, not -1"),
         (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
-        (["--config", "4x8b16-ones"], "cdma coverage is for a tail of zeros, not of ones"),
+        (["--config", "4x8b16-ones"], "Coverage is measured with a tail of zeros, not of ones"),
         (["--unit", "roundtrip"], "invalid choice: 'roundtrip'"),
     ],
 )
