@@ -4,6 +4,8 @@
 power --json`` wrote, ``baseline.json`` the named configurations with all seeds.
 """
 
+import re
+
 import tables
 from measured import DOCS, UNITS, baseline, records, shown
 
@@ -95,12 +97,15 @@ def _shapes() -> str:
 
 
 def _paths() -> str:
+    # As code: Markdown takes the brackets of names for links.
     rows = [
         {
             "unit": unit,
             "config": config,
             "critical ns": shown(record, column_at("asic.abc.critical_ns")),
-            "from register to register": record["asic"]["abc"]["critical_path"],
+            "from register to register": re.sub(
+                r"(\S+) to (\S+),", r"`\1` to `\2`,", record["asic"]["abc"]["critical_path"]
+            ),
         }
         for (unit, config), record in baseline().items()
     ]

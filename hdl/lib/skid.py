@@ -30,7 +30,8 @@ class Skid(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        is_kept, kept = Signal(), Signal(self.shape, reset_less=True)
+        is_kept = Signal()
+        kept = Signal(self.shape, reset_less=True)
         m.d.comb += [
             self.i.ready.eq(~is_kept),
             self.o.valid.eq(is_kept | self.i.valid),

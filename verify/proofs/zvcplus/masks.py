@@ -75,8 +75,9 @@ class AddsUp(Elaboratable):
             ones = sum(dut.mask[group * size + k] for k in range(size))
             with m.If(dut.load_count):
                 m.d.sync += [count.eq(ones), width.eq(dut.widths[group])]
+            new = (count - less)[: len(count)]  # without those that are repeated
             same = [
-                probe(m, f"dut.count{group}", len(count)) == count,
+                probe(m, f"dut.count{group}", len(count)) == new,
                 probe(m, f"dut.held_width{group}", len(width)) == width,
             ]
             m.d.comb += [Assert(~is_counted | each) for each in same]
@@ -121,7 +122,7 @@ PROOFS = (
         sizes={f"{groups} nibbles": groups for groups in (4, 8, 16)},
         slow=("16 nibbles",),
         broken=faults(
-            4, 5, late("dut.spread"), stuck_at(0, "dut.xor1", 9), stuck_at(0, "dut.mask", 2)
+            4, 5, late("dut.spread"), stuck_at(0, "dut.xor1", 9), stuck_at(1, "dut.xor3", 2)
         ),
     ),
     Proof(
