@@ -68,12 +68,11 @@ def run(args: argparse.Namespace) -> int:
 def _packet(args: argparse.Namespace, name: str):
     """Configuration for a tensor, and its words, as many as are asked for."""
     tensor = load_tensor(name)
-    config = options.only_zvc(options.config_from(args, tensor.itemsize * 8), "power")
-    from cdma.golden.zvc.words import format_for, to_words
+    config = options.config_from(args, tensor.itemsize * 8)
+    from cdma.golden.codecs import codec_of
 
     with refusals_as_user_errors():
-        format_for(tensor.dtype, config.format)
-    words = to_words(tensor)[: args.words]
+        words = codec_of(config.format).words_of(tensor, config.format)[: args.words]
     if not words.size:
         raise UserError(f"{name}: is empty, expected at least one word")
     return config, words

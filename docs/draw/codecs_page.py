@@ -1,13 +1,14 @@
-"""Table of docs/codecs.md: the units of both codecs in standard cells, from the measurements.
+"""Tables of docs/codecs.md: the units of both codecs in standard cells, from the measurements.
 
-``docs/measurements/zvcplus.json`` has what the command of the page wrote, ``baseline.json`` the
-zero-value codec.
+``docs/measurements/zvcplus.json`` and ``power_zvcplus.json`` have what the commands of the page
+wrote, ``baseline.json`` and ``power.json`` the zero-value codec.
 """
 
 import tables
 from measured import DOCS, UNITS, baseline, records, shown
 
 from cdma.synth.flow.columns import column_at
+from cdma.synth.power import report
 from cdma.tables import format_table
 
 PAGE = DOCS / "codecs.md"
@@ -15,8 +16,14 @@ _PATHS = ("area_um2", "kge", "critical_ns", "gb_per_s", "gb_per_s_per_mm2")
 
 
 def fill(text: str) -> str:
-    """The page with its table as it is measured."""
-    return tables.fill(text, {"hardware": _hardware}, tables.ABSENT)
+    """The page with its tables as they are measured."""
+    return tables.fill(text, {"hardware": _hardware, "energy": _energy}, tables.ABSENT)
+
+
+def _energy() -> str:
+    both = records("power") + records("power_zvcplus")
+    both.sort(key=lambda each: (each["unit"], each["density"]))
+    return report.table(both, "markdown")
 
 
 def _hardware() -> str:

@@ -17,7 +17,7 @@ each cell, a net also changes while its inputs have not settled (glitches).
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdma.golden import compress
+from cdma.golden.codecs import codec_of
 from cdma.synth.flow import asic
 from cdma.synth.flow.harness import CLOCK
 from cdma.synth.liberty.cells import Cells
@@ -80,7 +80,7 @@ def measure(mapped: asic.Mapped, unit: str, config, words, liberty: Liberty, scr
         The unit, module ``cdma_<unit>``.
     unit : str
         ``"compressor"`` or ``"decompressor"``.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     words : ndarray, shape (n,)
         The packet's words, before compression.
@@ -104,10 +104,11 @@ def measure(mapped: asic.Mapped, unit: str, config, words, liberty: Liberty, scr
     """
     gates = netlist.read(f"cdma_{unit}", mapped, liberty, scratch)
     cells = liberty.cells
-    data, stream = words.tobytes(), compress(words, config.format).tobytes()
+    data = words.tobytes()
+    stream = codec_of(config.format).compress(words, config.format).tobytes()
     is_compressor = unit == "compressor"
     packet, expected = (data, stream) if is_compressor else (stream, data)
-    command = None if is_compressor else words.size
+    command = None if is_compressor or config.format.ends_itself else words.size
     runs = {
         name: switching.simulate(gates, packet, command, scratch, delay)
         for name, delay in (("settled", 0), ("with_glitches", 1))

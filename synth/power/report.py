@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cdma.errors import UserError
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.codecs import UnitConfig
 from cdma.synth.flow import asic, measure
 from cdma.synth.liberty import Liberty
 from cdma.synth.power import energy
@@ -16,7 +16,7 @@ from cdma.toolchain.steps import Steps
 
 def records(
     units: Sequence[str],
-    packets: Sequence[tuple[str, Config, np.ndarray]],
+    packets: Sequence[tuple[str, UnitConfig, np.ndarray]],
     library: Liberty,
     steps: Steps,
 ) -> list[dict]:
@@ -29,14 +29,16 @@ def records(
     ]
 
 
-def record(unit: str, config: Config, words: np.ndarray, library: Liberty, steps: Steps) -> dict:
+def record(
+    unit: str, config: UnitConfig, words: np.ndarray, library: Liberty, steps: Steps
+) -> dict:
     """Energy and power of a unit while the unit processes words.
 
     Parameters
     ----------
     unit : str
         ``compressor`` or ``decompressor``.
-    config : Config
+    config : UnitConfig
         Size of the unit.
     words : np.ndarray
         Words of the uncompressed packet, shape (n,).

@@ -27,6 +27,8 @@ class Codec:
         Words of a packet with rare placements, of a configuration.
     streams : callable
         Malformed streams with their numbers of words, of a configuration and a generator.
+    stalls : tuple
+        Back-pressure profiles beyond those of all codecs.
     """
 
     points: Callable[[str, UnitConfig], list[Point]]
@@ -34,6 +36,7 @@ class Codec:
     observe_error: Callable[[Coverage, np.ndarray, int, int, int], None]
     packet: Callable[[UnitConfig], np.ndarray]
     streams: Callable[[UnitConfig, np.random.Generator], Iterable[tuple[bytes, int]]]
+    stalls: tuple = ()
 
 
 _CODECS = {
@@ -44,6 +47,7 @@ _CODECS = {
         zvcplus.observe_error,
         zvcplus.packet,
         zvcplus.streams,
+        zvcplus.STALLS,
     ),
 }
 

@@ -36,7 +36,7 @@ def scenarios(unit: str, config: UnitConfig, seed: int = 0, batches: int = 8) ->
     batches : int
         Number of batches of the fuzzer.
     """
-    for number, stall in enumerate(STALLS):
+    for number, stall in enumerate(STALLS + codec_of(config).stalls):
         if unit == "compressor" and "command" in stall:
             continue
         rng = np.random.default_rng([seed, number])

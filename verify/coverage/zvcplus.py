@@ -5,12 +5,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cdma.golden import zvcplus as golden
+from cdma.golden.codecs import codec_of
 from cdma.golden.zvcplus import masks
 from cdma.golden.zvcplus.bits import BitReader
+from cdma.golden.zvcplus.codec import decode
 from cdma.golden.zvcplus.parse import Controls, read_controls
 from cdma.golden.zvcplus.plan import ALL_ZERO, AS_IS, DIFFERENCES, RAW, RAW_MASK
 from cdma.golden.zvcplus.walk import PADDING, walk
 from cdma.hdl.zvcplus.config import Config
+from cdma.sim import damage
+from cdma.sim.stimulus import random_words
 from cdma.verify.coverage.points import (
     Coverage,
     Point,
@@ -31,22 +36,22 @@ SURPLUS = ("bits of its last byte", "bytes", "a beat", "beats")
 
 #: Stalls of a decompressor that one of the first codec cannot have. The unit takes the next command
 #: when it has all controls of a packet. The status comes behind the last beat out, though beats of
-#: a bad stream may still come in. Between packets, no beat is taken for some cycles; with repeats
-#: the status comes later than these.
+#: a bad stream may still come in. Between packets, no beat is taken for some cycles.
 EARLY = (
     *(("command pauses", phase) for phase in ("filling", "flowing", "draining")),
     *(("status stalls", phase) for phase in ("flowing", "draining")),
-    ("source waits", "commanded"),
-    ("source waits", "idle"),
+    *(("source waits", phase) for phase in ("idle", "commanded")),
 )
+
+#: Back-pressure in which the command is late, and the end of the packet later.
+STALLS = ({"source": "bernoulli:0.7", "command": "bernoulli:0.9"},)
 
 
 def points(unit: str, config: Config) -> list[Point]:
     """Points of a unit, without observations."""
     bits, word = range(config.beat_bits), config.word
     codes = [code for code in config.error_codes if config.has_repeats or code != ErrorCode.COUNT]
-    early = [pair for pair in EARLY if not (config.has_repeats and pair[1] == "idle")]
-    stalls = early if unit == "decompressor" else ()
+    stalls = EARLY if unit == "decompressor" else ()
     coded = itertools.product(KINDS[1:3], range(1, most_nibbles(config) + 1))
     found = [
         *common_points(unit, config, [code.name for code in codes], stalls),
@@ -110,8 +115,8 @@ def observe_packet(coverage: Coverage, content: np.ndarray, words: int) -> None:
     beat = config.beat_bytes
     last = len(content) % beat or min(len(content), beat)
     coverage.hit("bytes of a stream's last beat", [last])
-    if not words:
-        return
+    if not words or decode(content, words, config.format)[1]:
+        return  # of damaged streams the hardware takes some that no encoder writes
     fmt, total = config.format, 8 * len(content)
     data = np.concatenate([content, np.zeros(PADDING, np.uint8)])
     places, payloads = walk(data, total, fmt.blocks(words), fmt)
@@ -209,7 +214,8 @@ def packet(config: Config) -> np.ndarray:
 
 def streams(config: Config, rng: np.random.Generator) -> Iterator[tuple[bytes, int]]:
     """Packets of less than a block whose control is reserved, or whose block is too long: a raw
-    mask with all words, which are as long as they can be."""
+    mask with all words, which are as long as they can be. Then streams with some beats behind
+    their end, which still come in when the status is taken; and each error behind each."""
     reserved, reserved_bits = 3 | 3 << 2, 5
     wide, at = 3 | 5 << 2, 5  # with a raw mask
     at += config.has_repeats
@@ -217,12 +223,23 @@ def streams(config: Config, rng: np.random.Generator) -> Iterator[tuple[bytes, i
         wide, at = wide | (3 | 7 << 3) << at, at + 6  # exponents as they are
     else:
         wide, at = wide | 0xFFF << at + 1, at + 13  # 8 bits in each group
+    found = []
     for count in range(config.lanes + 1, config.word.block_words):
-        yield _begun(reserved, reserved_bits, rng), count
-        for _ in range(2):
-            too_long = wide | (1 << count) - 1 << at
-            yield _begun(too_long, at + config.word.block_words, rng), count
-        yield _begun(reserved, reserved_bits, rng), count
+        found.append((_begun(reserved, reserved_bits, rng), count))
+        too_long = wide | (1 << count) - 1 << at
+        found.append((_begun(too_long, at + config.word.block_words, rng), count))
+    for beats in range(1, 33):
+        found.append((rng.bytes(config.beat_bytes * beats), 0))
+        found.append((bytes(1) + rng.bytes(config.beat_bytes * beats), config.lanes))
+    yield from found
+    words = random_words(2 * config.word.block_words + 3, 0.4, config.format, rng)
+    stream = golden.compress(words, config.format).tobytes()
+    found += [(stream, words.size), (stream[:-3], words.size)]
+    found += damage.aimed(words, stream, config, rng)
+    salvage = codec_of(config.format).salvage
+    by_code = {salvage(*packet, config.format)[2]: packet for packet in found}
+    for pair in itertools.product(by_code.values(), repeat=2):
+        yield from pair
 
 
 def _begun(control: int, bits: int, rng: np.random.Generator) -> bytes:

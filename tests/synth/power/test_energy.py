@@ -84,6 +84,17 @@ def test_both_units(run, capsys, library_file):
         assert settled["clock"] == pytest.approx(1 - settled["storage"] - settled["logic"])
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("iverilog")
+@pytest.mark.parametrize("config", ["2x8b32-ones", "zvcplus-int8"])
+def test_other_streams(run, capsys, library_file, config):
+    given = ("--config", config, "--words", 160, "--liberty", library_file, "--json")
+    assert run(*given) == 0
+    for record in json.loads(capsys.readouterr().out)["records"]:
+        assert (record["config"], record["is_equal"], record["words"]) == (config, True, 160)
+        assert record["settled"]["pj_per_cycle"] > record["idle_pj_per_cycle"] > 0
+
+
 @pytest.mark.usefixtures("iverilog")
 def test_a_wrong_netlist_is_reported(run, capsys, monkeypatch, tiny, library_file):
     window = Window(4, {})

@@ -80,6 +80,6 @@ def test_refuses(argv, message):
 
 
 def test_verbs_of_the_first_codec():
-    assert only_zvc(Config(), "coverage") == Config()
-    with pytest.raises(UserError, match=r"^cdma coverage is for codec zvc, not for zvcplus$"):
-        only_zvc(PlusConfig(), "coverage")
+    assert only_zvc(Config(), "mutate") == Config()
+    with pytest.raises(UserError, match=r"^cdma mutate is for codec zvc, not for zvcplus$"):
+        only_zvc(PlusConfig(), "mutate")
