@@ -98,6 +98,8 @@ performance: $(READY)  ## every figure of docs/performance.md and docs/codecs.md
 	$(BIN)/cdma synth --sweep --seeds 3 -o $(OUT)/sweep --jobs $(JOBS) --save-baseline docs/measurements/scaling.json
 	$(BIN)/cdma synth --config zvcplus-fp32 --config zvcplus-fp32-left --no-ecp5 -o $(OUT)/zvcplus --jobs $(JOBS) --save-baseline docs/measurements/zvcplus.json
 	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json
+	$(BIN)/cdma power --config 8x32 --words 1024 $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power_zvc.json
+	$(BIN)/cdma power --config zvcplus-fp32 --words 1024 $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power_zvcplus.json
 	$(BIN)/python docs/draw
 
 bench: $(READY)  ## speed of the golden model and of the compiled RTL

@@ -7,8 +7,8 @@ import numpy as np
 from cdma.golden.codecs import codec_of
 from cdma.hdl.codecs import UnitConfig
 
-#: Modes and extensions of ZVC+, as the first bits of a control.
-_RESERVED, _WIDE_DENSE = 3 | 3 << 2, 3 | 6 << 2
+#: Extensions of ZVC+: reserved, and wide words with a raw mask or without a mask.
+RESERVED, WIDE_RAW_MASK, WIDE_DENSE = 3, 5, 6
 
 
 def aimed(
@@ -78,16 +78,33 @@ def _aimed_plus(words, stream, config, rng):
 
 def _controls_plus(stream, count, config, rng):
     """Streams that begin with a control that no encoder writes, and the stream behind it."""
-    # Exponents as they are, or words of 8 bits: a block of more than 1,029 bits.
-    has_repeats = config.format.repeats != "none"
-    longest = (7 << 8 + has_repeats, 11 + has_repeats) if config.word.is_float else (0xFFF << 6, 18)
-    controls = [(_RESERVED, 5), (_WIDE_DENSE | longest[0], longest[1])]
-    if has_repeats:  # the number of repeated words is wrong
-        controls.append((_WIDE_DENSE | 1 << 5, 12))
+    controls = [(extended(RESERVED), 5), longest_words(WIDE_DENSE, config)]
+    if config.has_repeats:  # the number of repeated words is wrong
+        controls.append((extended(WIDE_DENSE) | 1 << 5, 12))
     for control, bits in controls:
-        first = int.from_bytes(rng.bytes(140), "little")
+        first = begin_with(control, bits, rng, 140)
         for behind in (b"", stream):
-            yield (first >> bits << bits | control).to_bytes(140, "little") + behind, count
+            yield first + behind, count
+
+
+def extended(extension: int) -> int:
+    """The first five bits of a control of ZVC+ with an extension: mode 3, and the extension."""
+    return 3 | extension << 2
+
+
+def longest_words(extension: int, config: UnitConfig) -> tuple[int, int]:
+    """A control of ZVC+ up to its mask, and how many bits it has: exponents are as they are, or
+    words have 8 bits, so that a whole block has more than 1,029 bits."""
+    longest, bits = (0xFFF << 6, 18)
+    if config.word.is_float:
+        longest, bits = (7 << 8 + config.has_repeats, 11 + config.has_repeats)
+    return extended(extension) | longest, bits
+
+
+def begin_with(control: int, bits: int, rng: np.random.Generator, size: int) -> bytes:
+    """``size`` bytes that begin with the ``bits`` bits of ``control``; any bits follow."""
+    noise = int.from_bytes(rng.bytes(size), "little")
+    return (noise >> bits << bits | control).to_bytes(size, "little")
 
 
 def _marked_plus(stream, count, config, rng):

@@ -30,6 +30,7 @@ import numpy as np
 
 from cdma.golden.codecs import codec_of
 from cdma.hdl.codecs import UnitConfig
+from cdma.hdl.zvc.decompressor.fetch.base import reads_of
 
 
 def packet_beats(words: np.ndarray, config: UnitConfig) -> int:
@@ -64,9 +65,8 @@ def dropped_beats(words: np.ndarray, config: UnitConfig) -> int:
     """
     if not config.format.ends_itself:
         return 0
-    fmt, lanes = config.format, config.lanes
-    absent = -words.size % fmt.block_words // lanes
-    return absent + -(-fmt.mask_words // lanes)
+    absent = -words.size % config.format.block_words // config.lanes
+    return absent + reads_of(config)
 
 
 def most_cycles(

@@ -1,7 +1,7 @@
 """Tables of docs/codecs.md: the units of both codecs in standard cells, from the measurements.
 
-``docs/measurements/zvcplus.json`` and ``power_zvcplus.json`` have what the commands of the page
-wrote, ``baseline.json`` the zero-value codec.
+``docs/measurements/zvcplus.json`` and ``power_*.json`` have what ``make performance`` wrote,
+``baseline.json`` the zero-value codec.
 """
 
 import tables
@@ -21,7 +21,9 @@ def fill(text: str) -> str:
 
 
 def _energy() -> str:
-    return report.table(records("power_zvcplus"), "markdown")
+    both = records("power_zvc") + records("power_zvcplus")
+    both.sort(key=lambda each: (each["unit"], each["density"], each["config"]))
+    return report.table(both, "markdown")
 
 
 def _hardware() -> str:

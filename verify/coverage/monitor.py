@@ -4,7 +4,7 @@ import numpy as np
 
 from cdma.golden import ErrorCode
 from cdma.verify.coverage.codecs import codec_of
-from cdma.verify.coverage.points import BEATS, Coverage, length_class
+from cdma.verify.coverage.points import BEATS, Coverage, last_part, length_class
 
 #: Port of the uncompressed data and port of the compressed stream, by unit.
 _SIDES = {"compressor": ("s_axis", "m_axis"), "decompressor": ("m_axis", "s_axis")}
@@ -30,9 +30,8 @@ def observe(coverage: Coverage, trace: np.ndarray) -> None:
         if code == ErrorCode.NONE:
             codec.observe_packet(coverage, stream.content(index), words[index])
             coverage.hit("words of a packet's last beat", [data.last_words(index)])
-            last = words[index] % config.format.block_words
-            whole = min(words[index], config.format.block_words)
-            coverage.hit("words of a packet's last block", [last or whole])
+            last = last_part(words[index], config.format.block_words)
+            coverage.hit("words of a packet's last block", [last])
         else:
             offset = int(statuses.values[index] & 0xFFFFFFFF)
             codec.observe_error(coverage, stream.content(index), words[index], code, offset)

@@ -138,6 +138,11 @@ def common_points(
     return found
 
 
+def last_part(total: int, size: int) -> int:
+    """Size of the last of the parts of ``total``, all but it of ``size``; 0 without any."""
+    return total % size or min(total, size)
+
+
 def length_class(words: int, config: UnitConfig) -> str:
     """Class of a packet by its length, compared with a beat and a block."""
     beat, block = config.lanes, config.format.block_words

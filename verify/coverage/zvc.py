@@ -7,7 +7,7 @@ import numpy as np
 from cdma.golden import ErrorCode
 from cdma.hdl.zvc.config import Config
 from cdma.sim import stimulus
-from cdma.verify.coverage.points import Point, common_points
+from cdma.verify.coverage.points import Point, common_points, last_part
 
 DENSITIES = ("empty", "mixed", "full")
 
@@ -82,9 +82,8 @@ def observe_packet(coverage, content, words):
         if before:
             coverage.hit("block x next block", [(before, kind)])
         before = kind
-    beat = config.beat_bytes
-    last = len(content) % beat or min(len(content), beat)
-    coverage.hit("words of a stream's last beat", [last // fmt.word_bytes])
+    last = last_part(len(content), config.beat_bytes) // fmt.word_bytes
+    coverage.hit("words of a stream's last beat", [last])
 
 
 def observe_error(coverage, content, words, code, offset):

@@ -20,6 +20,7 @@ from cdma.verify.coverage.points import (
     Coverage,
     Point,
     common_points,
+    last_part,
     length_class,
     length_classes,
 )
@@ -112,9 +113,7 @@ def observe_packet(coverage: Coverage, content: np.ndarray, words: int) -> None:
     """Observe blocks of a stream without an error; see
     :class:`cdma.verify.coverage.codecs.Codec`."""
     config = coverage.config
-    beat = config.beat_bytes
-    last = len(content) % beat or min(len(content), beat)
-    coverage.hit("bytes of a stream's last beat", [last])
+    coverage.hit("bytes of a stream's last beat", [last_part(len(content), config.beat_bytes)])
     if not words or decode(content, words, config.format)[1]:
         return  # of damaged streams the hardware takes some that no encoder writes
     fmt, total = config.format, 8 * len(content)
@@ -216,18 +215,13 @@ def streams(config: Config, rng: np.random.Generator) -> Iterator[tuple[bytes, i
     """Packets of less than a block whose control is reserved, or whose block is too long: a raw
     mask with all words, which are as long as they can be. Then streams with some beats behind
     their end, which still come in when the status is taken; and each error behind each."""
-    reserved, reserved_bits = 3 | 3 << 2, 5
-    wide, at = 3 | 5 << 2, 5  # with a raw mask
-    at += config.has_repeats
-    if config.word.is_float:
-        wide, at = wide | (3 | 7 << 3) << at, at + 6  # exponents as they are
-    else:
-        wide, at = wide | 0xFFF << at + 1, at + 13  # 8 bits in each group
+    fields, at = damage.longest_words(damage.WIDE_RAW_MASK, config)
+    reserved = damage.extended(damage.RESERVED)
     found = []
     for count in range(config.lanes + 1, config.word.block_words):
-        found.append((_begun(reserved, reserved_bits, rng), count))
-        too_long = wide | (1 << count) - 1 << at
-        found.append((_begun(too_long, at + config.word.block_words, rng), count))
+        found.append((damage.begin_with(reserved, 5, rng, 200), count))
+        too_long, bits = fields | (1 << count) - 1 << at, at + config.word.block_words
+        found.append((damage.begin_with(too_long, bits, rng, 200), count))
     for beats in range(1, 33):
         found.append((rng.bytes(config.beat_bytes * beats), 0))
         found.append((bytes(1) + rng.bytes(config.beat_bytes * beats), config.lanes))
@@ -240,9 +234,3 @@ def streams(config: Config, rng: np.random.Generator) -> Iterator[tuple[bytes, i
     by_code = {salvage(*packet, config.format)[2]: packet for packet in found}
     for pair in itertools.product(by_code.values(), repeat=2):
         yield from pair
-
-
-def _begun(control: int, bits: int, rng: np.random.Generator) -> bytes:
-    """A stream that begins with the bits of ``control``; any bits follow."""
-    noise = int.from_bytes(rng.bytes(200), "little")
-    return (noise >> bits << bits | control).to_bytes(200, "little")
