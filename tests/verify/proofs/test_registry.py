@@ -21,9 +21,7 @@ UNPROVEN = (
     "StripeReader",
     *("Packer", "StripeCompressor", "StreamStripeCompressor"),
     *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
-    *("HeaderReader",),  # of ZVC+
-    *("ControlPlace", "ControlSteps", "ControlFetcher", "zvcplus/BlockBeats"),
-    *("zvcplus/Decompressor",),
+    *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
     *("FloatSurvey", "FloatPlanner"),
     *("PayloadCounter", "ControlCoder", "BitAssembler"),
     *("IntPlanner", "IntSurvey"),
