@@ -261,6 +261,11 @@ class EngineConfig:
         return -(-self.beat_bytes * self.latency // self.burst_bytes) + 1
 
     @property
+    def channel_reads(self) -> int:
+        """Bursts that a channel may read at a time, a power of two; one more waits at its port."""
+        return 1 << (self.reads + 8).bit_length()
+
+    @property
     def channel_writes(self) -> int:
         """Bursts that each channel may have outstanding, a power of two: they cover the latency."""
         return max(16, 1 << self.reads.bit_length())

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.full import Manager
-from cdma.hdl.engine.job import ChannelPort, Events, JobPort, ReadClient, WriteClient
+from cdma.hdl.engine.job import ChannelPort, Events, JobPort, ReadClient, Timeout, WriteClient
 from cdma.hdl.engine.offload.unit import OffloadUnit
 from cdma.hdl.engine.ports.channel import ID_BITS, MemoryPort
 from cdma.hdl.engine.prefetch.unit import PrefetchUnit
@@ -26,7 +26,7 @@ class DataPath(wiring.Component):
     -------
     port0, port1 : In, :class:`~cdma.hdl.engine.job.JobPort` of offload and prefetch
     control0, ... : In, :class:`~cdma.hdl.engine.job.ChannelPort` of each channel
-    timeout : In, cycles, 0 is never
+    timeout : In, :class:`~cdma.hdl.engine.job.Timeout`
     channel0, ... : Out, :class:`~cdma.hdl.axi.full.Manager` of each channel
     data_write, index_write, data_read, index_read : Out, clients of the link
     """
@@ -39,8 +39,8 @@ class DataPath(wiring.Component):
             {
                 "port0": In(JobPort(bits)),
                 "port1": In(JobPort(bits)),
-                **{f"control{c}": In(ChannelPort()) for c in channels},
-                "timeout": In(32),
+                **{f"control{c}": In(ChannelPort(config)) for c in channels},
+                "timeout": In(Timeout()),
                 **{f"channel{c}": Out(Manager(bits, size, ID_BITS)) for c in channels},
                 "data_write": Out(WriteClient(bits, link)),
                 "index_write": Out(WriteClient(bits, link)),

@@ -4,6 +4,7 @@ from amaranth.hdl import signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.full import Attributes, Response
 
 
@@ -140,9 +141,14 @@ class ChannelPort(wiring.Signature):
     quarantined : In
     outstanding : In, bursts that are issued and not answered
     events : In, :class:`Events`
+
+    Parameters
+    ----------
+    config : EngineConfig
     """
 
-    def __init__(self):
+    def __init__(self, config: EngineConfig):
+        most = config.channel_reads + 1 + config.channel_writes
         super().__init__(
             {
                 "enable": Out(1),
@@ -150,10 +156,24 @@ class ChannelPort(wiring.Signature):
                 "rate": Out(32),
                 "qos": Out(4),
                 "quarantined": In(1),
-                "outstanding": In(16),
+                "outstanding": In(range(most + 1)),
                 "events": In(Events()),
             }
         )
+
+
+class Timeout(data.StructLayout):
+    """Limit of all ports.
+
+    Members
+    -------
+    cycles : without a handshake on a port that owes one; 1 or more
+    on : ports are watched. ``cycles`` does not change while it is 1: for a new limit it falls for a
+        cycle at least, and all counts begin anew
+    """
+
+    def __init__(self):
+        super().__init__({"cycles": unsigned(32), "on": unsigned(1)})
 
 
 class Request(data.StructLayout):

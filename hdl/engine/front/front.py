@@ -14,7 +14,7 @@ from cdma.hdl.engine.front.reads import ReadShare
 from cdma.hdl.engine.front.registers import RegisterBlock
 from cdma.hdl.engine.front.ring.fetch import FETCHED
 from cdma.hdl.engine.front.ring.ring import Ring
-from cdma.hdl.engine.job import ChannelPort, JobPort, ReadClient, WriteClient
+from cdma.hdl.engine.job import ChannelPort, JobPort, ReadClient, Timeout, WriteClient
 from cdma.hdl.engine.registers import ADDRESS_BITS, register_map
 from cdma.hdl.lib.signals import any_of
 
@@ -37,7 +37,7 @@ class FrontEnd(wiring.Component):
     reads, writes : Out, clients of the link, for descriptors and completions
     port0, port1 : Out, jobs of the two directions
     channel0, ... : Out, control of each channel
-    timeout : Out, cycles until a port that is owed a handshake has timed out; 0 is never
+    timeout : Out, :class:`~cdma.hdl.engine.job.Timeout`
     link_failed : In, level: the link has timed out; only a reset recovers
     """
 
@@ -54,8 +54,8 @@ class FrontEnd(wiring.Component):
                 "reads": Out(ReadClient(bits, link)),
                 "writes": Out(WriteClient(bits, link)),
                 **{f"port{ring}": Out(JobPort(bits)) for ring in range(RINGS)},
-                **{f"channel{c}": Out(ChannelPort()) for c in range(config.channels)},
-                "timeout": Out(32),
+                **{f"channel{c}": Out(ChannelPort(config)) for c in range(config.channels)},
+                "timeout": Out(Timeout()),
                 "link_failed": In(1),
             }
         )
@@ -86,7 +86,7 @@ class FrontEnd(wiring.Component):
         self._channels(m, registers, counters, writer, rings, clear)
         self._counters(m, registers, counters, writer, clear)
         self._interrupts(m, registers, writer, rings, interrupts, clear)
-        self._control(m, registers, rings)
+        self._control(m, registers, rings, clear)
         return m
 
     def _reset(self, m, registers, rings):
@@ -142,7 +142,7 @@ class FrontEnd(wiring.Component):
             m.d.sync += is_frozen.eq(1)
         for channel, port in enumerate(ports):
             regs = getattr(registers, f"channel{channel}")
-            most = Signal(16, name=f"most{channel}")
+            most = Signal.like(port.outstanding, name=f"most{channel}")
             with m.If(clear):
                 m.d.sync += most.eq(0)
             with m.Elif(port.outstanding > most):
@@ -211,17 +211,30 @@ class FrontEnd(wiring.Component):
                 interrupts.urgent[number].eq(is_written & (writer.status != Status.OK)),
             ]
 
-    def _control(self, m, registers, rings):
+    def _control(self, m, registers, rings, clear):
         engine = registers.engine0
         ports = self._channel_ports()
-        is_off = engine.timeout_cycles == 0
-        aborts = any_of(ring.port.abort for ring in rings)
+        changes = engine.timeout_write | clear
+        self._timeout(m, engine.timeout_cycles, changes, any_of(r.port.abort for r in rings))
         m.d.comb += [
-            self.timeout.eq(Mux(is_off & aborts, ABORT_TIMEOUT, engine.timeout_cycles)),
             engine.status_busy0.eq(~rings[0].is_drained),
             engine.status_busy1.eq(~rings[1].is_drained),
             engine.status_fatal.eq(self.link_failed),
             engine.status_quarantined.eq(Cat(port.quarantined for port in ports)),
+        ]
+
+    def _timeout(self, m, cycles, changes, aborts):
+        """The limit. It is off while it changes: the new one is there before it is on."""
+        timeout, is_off, has_changed = self.timeout, Signal(), Signal()
+        # A limit for aborts alone stays until it is off again.
+        is_forced = is_off & (aborts | timeout.on)
+        m.d.comb += [
+            is_off.eq(cycles == 0),
+            timeout.cycles.eq(cycles | Mux(is_forced, ABORT_TIMEOUT, 0)),
+        ]
+        m.d.sync += [
+            has_changed.eq(changes),
+            timeout.on.eq(~changes & ~has_changed & (~is_off | aborts)),
         ]
 
 

@@ -97,7 +97,7 @@ class StripeReader(wiring.Component):
 
     def __init__(self, config: EngineConfig):
         self.config = config
-        self.most = 1 << (config.reads + 8).bit_length()
+        self.most = config.channel_reads
         burst_beats = config.burst_bytes // config.beat_bytes
         if config.counts_early:
             most_charge = (burst_beats + 1) * config.lanes + (

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import BURST_BYTES, EngineConfig
 from cdma.hdl.axi.full import Manager
-from cdma.hdl.engine.job import ChannelPort, Events, ReadClient, WriteClient
+from cdma.hdl.engine.job import ChannelPort, Events, ReadClient, Timeout, WriteClient
 from cdma.hdl.engine.ports.latency import LatencySampler
 from cdma.hdl.engine.ports.rate import RateLimiter
 from cdma.hdl.engine.ports.watchdog import Watchdog
@@ -29,8 +29,8 @@ class MemoryPort(wiring.Component):
     read, write : In, :class:`~cdma.hdl.engine.job.ReadClient` and ``WriteClient``
     port : Out, :class:`~cdma.hdl.axi.full.Manager`
     control : In, :class:`~cdma.hdl.engine.job.ChannelPort`
-    timeout : In, cycles, 0 is never
-    reads, writes : In, bursts outstanding
+    timeout : In, :class:`~cdma.hdl.engine.job.Timeout`
+    reads, writes : In, bursts outstanding; software sees their sum a cycle later
     drained : In, no data waits to be written
     read_beats, written_beats : In, beats whose address is issued in this cycle
     events : In, those of the data path
@@ -47,10 +47,10 @@ class MemoryPort(wiring.Component):
                 "read": In(ReadClient(bits, size)),
                 "write": In(WriteClient(bits, size)),
                 "port": Out(Manager(bits, size, ID_BITS)),
-                "control": In(ChannelPort()),
-                "timeout": In(32),
-                "reads": In(16),
-                "writes": In(16),
+                "control": In(ChannelPort(config)),
+                "timeout": In(Timeout()),
+                "reads": In(range(config.channel_reads + 2)),
+                "writes": In(range(config.channel_writes + 1)),
                 "drained": In(1),
                 "read_beats": In(range(beats + 1)),
                 "written_beats": In(range(beats + 1)),
@@ -65,27 +65,28 @@ class MemoryPort(wiring.Component):
         self._connect(m)
         control, port = self.control, self.port
         m.submodules.limiter = rate = RateLimiter(2 * BURST_BYTES)
-        m.submodules.latency = latency = LatencySampler((1 << 16) - 1)
+        m.submodules.latency = latency = LatencySampler(self.config.channel_reads + 1)
         size = self.config.beat_bytes.bit_length() - 1
         m.d.comb += [
             rate.rate.eq(control.rate),
             rate.issued.eq((self.read_beats + self.written_beats) << size),
             self.hold.eq(rate.hold | ~control.enable),
             latency.asked.eq(port.ar.valid & port.ar.ready),
-            latency.outstanding.eq(self.reads - 1),  # without the burst itself
+            latency.outstanding.eq(self.reads),
             latency.given.eq(port.r.valid & port.r.ready),
             latency.last.eq(port.r.payload.last),
             control.events.eq(self.events),
             control.events.rate.eq(self.events.rate & rate.hold),
             control.events.latency_valid.eq(latency.valid),
             control.events.latency.eq(latency.cycles),
-            control.outstanding.eq(self.reads + self.writes),
             control.quarantined.eq(self.lost),
         ]
+        m.d.sync += control.outstanding.eq(self.reads + self.writes)
+        is_quiet = (self.reads == 0) & (self.writes == 0) & self.drained
         expired = self._watch(m)
         with m.If(expired):
             m.d.sync += self.lost.eq(1)
-        with m.Elif(control.clear & (control.outstanding == 0) & self.drained):
+        with m.Elif(control.clear & is_quiet):
             m.d.sync += self.lost.eq(0)
         return m
 

@@ -4,15 +4,17 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_config import EngineConfig
+from cdma.engine_config import BURST_BYTES, EngineConfig
 from cdma.hdl.axi.full import Manager
-from cdma.hdl.engine.job import ReadClient, WriteClient
+from cdma.hdl.engine.job import ReadClient, Timeout, WriteClient
 from cdma.hdl.engine.ports.watchdog import Watchdog
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import any_of, assert_ready
+from cdma.hdl.lib.tally import Tally
 
 CLIENTS = 3  # 0 data, 1 index, 2 rings: also their AXI IDs
 ID_BITS = 2
+_OWED_BITS = 16  # of bursts without an answer, of all clients
 _WRITES = 4  # bursts whose address is issued and whose data is not complete
 
 
@@ -32,7 +34,7 @@ class LinkArbiter(wiring.Component):
     Members
     -------
     writes, reads : In, arrays of :class:`~cdma.hdl.engine.job.WriteClient` and ``ReadClient``
-    timeout : In, cycles, 0 is never
+    timeout : In, :class:`~cdma.hdl.engine.job.Timeout`
     port : Out, :class:`~cdma.hdl.axi.full.Manager`
     failed : Out, the port has timed out
     """
@@ -44,7 +46,7 @@ class LinkArbiter(wiring.Component):
             {
                 "writes": In(WriteClient(bits, link)).array(CLIENTS),
                 "reads": In(ReadClient(bits, link)).array(CLIENTS),
-                "timeout": In(32),
+                "timeout": In(Timeout()),
                 "port": Out(Manager(bits, link, ID_BITS)),
                 "failed": Out(1),
             }
@@ -54,9 +56,10 @@ class LinkArbiter(wiring.Component):
         m = Module()
         m.submodules.order = order = Queue(ID_BITS, _WRITES)
         port = self.port
-        reads = self._address(m, port.ar, [client.ar for client in self.reads], 1)
-        writes = self._address(m, port.aw, [client.aw for client in self.writes], order.i.ready)
-        m.d.comb += [order.i.valid.eq(writes), order.i.payload.eq(self._chosen(m, self.writes))]
+        reads, _ = self._address(m, port.ar, [client.ar for client in self.reads], 1, "ar")
+        aws = [client.aw for client in self.writes]
+        writes, number = self._address(m, port.aw, aws, order.i.ready, "aw")
+        m.d.comb += [order.i.valid.eq(writes), order.i.payload.eq(number)]
 
         # Data of the oldest write; answers to their clients.
         m.d.comb += [
@@ -84,32 +87,36 @@ class LinkArbiter(wiring.Component):
         self._watch(m, reads, writes)
         return m
 
-    def _chosen(self, m, clients):
-        chosen = Signal(ID_BITS)
-        for number, client in enumerate(clients):
-            with m.If(client.aw.valid):
-                m.d.comb += chosen.eq(number)
-        return chosen
-
-    def _address(self, m, out, clients, has_room):
+    def _address(self, m, out, clients, has_room, name):
         """Take the address of one client into the port's register; gives whether it does."""
-        can, loads = Signal(), Signal()
-        m.d.comb += can.eq((~out.valid | out.ready) & has_room)
-        with m.If(out.ready):
+        can, loads = Signal(name=f"{name}_can"), Signal(name=f"{name}_loads")
+        asks = [client.valid for client in clients]
+        beats_bits = (BURST_BYTES // self.config.link_bytes).bit_length()
+        kept = Signal(out.payload.shape(), name=f"{name}_kept", reset_less=True)
+        m.d.comb += [
+            can.eq((~out.valid | out.ready) & has_room),
+            loads.eq(can & any_of(asks)),
+            out.payload.eq(kept),
+        ]
+        with m.If(loads):
+            m.d.sync += out.valid.eq(1)
+        with m.Elif(out.ready):
             m.d.sync += out.valid.eq(0)
-        for number, client in enumerate(clients):
-            takes = can & ~any_of([other.valid for other in clients[number + 1 :]])
-            m.d.comb += client.ready.eq(takes)
-            with m.If(takes & client.valid):
-                m.d.comb += loads.eq(1)
-                m.d.sync += [
-                    out.valid.eq(1),
-                    out.payload.id.eq(number),
-                    out.payload.address.eq(client.payload.address),
-                    out.payload.length.eq(client.payload.beats - 1),
-                    out.payload.attr.eq(client.payload.attr),
-                ]
-        return loads
+        number = Signal(ID_BITS, name=f"{name}_number")
+        request = Signal(clients[0].payload.shape(), name=f"{name}_request")
+        for k, client in enumerate(clients):
+            m.d.comb += client.ready.eq(can & ~any_of(asks[k + 1 :]))
+            with m.If(client.valid):
+                m.d.comb += [number.eq(k), request.eq(client.payload)]
+        # Without an address the register takes anything: nobody looks.
+        with m.If(can):
+            m.d.sync += [
+                kept.id.eq(number),
+                kept.address.eq(request.address),
+                kept.length.eq(request.beats[:beats_bits] - 1),
+                kept.attr.eq(request.attr),
+            ]
+        return loads, number
 
     def _watch(self, m, reads, writes):
         """Time out the reads and the writes of the port, each by itself."""
@@ -119,14 +126,15 @@ class LinkArbiter(wiring.Component):
             ("write", writes, port.aw, port.b, 1),
         ):
             m.submodules[f"{name}_watchdog"] = watchdog = Watchdog()
-            owed = Signal(16, name=f"{name}s_owed")
-            m.d.sync += owed.eq(owed + load - (answer.valid & ends))
+            m.submodules[f"{name}s_owed"] = owed = Tally(_OWED_BITS)
             moves = (address.valid & address.ready) | answer.valid
             if name == "write":
                 moves = moves | (port.w.valid & port.w.ready)
             m.d.comb += [
                 watchdog.limit.eq(self.timeout),
-                watchdog.waits.eq(owed != 0),
+                owed.up.eq(load),
+                owed.down.eq(answer.valid & ends),
+                watchdog.waits.eq(owed.any),
                 watchdog.moves.eq(moves),
             ]
             with m.If(watchdog.expired):

@@ -1,6 +1,6 @@
 """Throttling of a channel."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,6 +11,8 @@ class RateLimiter(wiring.Component):
     """Limit bursts to a mean rate of bytes: each burst delays the next by the time of its bytes, at
     least by a cycle.
 
+    A new rate counts from the next burst on.
+
     Parameters
     ----------
     most : int
@@ -19,7 +21,7 @@ class RateLimiter(wiring.Component):
     Members
     -------
     rate : In, bytes per 1,024 cycles, 0 is unlimited
-    issued : In, bytes issued in this cycle
+    issued : In, bytes issued in this cycle, 0 while ``hold``
     hold : Out, issue nothing in this cycle; a register
     """
 
@@ -33,16 +35,38 @@ class RateLimiter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        debt = Signal((2 * self.most).bit_length() + _PERIOD_BITS)  # in bytes / 1,024
-        rest = Signal.like(debt)
-        owed = Signal.like(debt)
-        m.d.comb += [
-            rest.eq(Mux(debt > self.rate, debt - self.rate, 0)),
-            owed.eq(rest + (self.issued << _PERIOD_BITS)),
-        ]
+        # The debt is in bytes / 1,024. Its lower part pays a cycle ahead of its upper part, which
+        # then owes the borrow. The upper part has a sign, for a rate that rises.
+        low = Signal(_PERIOD_BITS, reset_less=True)
+        high = Signal(len(self.issued) + 1, reset_less=True)
+        borrow = Signal(reset_less=True)
+        is_limited = Signal()
+        is_fast = Signal()
+        is_more = Signal()
+        m.d.comb += is_more.eq(~is_fast & ~high[-1] & self._is_more(m, low, high, borrow))
         m.d.sync += [
-            debt.eq(Mux(self.rate == 0, 0, owed)),
-            # More than the rate is left after this cycle.
-            self.hold.eq((self.rate != 0) & ((self.issued != 0) | (debt > (self.rate << 1)))),
+            is_limited.eq(self.rate != 0),
+            is_fast.eq((self.rate >> (_PERIOD_BITS + len(self.issued) - 1)) != 0),
+            self.hold.eq(is_limited & Mux(self.hold, is_more, self.issued != 0)),
         ]
+        with m.If(self.hold):
+            m.d.sync += [
+                Cat(low, borrow).eq(low - self.rate[:_PERIOD_BITS]),
+                high.eq(high - self.rate[_PERIOD_BITS:] - borrow),
+            ]
+        with m.Else():  # all is paid: without a burst, nothing is owed
+            m.d.sync += [low.eq(0), borrow.eq(0), high.eq(self.issued)]
         return m
+
+    def _is_more(self, m, low, high, borrow):
+        """More than the rate is left after this cycle: the debt is more than twice the rate."""
+        twice = Signal(_PERIOD_BITS + len(high))
+        rest, is_less = Signal.like(high), Signal()  # of the upper parts
+        is_above = low > twice[:_PERIOD_BITS]
+        m.d.comb += [
+            twice.eq(self.rate << 1),
+            Cat(rest, is_less).eq(high - twice[_PERIOD_BITS:]),
+        ]
+        # The upper part must be ahead by one for a borrow, and by one where the lower is not above.
+        by_one, by_two = rest.any(), rest[1:].any()
+        return ~is_less & Mux(borrow, Mux(is_above, by_one, by_two), is_above | by_one)

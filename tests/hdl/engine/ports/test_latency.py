@@ -13,7 +13,7 @@ def _samples(simulate, asks, data):
         found, outstanding = [], 0
         for cycle in range(max(data) + 3):
             ctx.set(dut.asked, cycle in asks)
-            ctx.set(dut.outstanding, outstanding)
+            ctx.set(dut.outstanding, outstanding + 1)  # with one that is asked for now
             ctx.set(dut.given, cycle in data)
             ctx.set(dut.last, data.get(cycle, False))
             if ctx.get(dut.valid):

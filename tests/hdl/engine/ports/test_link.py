@@ -78,7 +78,9 @@ def test_timeout(simulate, config, owed):
     dut = LinkArbiter(config)
 
     async def bench(ctx):
-        ctx.set(dut.timeout, 20)
+        ctx.set(dut.timeout, {"cycles": 20, "on": 0})
+        await ctx.tick()
+        ctx.set(dut.timeout, {"cycles": 20, "on": 1})
         ctx.set(dut.port.ar.ready, 1)
         ctx.set(dut.reads[2].ar.valid, owed)
         await ctx.tick()

@@ -205,7 +205,7 @@ PROOFS = (
             Widths(),
             12,
             stuck_at(0, "dut.order.valid", 1),
-            late("dut.chosen"),
+            late("dut.aw_number"),
             stuck_at(1, "dut.order.i__ready"),
         ),
     ),

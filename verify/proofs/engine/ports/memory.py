@@ -1,7 +1,7 @@
 """The port of a channel: what passes, quarantine, throttling, and what watches the port."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.hdl.engine.ports.channel import MemoryPort
 from cdma.hdl.engine.ports.latency import LatencySampler
@@ -16,7 +16,10 @@ from cdma.verify.proofs.proof import Proof, faults
 
 
 class Watches(Elaboratable):
-    """The count is the number of cycles that waited since the last handshake or timeout."""
+    """A timeout comes two cycles after the last of as many cycles as the limit says.
+
+    The cycles that count are those that wait, since the last handshake, timeout or new limit.
+    """
 
     def __init__(self, dut):
         self.dut = dut
@@ -24,26 +27,50 @@ class Watches(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
+        limit, on, has_run = Signal(32), Signal(), Signal()
+        fresh = anything(m, 32, "fresh")
         m.d.comb += [
-            dut.limit.eq(anything(m, 32, "limit")),
+            # The limit changes only while it is off, and it is off after reset.
+            dut.limit.on.eq(anything(m, 1, "on") & has_run),
+            dut.limit.cycles.eq(Mux(dut.limit.on, limit, fresh)),
+            Assume(~dut.limit.on | (limit != 0)),
             dut.waits.eq(anything(m, 1, "waits")),
             dut.moves.eq(anything(m, 1, "moves")),
         ]
+        m.d.sync += [limit.eq(dut.limit.cycles), on.eq(dut.limit.on), has_run.eq(1)]
+        # What the ports were a cycle ago, and cycles that count up to then.
+        waits, moves = Signal(), Signal()
         waited = Signal(32)
-        with m.If(dut.moves | dut.expired):
-            m.d.sync += waited.eq(0)
-        with m.Elif(dut.waits):
-            m.d.sync += waited.eq(waited + 1)
+        m.d.sync += [waits.eq(dut.waits), moves.eq(dut.moves)]
         m.d.comb += [
-            Assert(probe(m, "dut.count", 32) == waited),
-            Cover(dut.expired & (dut.limit == 3)),
+            Assert(probe(m, "dut.has_waited", 1) == waits),
+            Assert(probe(m, "dut.has_moved", 1) == moves),
         ]
-        with m.If(dut.expired):
-            m.d.comb += [Assert(dut.limit != 0), Assert(dut.waits & ~dut.moves)]
-            m.d.comb += Assert(waited >= dut.limit - 1)
-        with m.Elif((dut.limit != 0) & dut.waits & ~dut.moves):
-            m.d.comb += Assert(waited < dut.limit - 1)
+        with m.If(moves | dut.expired | ~dut.limit.on):
+            m.d.sync += waited.eq(0)
+        with m.Else():
+            m.d.sync += waited.eq(waited + waits)
+        m.d.comb += [
+            Assert(dut.expired == (dut.limit.on & (waited == limit))),
+            Cover(dut.expired & (limit == 3)),
+        ]
+        self._invariants(m, limit, waited, has_run)
         return m
+
+    def _invariants(self, m, limit, waited, has_run):
+        """What the parts say, less the borrows on their way, is what is left to count."""
+        parts = [probe(m, f"dut.left{k}", 8) for k in range(4)]
+        borrows, is_low = probe(m, "dut.borrows", 3), probe(m, "dut.is_low", 1)
+        owed = Cat(*(Cat(Const(0, 8) if k == 0 else Const(0, 7), borrows[k]) for k in range(3)))
+        is_zero = ~Cat(*parts[1:], borrows).any()
+        with m.If(has_run):
+            m.d.comb += [
+                Assert(Cat(parts) + waited == limit + owed),
+                Assert(waited <= limit),
+                *(Assert(~borrows[k] | parts[k].all()) for k in range(3)),
+                Assert(~is_low | is_zero),
+                Assert(~self.dut.limit.on | (waited != limit) | is_low),
+            ]
 
 
 class Limits(Elaboratable):
@@ -58,29 +85,40 @@ class Limits(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        rate = Signal(32)
+        rate, has_run = Signal(32), Signal()  # the rate is there a cycle before the first burst
         issued = anything(m, len(dut.issued), "issued")
         m.d.comb += [
             rate.eq(AnyConst(32)),
             Assume(issued <= dut.most),
             dut.rate.eq(rate),
-            dut.issued.eq(Mux(dut.hold, 0, issued)),
+            dut.issued.eq(Mux(dut.hold | ~has_run, 0, issued)),
         ]
         # Bytes issued, in parts of 1,024, less the rate of each cycle, never below zero.
         debt = Signal(24)
         owed = Mux(debt > rate, debt - rate, 0) + (dut.issued << 10)
         follows = Signal()  # a burst was issued in the cycle before
-        m.d.sync += [debt.eq(Mux(rate == 0, 0, owed)), follows.eq(dut.issued != 0)]
-        m.d.comb += [
-            Assert(probe(m, "dut.debt", _debt_bits(dut)) == debt),
-            Assert(dut.hold == ((rate != 0) & ((debt > rate) | follows))),
-            Cover(dut.hold),
-        ]
+        m.d.sync += [debt.eq(Mux(rate == 0, 0, owed)), follows.eq(dut.issued != 0), has_run.eq(1)]
+        m.d.comb += Cover(dut.hold)
+        with m.If(has_run):
+            m.d.comb += Assert(dut.hold == ((rate != 0) & ((debt > rate) | follows)))
+            self._invariants(m, debt, rate)
+        with m.Else():
+            m.d.comb += Assert(~dut.hold & ~follows & (debt == 0))
         return m
 
-
-def _debt_bits(dut):
-    return (2 * dut.most).bit_length() + 10
+    def _invariants(self, m, debt, rate):
+        """While bursts are held, both parts together are the debt, and the registers of the rate
+        say what it is."""
+        dut, bits = self.dut, len(self.dut.issued)
+        low, high = probe(m, "dut.low", 10), probe(m, "dut.high", bits + 1)
+        borrow = probe(m, "dut.borrow", 1)
+        m.d.comb += [
+            Assert(debt <= dut.most << 10),
+            Assert(probe(m, "dut.is_limited", 1) == (rate != 0)),
+            Assert(probe(m, "dut.is_fast", 1) == (rate >= 1 << (9 + bits))),
+        ]
+        with m.If(dut.hold):
+            m.d.comb += Assert(((high - borrow) << 10) + low == debt)
 
 
 class Samples(Elaboratable):
@@ -103,7 +141,7 @@ class Samples(Elaboratable):
         m.d.sync += bursts.eq(bursts + asked - ends)
         m.d.comb += [
             dut.asked.eq(asked),
-            dut.outstanding.eq(bursts),
+            dut.outstanding.eq(bursts + 1),
             dut.given.eq(given),
             dut.last.eq(last),
         ]
@@ -124,9 +162,11 @@ class Samples(Elaboratable):
         ]
         with m.If(busy):
             m.d.comb += [
-                Assert(probe(m, "dut.ahead", len(dut.outstanding)) == ahead),
+                Assert(probe(m, "dut.left", len(dut.outstanding)) == ahead + 1),
                 Assert(ahead < bursts),
                 Assert(dut.cycles == cycles),
+                Assert(probe(m, "dut.is_most", 1) == (cycles == 0xFFFF)),
+                Assert(probe(m, "dut.is_full", 1) == (cycles[:8] == 0xFF)),
             ]
         return m
 
@@ -176,7 +216,7 @@ class Passes(Elaboratable):
             ("b_valid", port.b.valid),
             ("r_ready", dut.read.r.ready),
         ):
-            m.d.comb += signal.eq(anything(m, len(signal), f"any_{name}"))
+            m.d.comb += Value.cast(signal).eq(anything(m, len(Value.cast(signal)), f"any_{name}"))
         m.d.comb += dut.write.b.ready.eq(1)
         self._quarantine(m)
         return m
@@ -184,7 +224,7 @@ class Passes(Elaboratable):
     def _quarantine(self, m):
         dut = self.dut
         was_lost, may_end, expired, has_run = Signal(), Signal(), Signal(), Signal()
-        is_empty = (dut.reads + dut.writes)[:16] == 0
+        is_empty = (dut.reads == 0) & (dut.writes == 0)
         expires = probe(m, "dut.reads_watchdog.expired", 1)
         expires |= probe(m, "dut.writes_watchdog.expired", 1)
         m.d.sync += [
@@ -209,7 +249,7 @@ PROOFS = (
         components=(Watchdog,),
         design=lambda _: Watches(Watchdog()),
         sizes={"32 bits": 32},
-        broken=faults(32, 8, stuck_at(0, "dut.count", 0), late("dut.expired")),
+        broken=faults(32, 8, stuck_at(0, "dut.left0", 0), late("dut.expired")),
     ),
     Proof(
         name="rate_limiter",
@@ -218,7 +258,7 @@ PROOFS = (
         design=lambda most: Limits(RateLimiter(most)),
         sizes={"16 bytes": 16},
         slow=("16 bytes",),
-        broken=faults(16, 6, stuck_at(0, "dut.hold"), late("dut.owed")),
+        broken=faults(16, 6, stuck_at(0, "dut.hold"), late("dut.high")),
     ),
     Proof(
         name="latency_sampler",
@@ -227,7 +267,7 @@ PROOFS = (
         design=lambda most: Samples(LatencySampler(most)),
         sizes={"7 bursts": 7},
         slow=("7 bursts",),
-        broken=faults(7, 8, stuck_at(0, "dut.ahead", 0), late("dut.busy")),
+        broken=faults(7, 8, stuck_at(0, "dut.left", 0), late("dut.busy")),
     ),
     Proof(
         name="memory_port",
