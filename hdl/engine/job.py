@@ -18,6 +18,7 @@ class Job(data.StructLayout):
     crc : CRC-32 of each stripe is written or checked
     raw : :class:`~cdma.engine_codes.Raw`
     rows : 1 or more
+    stripes : whole stripes of all rows; a single row may have a partial one, which is not counted
     device, host, index_address : byte addresses; APPEND is resolved
     row_bytes : bytes per row, 1 or more
     limit : capacity of the host buffer (offload), bytes of the stream (prefetch)
@@ -36,6 +37,7 @@ class Job(data.StructLayout):
                 "crc": unsigned(1),
                 "raw": unsigned(2),
                 "rows": unsigned(32),
+                "stripes": unsigned(32),
                 "device": unsigned(address_bits),
                 "host": unsigned(address_bits),
                 "index_address": unsigned(address_bits),

@@ -1,16 +1,18 @@
 """The life of jobs: taken, started, drained, answered."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_codes import LINK, Op, Status
+from cdma.engine_codes import Op
 from cdma.engine_config import EngineConfig
-from cdma.hdl.engine.common.product import RowsProduct
-from cdma.hdl.engine.common.records import JOB_BITS, OFFSET_BITS, ErrorReport, Halt
+from cdma.hdl.axi.full import Attributes
+from cdma.hdl.engine.common.answers import CYCLE_BITS, JobAnswers, Result
+from cdma.hdl.engine.common.records import JOB_BITS, ErrorReport, Halt
 from cdma.hdl.engine.job import Done, Job
-from cdma.hdl.lib.buffer import RowBuffer
+from cdma.hdl.lib.counter import Counter
+from cdma.hdl.lib.parts import is_below_later
 
 #: Jobs of a direction in work at a time.
 JOBS = 1 << JOB_BITS
@@ -38,24 +40,11 @@ class JobView(wiring.Signature):
         )
 
 
-class Result(data.StructLayout):
-    """Results of a job without errors: ``stream_bytes``, ``stripes``, ``raw_stripes``."""
-
-    def __init__(self):
-        super().__init__(
-            {
-                "stream_bytes": unsigned(OFFSET_BITS),
-                "stripes": unsigned(32),
-                "raw_stripes": unsigned(32),
-            }
-        )
-
-
 class _Kept(data.StructLayout):
     """A ``job``, and the cycle in which it was ``taken``."""
 
     def __init__(self, address_bits: int):
-        super().__init__({"job": Job(address_bits), "taken": unsigned(32)})
+        super().__init__({"job": Job(address_bits), "taken": unsigned(CYCLE_BITS)})
 
 
 class JobControl(wiring.Component):
@@ -90,8 +79,9 @@ class JobControl(wiring.Component):
     running : Out, from the cycle after ``start`` until ``leaves``
     leaves : In, the first stage is done with its job
     alone : Out, the last job that was started has the data path for itself
+    attr : Out, :class:`~cdma.hdl.axi.full.Attributes` of that job; all jobs of a ring in work have
+        the same
     views : Out, array of :class:`JobView`
-    total : Out, bytes of a copy
     result : In stream of :class:`Result`, one for each started job, as the first view leaves it
     oldest_result : Out, that of the oldest job
     ended : In, one more job has ended, in order, without error
@@ -123,8 +113,8 @@ class JobControl(wiring.Component):
                 "running": Out(1),
                 "leaves": In(1),
                 "alone": Out(1),
+                "attr": Out(Attributes()),
                 "views": Out(JobView(config.address_bits)).array(views),
-                "total": Out(OFFSET_BITS),
                 "result": In(stream.Signature(Result())),
                 "oldest_result": Out(Result()),
                 "ended": In(1),
@@ -143,75 +133,78 @@ class JobControl(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        m.submodules.clock = self._clock = clock = Counter(CYCLE_BITS, 1)
+        m.submodules.answers = self._answers = JobAnswers(self.config.address_bits, self.depth)
         # Jobs taken, given to the first stage, started there, and answered.
-        taken, given, started, answered = (
+        self._taken, self._given, self._started, self._answered = (
             Signal(self.bits, name=name) for name in ("taken", "given", "started", "answered")
         )
-        aborted, is_refused = Signal(), Signal()
-        # Cycles, and when the job was taken that the first of the views is left by.
-        self._now, self._taken = Signal(32), Signal(32)
+        # All jobs in work are aborted; a copy is to be refused, and the answer to that is taken.
+        self._aborted, self._refuses, self._refused = (
+            Signal(name=name) for name in ("aborted", "refuses", "refused")
+        )
         m.d.comb += [
-            self.busy.eq((taken != answered) | self.o.valid),
-            self.oldest.eq(answered),
+            clock.enable.eq(1),
+            clock.step.eq(1),
+            self.busy.eq(self._taken != self._answered),
+            self.oldest.eq(self._answered),
             self.failing.eq(self.found),
-            self.drains.eq(aborted | self.found),
+            self.drains.eq(self._aborted | self.found),
             self.halt.eq(self.halt_errors),
-            self.halt.all.eq(aborted | self.halt_errors.all),
+            self.halt.all.eq(self._aborted | self.halt_errors.all),
         ]
         with m.If(self.clear):
-            m.d.sync += aborted.eq(0)
-        with m.Elif(self.abort & (taken != answered)):
-            m.d.sync += aborted.eq(1)
-        self._start(m, taken, given, started, answered, is_refused)
-        is_viewed = self._view(m, started, answered, is_refused)
-        quiet = self.finished & self.waits & is_viewed
-        self._answer(m, taken, given, answered, aborted, quiet, is_refused)
-        with m.If(self.clear | is_refused):
-            m.d.sync += [given.eq(answered + is_refused), started.eq(answered + is_refused)]
+            m.d.sync += self._aborted.eq(0)
+        with m.Elif(self.abort & self.busy):
+            m.d.sync += self._aborted.eq(1)
+        self._start(m)
+        self._answer(m, self._view(m))
+        following = self._answered + self._refused
+        with m.If(self.clear | self._refused):
+            m.d.sync += [self._given.eq(following), self._started.eq(following)]
         return m
 
-    def _start(self, m, taken, given, started, answered, is_refused):
+    def _start(self, m):
         """Give the first stage its jobs."""
-        m.submodules.size = size = RowsProduct(OFFSET_BITS)
+        given, taken = self._given, self._taken
         m.submodules.jobs = self._jobs = jobs = Memory(
             shape=_Kept(self.config.address_bits), depth=self.depth, init=[]
         )
-        write, again = jobs.write_port(), jobs.read_port(domain="comb")
-        job, fits, is_alone = self.job, Signal(), self.alone
+        # In the state IDLE this is a job that was taken before and is started again, else that of
+        # the first stage.
+        write, read = jobs.write_port(), jobs.read_port(domain="comb")
+        job = self.job
         # Nothing is taken in the cycle before one in which these registers count.
         has_again, is_full, is_empty, was_cleared = Signal(), Signal(), Signal(), Signal()
         can, takes, number = Signal(), Signal(), Signal(self.bits)
         m.d.sync += [
             has_again.eq(given != taken),
             is_full.eq(number[-1]),
-            is_empty.eq(given == answered),
-            was_cleared.eq(self.clear | is_refused),
+            is_empty.eq(given == self._answered),
+            was_cleared.eq(self.clear | self._refused),
         ]
         wants_alone, is_copy = self.next.op == Op.VERIFY, _is_copy(job.op)
         m.d.comb += [
-            number.eq(taken - answered),
-            self.next.eq(Mux(has_again, again.data.job.as_value(), self.i.payload.as_value())),
-            again.addr.eq(given),
+            number.eq(taken - self._answered),
+            read.addr.eq(self.number),
+            job.eq(read.data.job),
+            self.next.eq(Mux(has_again, job.as_value(), self.i.payload.as_value())),
             can.eq(
                 ~self.abort
                 & ~self.drains
                 & ~was_cleared
-                & (is_empty | ~(wants_alone | is_alone))
+                & (is_empty | ~(wants_alone | self.alone))
                 & (has_again | ~is_full)
             ),
             write.en.eq(takes & ~has_again),
             write.addr.eq(taken),
             write.data.job.eq(self.i.payload),
-            write.data.taken.eq(self._now),
-            size.rows.eq(job.rows),
-            size.factor.eq(job.row_bytes),
-            self.total.eq(size.product),
+            write.data.taken.eq(self._clock.value),
         ]
-        m.d.sync += fits.eq(size.product <= job.limit)
-        # Equal to the state IDLE: a register of its own has the load of the job's many bits.
-        loads = Signal(init=1)
-        with m.If(loads):
-            m.d.sync += [job.eq(self.next), self.number.eq(given)]
+        total = _total(self.config, job)
+        m.d.comb += self._answers.refusal.total.eq(total)
+        m.d.comb += self._answers.refusal.limit.eq(job.limit)
+        exceeds = is_below_later(m, job.limit, total, "exceeds")
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [
@@ -222,39 +215,41 @@ class JobControl(wiring.Component):
                 ]
                 with m.If(takes):
                     m.d.sync += [
-                        loads.eq(0),
-                        is_alone.eq(wants_alone),
+                        self.alone.eq(wants_alone),
                         given.eq(given + 1),
                         taken.eq(taken + ~has_again),
+                        self.attr.eq(self.next.attr),
                     ]
-                    m.next = "SIZE"
-            with m.State("SIZE"):
-                m.d.comb += [size.start.eq(is_copy), self.start.eq(~is_copy)]
+                    m.next = "START"
+                with m.Else():
+                    m.d.sync += self.number.eq(given)
+            with m.State("START"):
+                m.d.comb += self.start.eq(~is_copy)
                 m.next = "RUN"
                 with m.If(is_copy):
-                    m.next = "MULTIPLY"
-            with m.State("MULTIPLY"), m.If(~size.busy):
+                    m.next = "COMPARE"
+            with m.State("COMPARE"):
                 m.next = "CHECK"
             with m.State("CHECK"):
-                m.d.comb += [self.start.eq(fits), self.begins.eq(fits)]
-                m.next = "REFUSE"
-                with m.If(fits):
-                    m.next = "RUN"
+                m.d.comb += [self.start.eq(~exceeds), self.begins.eq(~exceeds)]
+                m.next = "RUN"
+                with m.If(exceeds):
+                    m.next = "REFUSE"
             with m.State("REFUSE"):
                 # Started again, or aborted, when the data path has run empty.
-                m.d.comb += is_refused.eq((started == answered) & ~self.o.valid & ~self.drains)
-                with m.If(self.drains | is_refused):
-                    m.d.sync += loads.eq(1)
+                m.d.comb += self._refuses.eq(1)
+                with m.If(self._refused | (self.drains & self._answers.idle)):
+                    m.d.sync += self.number.eq(given)
                     m.next = "IDLE"
             with m.State("RUN"):
                 m.d.comb += self.running.eq(1)
                 with m.If(self.leaves):
-                    m.d.sync += loads.eq(1)
+                    m.d.sync += self.number.eq(given)
                     m.next = "IDLE"
         with m.If(self.start):
-            m.d.sync += started.eq(started + 1)
+            m.d.sync += self._started.eq(self._started + 1)
 
-    def _view(self, m, started, answered, is_refused):
+    def _view(self, m):
         """Places of the later stages; gives whether they are done with all that was started."""
         is_done = 1
         for k, view in enumerate(self.views):
@@ -262,84 +257,66 @@ class JobControl(wiring.Component):
             port = self._jobs.read_port(domain="comb")
             m.d.comb += [
                 port.addr.eq(place),
-                view.valid.eq(place != started),
+                view.valid.eq(place != self._started),
                 view.job.eq(port.data.job),
                 view.number.eq(place),
             ]
-            is_done = is_done & (place == started)
+            is_done = is_done & (place == self._started)
             if k == 0:
-                m.d.comb += self._taken.eq(port.data.taken)
-            with m.If(self.clear | is_refused):
-                m.d.sync += place.eq(answered + is_refused)
+                m.d.comb += self._answers.i.payload.taken.eq(port.data.taken)
+            with m.If(self.clear | self._refused):
+                m.d.sync += place.eq(self._answered + self._refused)
             with m.Elif(view.next):
                 m.d.sync += place.eq(place + 1)
         return is_done
 
-    def _answer(self, m, taken, given, answered, aborted, quiet, is_refused):
+    def _answer(self, m, is_viewed):
         """Answer the oldest job when it has ended, or when all has."""
-        finished = data.StructLayout({"result": Result(), "taken": unsigned(32)})
-        m.submodules.results = results = ResetInserter(self.clear)(RowBuffer(finished, self.depth))
-        ended = Signal(self.bits)
-        answers, has_failed, was_failed = Signal(), Signal(), Signal()
-        oldest = results.o.payload
+        answers, is_last = self._answers, Signal()  # the last answer before all is forgotten
+        ended, was_finished, quiet = Signal(self.bits), Signal(), Signal()
+        is_over, none_started, has_failed = Signal(), Signal(), Signal()
+        wiring.connect(m, answers.o, wiring.flipped(self.o))
         m.d.comb += [
-            results.i.valid.eq(self.result.valid),
-            results.i.payload.result.eq(self.result.payload),
-            results.i.payload.taken.eq(self._taken),
-            self.result.ready.eq(results.i.ready),
-            self.oldest_result.eq(Mux(results.o.valid, oldest.result.as_value(), 0)),
-            results.o.ready.eq(answers),
+            answers.clear.eq(self.clear),
+            answers.now.eq(self._clock.value),
+            answers.i.valid.eq(self.result.valid),
+            answers.i.payload.result.eq(self.result.payload),
+            self.result.ready.eq(answers.i.ready),
+            self.oldest_result.eq(answers.oldest),
+            answers.error.eq(self.error),
+            answers.error_bytes.eq(self.error_bytes),
+            answers.has_failed.eq(has_failed),
+            answers.was_aborted.eq(self._aborted),
+            answers.was_refused.eq(self._refuses & none_started),
             has_failed.eq(self.found & (self.error.tag.job == self.oldest)),
+            none_started.eq(self._started == self._answered),
+            self._refused.eq(answers.accepted & self._refuses & none_started),
+            quiet.eq(was_finished & self.waits & is_viewed),
+            is_over.eq((is_last & ~self._aborted) | ~self.busy),
         ]
-        with m.If(~self.o.valid & self.drains):
-            m.d.comb += [
-                self.clear.eq(quiet & ((was_failed & ~aborted) | (taken == answered))),
-                answers.eq(quiet & ~self.clear),
-            ]
-        with m.Elif(~self.o.valid):
-            ends_alone = self.alone & quiet & (given != answered)
-            m.d.comb += answers.eq((ended != 0) | self.ended | ends_alone)
+        with m.If(~answers.idle | self.clear):
+            pass
+        with m.Elif(self.drains):
+            m.d.comb += answers.begin.eq(quiet & ~is_over)
+        with m.Else():
+            ends_alone = self.alone & quiet & (self._given != self._answered)
+            refuses = self._refuses & none_started
+            m.d.comb += answers.begin.eq((ended != 0) | ends_alone | refuses)
         m.d.sync += [
-            self._now.eq(self._now + 1),
-            ended.eq(ended + self.ended - (answers & ~self.alone)),
-            answered.eq(answered + (answers | is_refused)),
-            self.o.valid.eq(Mux(self.o.valid, ~self.o.ready, answers | is_refused)),
+            was_finished.eq(self.finished),
+            self.clear.eq(self.drains & quiet & is_over & answers.idle & ~self.clear),
+            ended.eq(ended + self.ended - (answers.begin & (ended != 0))),
+            self._answered.eq(self._answered + answers.accepted),
         ]
-        with m.If(answers):
-            m.d.sync += was_failed.eq(has_failed & ~aborted)
+        with m.If(answers.begin):
+            m.d.sync += is_last.eq(has_failed & ~self._aborted)
         with m.If(self.clear):
-            m.d.sync += [was_failed.eq(0), ended.eq(0)]
-        with m.If(~self.o.valid):
-            m.d.sync += self.o.payload.cycles.eq(self._now - oldest.taken)
-            self._describe(m, has_failed, aborted)
-            with m.If(is_refused):
-                self._overflow(m)
+            m.d.sync += [is_last.eq(0), ended.eq(0)]
 
-    def _overflow(self, m):
-        """Answer a copy that does not fit."""
-        done = self.o.payload
-        m.d.sync += [
-            done.status.eq(Status.OVERFLOW),
-            done.stream_bytes.eq(self.total),
-            done.where.eq(self.job.limit),
-            done.stripe.eq(0),
-            done.raw_stripes.eq(0),
-            done.channel.eq(LINK),
-        ]
 
-    def _describe(self, m, has_failed, aborted):
-        """Answer a job that ran."""
-        done, error, result = self.o.payload, self.error, self.oldest_result
-        m.d.sync += [
-            done.status.eq(Mux(has_failed, error.status, Status.OK)),
-            done.stream_bytes.eq(Mux(has_failed, self.error_bytes, result.stream_bytes)),
-            done.where.eq(Mux(has_failed, error.where, 0)),
-            done.stripe.eq(Mux(has_failed, error.tag.number, result.stripes)),
-            done.raw_stripes.eq(result.raw_stripes),
-            done.channel.eq(Mux(has_failed, error.channel, LINK)),
-        ]
-        with m.If(aborted):
-            m.d.sync += [done.status.eq(Status.ABORTED), done.where.eq(0), done.channel.eq(LINK)]
+def _total(config, job):
+    """Bytes of a job: rows are whole stripes, if there are several."""
+    return Cat(job.row_bytes[: config.stripe_bytes.bit_length() - 1], job.stripes)
 
 
 def _is_copy(op):

@@ -203,7 +203,7 @@ class OffloadUnit(wiring.Component):
                 channel.halt.eq(control.halt),
                 channel.lost.eq(self.lost[k]),
                 channel.hold.eq(self.hold[k]),
-                channel.attr.eq(control.job.attr),
+                channel.attr.eq(control.attr),
                 self.outstanding[k].eq(channel.outstanding),
                 self.issued[k].eq(channel.issued),
                 self.active[k].eq(~channel.idle),
@@ -258,7 +258,7 @@ class OffloadUnit(wiring.Component):
         wiring.connect(m, writer.client, wiring.flipped(client))
         m.d.comb += [
             writer.halt.eq(control.halt),
-            writer.attr.eq(control.job.attr),
+            writer.attr.eq(control.attr),
             writer.channel.eq(LINK),
         ]
         return writer

@@ -7,8 +7,6 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_config import BURST_BYTES, INDEX_BYTES, EngineConfig
 from cdma.hdl.axi.full import Response
 from cdma.hdl.engine.common.bursts import RangeReader
-from cdma.hdl.engine.common.product import RowsProduct
-from cdma.hdl.engine.common.records import NUMBER_BITS
 from cdma.hdl.engine.job import Job, ReadClient
 from cdma.hdl.lib.adder import advance_in_two, sum_later
 from cdma.hdl.lib.signals import select
@@ -86,33 +84,33 @@ class EntryReader(wiring.Component):
         config, job = self.config, self.job
         link, bits = config.link_bytes, config.address_bits
         low = config.stripe_bytes.bit_length() - 1
-        m.submodules.stripes = stripes = RowsProduct(NUMBER_BITS + 1)
         m.submodules.reader = reader = RangeReader(bits, link, 2 * BURST_BYTES // link)
         wiring.connect(m, reader.client, wiring.flipped(self.client))
-        counts, counted = Signal(), Signal()  # entries are being counted; they were
         asks = Signal()
-        size = stripes.product << (INDEX_BYTES.bit_length() - 1)
-        m.d.sync += counts.eq(stripes.start | (counts & stripes.busy))
+        entry_bits = INDEX_BYTES.bit_length() - 1
+        is_partial = job.row_bytes[:low].any()
+        end = sum_later(
+            m,
+            job.index_address[entry_bits:],
+            job.stripes,
+            bits + 1 - entry_bits,
+            "end",
+            first=is_partial,
+        )
         m.d.comb += [
-            stripes.start.eq(self.start),
-            stripes.rows.eq(job.rows),
-            # Only one row may have a partial stripe.
-            stripes.factor.eq(job.row_bytes >> low),
-            stripes.first.eq(job.row_bytes[:low].any()),
-            counted.eq(counts & ~stripes.busy),
-            reader.start.eq(counted),
+            reader.start.eq(self.start),
             reader.address.eq(job.index_address),
-            reader.end.eq(sum_later(m, job.index_address, size, bits + 1, "end")),
+            reader.end.eq(end << entry_bits),
             reader.final.eq(1),
             reader.last.eq(1),
             reader.enable.eq(asks & ~self.stop),
             reader.attr.eq(job.attr),
             reader.next.eq(self.next),
             self.begun.eq(reader.begun),
-            self.asked.eq(~counts & ~asks),
-            self.idle.eq(reader.idle & ~counts),
+            self.asked.eq(~asks),
+            self.idle.eq(reader.idle),
         ]
-        with m.If(counted):
+        with m.If(self.start):
             m.d.sync += asks.eq(1)
         with m.Elif(reader.asked | self.stop):
             m.d.sync += asks.eq(0)

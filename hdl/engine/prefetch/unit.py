@@ -246,7 +246,7 @@ class PrefetchUnit(wiring.Component):
                 channel.discard.eq(control.alone),
                 channel.lost.eq(self.lost[k]),
                 channel.hold.eq(self.hold[k]),
-                channel.attr.eq(control.job.attr),
+                channel.attr.eq(control.attr),
                 channel.channel.eq(k),
                 self.outstanding[k].eq(channel.outstanding),
                 self.issued[k].eq(channel.issued),

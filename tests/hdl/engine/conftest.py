@@ -12,6 +12,7 @@ JOB = {
     "crc": 0,
     "raw": 0,
     "rows": 1,
+    "stripes": 0,
     "device": 0,
     "host": 0,
     "index_address": 0,

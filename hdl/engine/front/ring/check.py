@@ -35,9 +35,11 @@ class Checker(wiring.Component):
     descriptor : In, as it was fetched
     host, limit : In, address and bytes of the stream; with APPEND those in the arena
     device_base, device_end, host_base, host_end : In, windows; the ends are excluded
-    done : Out, one cycle; ``is_bad`` and ``is_empty`` are valid from then to the next start
+    done : Out, one cycle; ``is_bad``, ``is_empty`` and ``stripes`` are valid from
+        then to the next start
     is_bad : Out, the descriptor breaks a rule
     is_empty : Out, it is a NOP or has no bytes
+    stripes : Out, whole stripes of all rows
     """
 
     def __init__(self, config: EngineConfig, ring: int):
@@ -57,6 +59,7 @@ class Checker(wiring.Component):
                 "done": Out(1),
                 "is_bad": Out(1),
                 "is_empty": Out(1),
+                "stripes": Out(STRIPE_COUNT_BITS),
             }
         )
 
@@ -77,6 +80,7 @@ class Checker(wiring.Component):
             m.d.sync += compares.eq((self.start & ~has_rows) | is_multiplied)
             m.d.sync += multiplies.eq((self.start & has_rows) | (multiplies & ~is_multiplied))
         leaves = self._ranges(m, stripes, span, is_multiplied)
+        m.d.comb += self.stripes.eq(Mux(has_rows, stripes, self._row_stripes()[0]))
         m.d.sync += self.done.eq(compares & ~self.abandon)
         with m.If(compares):
             outside = ~self.is_empty & (any_of(leaves) | (is_far & has_rows))

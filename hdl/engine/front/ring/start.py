@@ -225,6 +225,7 @@ class Starter(wiring.Component):
             job.crc.eq(d.crc),
             job.raw.eq(d.raw),
             job.rows.eq(Mux(d.rows == 0, 1, d.rows)),
+            job.stripes.eq(checker.stripes),
             job.device.eq(d.device[:bits]),
             job.host.eq(checker.host[:bits]),
             job.index_address.eq(d.index_address[:bits]),

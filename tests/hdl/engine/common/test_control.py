@@ -108,7 +108,7 @@ def test_jobs_behind_an_error_are_started_again(control, fails, rest):
 @pytest.mark.parametrize("limit", [0, 4 * 3072])
 @pytest.mark.parametrize("behind", [0, 2])
 def test_a_copy_that_may_not_fit(control, limit, behind):
-    copy = {"op": int(Op.COPY_OUT), "rows": 4 if limit == 0 else 0, "row_bytes": 3072}
+    copy = {"op": int(Op.COPY_OUT), "stripes": 12 if limit == 0 else 0, "row_bytes": 3072}
     done, _, names = control([{}] * behind + [copy, {}])
     fits = limit != 0
     assert done[behind]["status"] == (Status.OK if fits else Status.OVERFLOW)

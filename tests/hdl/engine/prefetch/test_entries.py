@@ -50,7 +50,8 @@ def test_entries(exchange, small, job, link_bytes, first, rows, row_bytes, count
             ctx.set(dut.client.r.payload, {"data": sum(slots), "resp": 0, "last": 0})
 
     expected = -(-high // 512) - low // 512
-    fields = job(index_address=low, rows=rows, row_bytes=row_bytes)
+    stripes = rows * row_bytes // config.stripe_bytes
+    fields = job(index_address=low, rows=rows, row_bytes=row_bytes, stripes=stripes)
     stalls = {"o": "bernoulli:0.7"}
     receives = {"ar": jobs * expected, "o": jobs * count}
     passed = exchange(dut, {}, receives, stalls=stalls, each=each)
@@ -73,7 +74,7 @@ def test_all_is_dropped_after_a_stop(exchange, small, job):
         cycle = len(idle)
         left += sum(each["beats"] for each in passed["ar"].payloads[len(seen) :])
         seen.extend(passed["ar"].payloads[len(seen) :])
-        ctx.set(dut.job, job(index_address=BASE, rows=20, row_bytes=4096))
+        ctx.set(dut.job, job(index_address=BASE, stripes=80, row_bytes=4096))
         ctx.set(dut.start, cycle == 0)
         ctx.set(dut.stop, cycle > 20)
         ctx.set(dut.client.r.valid, cycle > 30 and left > 0)

@@ -5,7 +5,8 @@ from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signa
 from cdma.engine_codes import Op, Status
 from cdma.hdl.engine.common.control import JobControl
 from cdma.verify.formal.fault import late, stuck_at
-from cdma.verify.formal.stream_rules import anything, offer, take
+from cdma.verify.formal.prover import probe
+from cdma.verify.formal.stream_rules import anything, offer
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import PDR, Proof, faults
 
@@ -26,7 +27,11 @@ class LiveOnce(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        taken, answered = offer(m, dut.i, "i"), take(m, dut.o, "o")
+        taken, answered = offer(m, dut.i, "i"), Signal()
+        m.d.comb += [
+            dut.o.ready.eq(anything(m, 1, "o_ready")),
+            answered.eq(dut.o.valid & dut.o.ready),
+        ]
         view, width = dut.views[0], DEPTH.bit_length() + 1
         for name in ("abort", "finished", "leaves"):
             m.d.comb += getattr(dut, name).eq(anything(m, 1, name))
@@ -54,26 +59,32 @@ class LiveOnce(Elaboratable):
         with m.Elif(dut.clear):
             m.d.sync += found.eq(0)
 
-        # What an answer depends on is what was there in the cycle before.
-        idle, was_idle, was_valid = Signal(), Signal(), Signal()
+        # An answer says how the job had ended when the answer was begun.
+        begins = probe(m, "dut.answers.begin", 1)
+        was_finished, was_idle, was_valid = Signal(), Signal(), Signal()
         was_found, was_draining, was_aborted = Signal(), Signal(), Signal()
-        had_ended, could_overflow = Signal(), Signal()
+        had_ended, could_overflow, was_status = Signal(), Signal(), Signal(8)
         op = dut.job.op
-        m.d.comb += idle.eq(dut.finished & dut.waits & ~view.valid)
         m.d.sync += [
-            was_idle.eq(idle),
+            was_finished.eq(dut.finished),
             was_valid.eq(dut.o.valid & ~answered),
-            was_found.eq(found & (failed_job == dut.oldest)),
-            was_draining.eq(dut.drains),
-            was_aborted.eq(dut.halt.all),
-            had_ended.eq((ended != 0) | dut.ended),
-            could_overflow.eq((op == Op.COPY_OUT) | (op == Op.COPY_IN)),
+            was_status.eq(dut.o.payload.status),
         ]
+        # What else an answer says is proven of JobAnswers.
+        with m.If(was_valid):
+            m.d.comb += [Assert(dut.o.valid), Assert(dut.o.payload.status == was_status)]
+        with m.If(begins):
+            m.d.sync += [
+                was_idle.eq(was_finished & dut.waits & ~view.valid),
+                was_found.eq(found & (failed_job == dut.oldest)),
+                was_draining.eq(dut.drains),
+                was_aborted.eq(dut.halt.all),
+                had_ended.eq(ended != 0),
+                could_overflow.eq((op == Op.COPY_OUT) | (op == Op.COPY_IN)),
+            ]
         rises = dut.o.valid & ~was_valid
-        # Counts of the cycle before an answer rises are those before it.
-        leaves = rises & (started != 0)
-        now_started = Mux(leaves, started - 1, started)
-        now_ended = Mux(rises & (ended != 0), ended - 1, ended)
+        now_started = Mux(answered & (started != 0), started - 1, started)
+        now_ended = Mux(answered & (ended != 0), ended - 1, ended)
         m.d.sync += [
             started.eq(Mux(dut.clear, 0, now_started + dut.start)),
             ended.eq(Mux(dut.clear, 0, now_ended + dut.ended)),
@@ -82,7 +93,7 @@ class LiveOnce(Elaboratable):
         in_work = Signal(width + 1)  # with the one that is answered
         m.d.sync += in_work.eq(in_work + taken - answered)
         m.d.comb += [
-            Assert(in_work <= DEPTH + 1),
+            Assert(in_work <= DEPTH),
             Assert(dut.busy == (in_work != 0)),
             Assert(~taken | ~(dut.abort | dut.drains)),
             Assert(~dut.running | (started != 0) | dut.drains),

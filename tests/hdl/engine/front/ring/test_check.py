@@ -52,6 +52,9 @@ def test_random_descriptors(simulate, rng, descriptor_of, bounds_of, config, rin
             assert is_bad == (reason is not None), (descriptor, bounds, reason)
             if reason is None:
                 assert is_empty == (descriptor.op == Op.NOP or not descriptor.raw_bytes)
+                if not is_empty:
+                    stripes = descriptor.raw_bytes // config.stripe_bytes
+                    assert ctx.get(dut.stripes) == stripes
             steps = 0 if descriptor.rows < 2 else descriptor.rows.bit_length() + 1
             assert 2 + steps <= cycles <= 2 + steps + (2 if steps else 0)
             bad += is_bad

@@ -1,0 +1,46 @@
+"""Wide sums and comparisons in parts of a few bits, so that no carry runs over many of them."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+
+#: Bits of a part.
+PART_BITS = 10
+
+
+def advance_in_parts(
+    m: Module, value: Signal, step, name: str, *, bits: int = PART_BITS, down: bool = False
+) -> Signal:
+    """Add ``step``, or with ``down`` subtract, in the domain ``sync``.
+
+    Each part of ``value`` has an adder; its carry reaches the next part a cycle later. Gives the
+    registers of the carries, of which one is set while ``value`` is not yet valid: at most as many
+    cycles as there are parts, less one, after the last step. Statements that set ``value`` later
+    clear the carries, too.
+    """
+    places = range(0, len(value), bits)
+    carries = Signal(max(len(places) - 1, 1), name=f"{name}_carries")
+    step = Cat(step, Const(0, max(len(value) - len(step), 1)))
+    for k, low in enumerate(places):
+        part = value[low : low + bits]
+        added, carry = step[low : low + len(part)], carries[k - 1] if k else Const(0, 1)
+        total = Signal(len(part) + 1, name=f"{name}_total{k}")
+        m.d.comb += total.eq(part - added - carry if down else part + added + carry)
+        m.d.sync += part.eq(total)
+        if k + 1 < len(places):
+            m.d.sync += carries[k].eq(total[-1])
+    return carries
+
+
+def is_below_later(m: Module, a, b, name: str, *, bits: int = PART_BITS) -> Signal:
+    """``a < b`` of unsigned numbers, two cycles later: first each part, then all of them."""
+    width = max(len(a), len(b))
+    a, b = (Cat(value, Const(0, max(width - len(value), 1))) for value in (a, b))
+    places = range(0, width, bits)
+    less, same = (Signal(len(places), name=f"{name}_{kind}") for kind in ("less", "same"))
+    found = Signal(name=name)
+    is_less = Const(0, 1)
+    for k, low in enumerate(places):
+        part = slice(low, min(low + bits, width))
+        m.d.sync += [less[k].eq(a[part] < b[part]), same[k].eq(a[part] == b[part])]
+        is_less = Mux(same[k], is_less, less[k])
+    m.d.sync += found.eq(is_less)
+    return found
