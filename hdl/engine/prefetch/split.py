@@ -6,19 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import LINK, Status
 from cdma.engine_config import EngineConfig
-from cdma.hdl.axi.full import Response
 from cdma.hdl.engine.common.bursts import ReadData
-from cdma.hdl.engine.common.errors import ErrorSlot, is_error, status_of
-from cdma.hdl.engine.common.records import ErrorReport, Row, Tag
-from cdma.hdl.engine.common.words import WordShifter
-from cdma.hdl.zvc.beat import thermometer
-
-
-class Cut(data.StructLayout):
-    """A stripe of the stream: its ``channel``, ``tag`` and ``size`` in bytes."""
-
-    def __init__(self):
-        super().__init__({"channel": unsigned(3), "tag": Tag(), "size": unsigned(24)})
+from cdma.hdl.engine.common.errors import is_error, status_of
+from cdma.hdl.engine.common.records import ErrorReport, Row
+from cdma.hdl.engine.prefetch.rows import Cut, RowPlanner, beat_words, kept_beats
+from cdma.hdl.lib.parts import advance_in_parts
+from cdma.hdl.lib.shifter import shift_down
+from cdma.hdl.lib.signals import any_of
+from cdma.hdl.zvc.beat import kept_words
 
 
 class SplitRow(data.StructLayout):
@@ -31,9 +26,12 @@ class SplitRow(data.StructLayout):
 class Split(wiring.Component):
     """Cut the beats of the link into the rows of stripes.
 
-    Throughput one row or one beat a cycle, latency 2 cycles; the row comes from registers. The next
-    cut is taken with a stripe's last row. A stripe that ends inside a word has a last row that says
-    so, and the next one begins with the word behind.
+    Throughput one row or one beat a cycle; the row comes from registers, two cycles after its last
+    beat. Rows are planned ahead, so ``i_cut.ready`` comes from registers. A stripe that ends inside
+    a word has a last row that says so, and the next one begins with the word behind.
+
+    The first error of a stream is reported, with the address of its beat: later ones are of higher
+    stripes.
 
     Parameters
     ----------
@@ -41,13 +39,14 @@ class Split(wiring.Component):
 
     Members
     -------
-    start : In, a new stream begins at ``address``
+    start : In, a new stream begins at ``address``; only when ``idle``. What is left of the beat
+        that the stream before ended in is dropped; the next beat is the first of the new stream.
     address : In, of the stream: a multiple of a word
     i : In stream of :class:`~cdma.hdl.engine.common.bursts.ReadData`, whole beats
-    i_cut : In stream of :class:`Cut`
+    i_cut : In stream of :class:`~cdma.hdl.engine.prefetch.rows.Cut`
     o : Out stream of :class:`SplitRow`
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
-    idle : Out, no cut is at hand
+    idle : Out, no cut is at hand, and no row or report waits
     """
 
     start: Signal
@@ -65,7 +64,7 @@ class Split(wiring.Component):
                 "start": In(1),
                 "address": In(config.address_bits),
                 "i": In(stream.Signature(ReadData(config.link_bytes))),
-                "i_cut": In(stream.Signature(Cut())),
+                "i_cut": In(stream.Signature(Cut(config))),
                 "o": Out(stream.Signature(SplitRow(config))),
                 "o_error": Out(stream.Signature(ErrorReport())),
                 "idle": Out(1),
@@ -74,91 +73,110 @@ class Split(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, lanes = self.config, self.config.lanes
-        bits, shift = config.word_bits, config.word_bytes.bit_length() - 1
-        link = config.link_bytes
-        beat_words = link // config.word_bytes
-        # Each word carries the response of its beat: the stripes in a beat may be several.
-        m.submodules.shifter = shifter = WordShifter(bits + 2, beat_words, lanes)
-        skip = Signal(range(max(beat_words, 2)))  # words of the first beat before the stream
-        cut, has_cut = Signal(Cut()), Signal()
-        left, is_last = Signal(24 - shift), Signal()  # words of the stripe; no more than a row
-        words, count = Signal.like(left), Signal(range(lanes + 1))
-        size = self.i_cut.payload.size
-        if config.has_padding:
-            size = size + (config.word_bytes - 1)
-            m.d.comb += self.o.payload.row.missing.eq(Mux(is_last, -cut.size, 0))
-        row = self.o.payload.row
-        skips, moves = Signal(), Signal()
+        config = self.config
+        m.submodules.planner = planner = RowPlanner(config)
+        wiring.connect(m, wiring.flipped(self.i_cut), planner.i_cut)
+        shift = config.word_bytes.bit_length() - 1
+        plan, has_plan = planner.o.payload, planner.o.valid
+        steps, has_words = Signal(), Signal()
+        beats, is_enough = self._keep(m, plan, steps)
         m.d.comb += [
-            self.i.ready.eq(shifter.i.ready),
-            shifter.i.valid.eq(self.i.valid & ~self.start),
-            shifter.clear.eq(self.start),
-            shifter.i.payload.count.eq(beat_words),
-            skips.eq(skip != 0),
-            words.eq(size >> shift),
-            count.eq(Mux(is_last, left, lanes)),
-            shifter.need.eq(Mux(skips, Mux(skip < lanes, skip, lanes), count)),
-            self.o.valid.eq(shifter.o.valid & has_cut & ~skips),
-            self.o.payload.channel.eq(cut.channel),
-            row.count.eq(count),
-            row.last.eq(is_last),
-            moves.eq(self.o.valid & self.o.ready),
-            shifter.o.ready.eq(skips | (has_cut & self.o.ready)),
-            self.i_cut.ready.eq(~has_cut | (moves & is_last)),
-            self.idle.eq(~has_cut),
+            planner.start.eq(self.start),
+            planner.first.eq(self.address[shift:]),
+            has_words.eq(plan.count != 0),
+            steps.eq(has_plan & is_enough & (~self.o.valid | self.o.ready)),
+            planner.o.ready.eq(is_enough & (~self.o.valid | self.o.ready)),
         ]
-        for k in range(beat_words):
-            word = self.i.payload.data[bits * k : bits * (k + 1)]
-            m.d.comb += shifter.i.payload.words[k].eq(Cat(word, self.i.payload.resp))
-        for k in range(lanes):
-            m.d.comb += row.words[k].eq(shifter.o.payload.words[k][:bits])
-        with m.If(self.start):
-            m.d.sync += skip.eq(
-                self.address[shift : link.bit_length() - 1] if beat_words > 1 else 0
-            )
-        with m.Elif(skips & shifter.o.valid):
-            m.d.sync += skip.eq(skip - shifter.need)
-        with m.If(self.i_cut.ready):
+        words = [
+            each.data[config.word_bits * k : config.word_bits * (k + 1)]
+            for each in beats
+            for k in range(beat_words(config))
+        ]
+        shifted = shift_down(m, words, plan.first, "shifted")[: config.lanes]
+        row = self.o.payload.row
+        with m.If(~self.o.valid | self.o.ready):
             m.d.sync += [
-                has_cut.eq(self.i_cut.valid),
-                cut.eq(self.i_cut.payload),
-                left.eq(words),
-                is_last.eq(words <= lanes),
+                self.o.valid.eq(has_plan & is_enough & has_words),
+                self.o.payload.channel.eq(plan.channel),
+                Cat(row.words.as_value()).eq(kept_words(shifted, plan.keep)),
+                row.count.eq(plan.count),
+                row.last.eq(plan.last),
             ]
-        with m.Elif(moves):
-            m.d.sync += [left.eq(left - lanes), is_last.eq(left <= 2 * lanes)]
-        self._report(m, shifter, cut, count, moves, is_last)
+            if config.has_padding:
+                m.d.sync += row.missing.eq(plan.missing)
+        waits = self._report(m, plan, beats, steps & has_words)
+        m.d.comb += self.idle.eq(planner.idle & ~self.o.valid & ~waits)
         return m
 
-    def _report(self, m, shifter, cut, count, moves, is_last):
-        """Report a stripe's first word that was read with an error."""
-        config = self.config
-        shift = config.word_bytes.bit_length() - 1
-        m.submodules.slot = slot = ErrorSlot()
-        wiring.connect(m, slot.o, wiring.flipped(self.o_error))
-        kept = thermometer(count, config.lanes)
-        first, resp, fails = Signal(range(config.lanes)), Signal(Response), Signal()
-        for k in reversed(range(config.lanes)):
-            found = Signal(Response, name=f"resp{k}")
-            m.d.comb += found.eq(shifter.o.payload.words[k][config.word_bits :])
-            with m.If(kept[k] & is_error(found)):
-                m.d.comb += [first.eq(k), resp.eq(found), fails.eq(1)]
-        place, word = Signal(config.address_bits), Signal(config.address_bits)
-        m.d.comb += word.eq(place + (first << shift))
-        reported = Signal()  # of this stripe
+    def _keep(self, m, plan, steps):
+        """Keep the beats that rows lie in; gives them, and whether those of the row are there.
+
+        The last of these is offered and not kept: it counts only behind all others.
+        """
+        kept = kept_beats(self.config)
+        beats = [Signal(ReadData(self.config.link_bytes), name=f"beat{k}") for k in range(kept)]
+        valid = Signal(kept)
+        offered = self.i.payload
+        has_last = valid[-1] & self.i.valid
+        missing = Cat(plan.needs & ~Cat(valid[1:], has_last)).any() | ~valid[0]
+        # How many beats are used up, one-hot, if any.
+        drops = {k: steps & plan.drops[k] for k in range(1, len(plan.drops))}
+        stays, stores = ~any_of(drops.values()), Signal()
         m.d.comb += [
-            slot.valid.eq(moves & fails & ~reported),
-            slot.report.tag.eq(cut.tag),
-            slot.report.status.eq(status_of(resp, Status.HOST_SLVERR)),
-            slot.report.where.eq(word & Const(-config.link_bytes, 64)),
-            slot.report.channel.eq(LINK),
-            slot.report.halts.eq(1),
+            self.i.ready.eq(~valid[-1] | ~stays),
+            stores.eq(self.i.valid & self.i.ready & ~drops[kept + 1]),
+        ]
+        is_before = Const(1, 1)
+        for k, beat in enumerate(beats):
+            is_kept = stays & valid[k]
+            moves = [(drops[n] & valid[k + n], beats[k + n]) for n in range(1, kept - k)]
+            value = offered.as_value()  # where nothing moves up, so that it is valid, or not needed
+            for is_moved, source in moves:
+                value = Mux(is_moved, source.as_value(), value)
+            with m.If(~is_kept):
+                m.d.sync += beat.eq(value)
+            is_left = any_of([is_kept, *(is_moved for is_moved, _ in moves)])
+            m.d.sync += valid[k].eq(is_left | (stores & is_before))
+            is_before = is_left
+        return [*beats, offered], ~missing
+
+    def _report(self, m, plan, beats, moves):
+        """Report the first beat that was read with an error; gives whether a report waits."""
+        config, report = self.config, self.o_error.payload
+        low = config.link_bytes.bit_length() - 1
+        place = Signal(config.address_bits - low)  # of the first beat that is kept, as a number
+        has_failed, is_reported = Signal(), Signal()
+        found, resp, number = Signal(), Signal.like(beats[0].resp), Signal(range(len(beats)))
+        for k, beat in reversed(list(enumerate(beats))):
+            is_used = plan.needs[k - 1] if k else 1
+            with m.If(is_used & is_error(beat.resp)):
+                m.d.comb += [found.eq(1), resp.eq(beat.resp), number.eq(k)]
+        used = Signal(range(len(plan.drops)))
+        for k in range(1, len(plan.drops)):
+            with m.If(plan.drops[k]):
+                m.d.comb += used.eq(k)
+        # The place stays at the beat with the error.
+        step = Mux(moves & ~has_failed, Mux(found, number, used), 0)
+        carries = advance_in_parts(m, place, step, "place")
+        m.d.comb += [
+            self.o_error.valid.eq(has_failed & ~is_reported & ~carries.any()),
+            report.where.eq(place << low),
+            report.channel.eq(LINK),
+            report.halts.eq(1),
         ]
         with m.If(self.start):
-            m.d.sync += place.eq(self.address)
-        with m.Elif(moves):
             m.d.sync += [
-                place.eq(place + (count << shift)),
-                reported.eq((reported | fails) & ~is_last),
+                place.eq(self.address >> low),
+                carries.eq(0),
+                has_failed.eq(0),
+                is_reported.eq(0),
             ]
+        with m.Elif(moves & found & ~has_failed):
+            m.d.sync += [
+                has_failed.eq(1),
+                report.tag.eq(plan.tag),
+                report.status.eq(status_of(resp, Status.HOST_SLVERR)),
+            ]
+        with m.Elif(self.o_error.valid & self.o_error.ready):
+            m.d.sync += is_reported.eq(1)
+        return has_failed & ~is_reported

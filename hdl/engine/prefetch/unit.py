@@ -16,7 +16,8 @@ from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
 from cdma.hdl.engine.prefetch.channel import TASKS, PrefetchChannel
 from cdma.hdl.engine.prefetch.check import CrcCheck, Expected
 from cdma.hdl.engine.prefetch.entries import EntryReader
-from cdma.hdl.engine.prefetch.split import Cut, Split
+from cdma.hdl.engine.prefetch.rows import Cut
+from cdma.hdl.engine.prefetch.split import Split
 from cdma.hdl.engine.prefetch.tasks import TaskMaker
 from cdma.hdl.lib.adder import sum_later
 from cdma.hdl.lib.buffer import RowBuffer
@@ -221,7 +222,7 @@ class PrefetchUnit(wiring.Component):
         """Give each task to its channel, its cut to the splitter, its CRC to the check."""
         config = self.config
         depth = TASKS * config.channels
-        m.submodules.cuts = cuts = RowBuffer(Cut(), depth, pipe=False)
+        m.submodules.cuts = cuts = RowBuffer(Cut(config), depth, pipe=False)
         m.submodules.expected = expected = RowBuffer(Expected(), depth, pipe=False)
         task, number = tasks.o.payload, Signal(3)
         low = config.stripe_bytes.bit_length() - 1

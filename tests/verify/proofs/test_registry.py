@@ -20,7 +20,7 @@ UNPROVEN = (
     *("Checker", "Starter", "Counters", "Fetcher"),
     "StripeReader",
     *("Packer", "StripeCompressor", "StreamStripeCompressor"),
-    *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
+    *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
     *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
     *("FloatSurvey", "FloatPlanner"),
     *("PayloadCounter", "ControlCoder", "BitAssembler"),

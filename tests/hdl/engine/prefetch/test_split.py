@@ -76,6 +76,47 @@ def test_stripes_that_end_inside_a_word(exchange, begin, small, noise):
     assert kept == words.tolist()
 
 
+@pytest.mark.parametrize(
+    ("link_bytes", "stripe"), [(16, 64), (16, 17), (16, 45), (8, 21), (64, 35)]
+)
+def test_a_beat_in_each_cycle(exchange, begin, small, noise, link_bytes, stripe):
+    """Also over the borders of stripes, wherever these are, while a row has no more words."""
+    config, number = small(channels=2, lanes=8, link_bytes=link_bytes), 12
+    words = noise(number * stripe, 0.9)
+    cuts = [{"channel": 0, "tag": {}, "size": 4 * stripe}] * number
+    sends = {"i": _sends(config, words.tobytes(), 0x4000)["i"], "i_cut": cuts}
+    rows = number * -(-stripe // config.lanes)
+    each = begin(dut := Split(config), address=0x4000)
+    passed = exchange(dut, sends, {"o": rows, "o_error": 0}, each=each)
+    cycles = passed["i"].cycles
+    assert cycles[-1] - cycles[0] + 1 <= max(len(cycles), rows) + 6
+
+
+@pytest.mark.parametrize("shift", [0, 4, 12])
+def test_the_next_stream_begins_with_the_next_beat(exchange, small, noise, words_of, shift):
+    """Beats of the next stream wait before it is started; the rest of the last beat is dropped."""
+    config, number = small(channels=2, lanes=4, link_bytes=16), 3
+    words = noise(sum(SIZES), 0.9)
+    sends = _sends(config, words.tobytes(), 0x4000 + shift)
+    sends = {name: number * items for name, items in sends.items()}
+    rows = number * sum(-(-size // config.lanes) for size in SIZES)
+    dut, started, total = Split(config), 0, len(SIZES)
+
+    def each(ctx, passed):
+        nonlocal started
+        done = len(passed["i_cut"].cycles)
+        is_between = done == total * started
+        starts = is_between and started < number and ctx.get(dut.idle)
+        ctx.set(dut.start, starts)
+        if is_between:
+            ctx.set(dut.i_cut.valid, 0)
+        ctx.set(dut.address, 0x4000 + shift)
+        started += starts
+
+    passed = exchange(dut, sends, {"o": rows, "o_error": 0}, each=each)
+    assert words_of([item["row"] for item in passed["o"].payloads]) == number * words.tolist()
+
+
 @pytest.mark.parametrize("shift", [0, 4])
 def test_an_error_is_that_of_the_lowest_stripe_in_the_beat(exchange, begin, small, noise, shift):
     config = small(channels=2, lanes=4, link_bytes=16)
@@ -86,8 +127,8 @@ def test_an_error_is_that_of_the_lowest_stripe_in_the_beat(exchange, begin, smal
     rows = sum(-(-size // config.lanes) for size in SIZES)
     stalls = {"i": "paused:3", "i_cut": "paused:5"}
     each = begin(dut := Split(config), address=address)
-    passed = exchange(dut, sends, {"o": rows, "o_error": 2}, stalls=stalls, each=each)
-    first = passed["o_error"].payloads[0]
+    passed = exchange(dut, sends, {"o": rows, "o_error": 1}, stalls=stalls, each=each)
+    (first,) = passed["o_error"].payloads
     assert first["status"] == Status.HOST_SLVERR
     assert first["where"] == 0x4000 + 16 * beat
     assert first["halts"] == 1
