@@ -20,7 +20,7 @@ CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/t
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-golden coverage coverage-engine mutate mutate-engine synth bench-hw synth-engine bench-engine performance bench study lint docs soc clean help
+.PHONY: demo check release test test-all formal formal-sby generate cosim fuzz fuzz-engine fuzz-golden coverage coverage-engine mutate mutate-engine synth bench-hw synth-engine bench-engine performance bench study lint docs soc clean help
 
 demo: $(OUT)/activations/capture.json generate  ## capture activations, run them through the generated Verilog, print a table (default)
 	$(BIN)/cdma demo $(OUT)/activations --engine 4
@@ -54,6 +54,11 @@ cosim: $(OUT)/activations/capture.json  ## one tensor through both units in a ro
 fuzz: $(READY)  ## a million random packets through each unit, malformed ones through the decompressor
 	$(BIN)/cdma fuzz --packets $(FUZZ) --jobs $(JOBS)
 	$(BIN)/cdma fuzz --packets $(shell expr $(FUZZ) / 10) --lanes 2 --word-bits 8 --block-words 32 --jobs $(JOBS)
+
+fuzz-engine: $(READY)  ## a million random jobs through engines of a dozen sizes, with faults
+	$(BIN)/cdma fuzz --unit engine --all-sizes --packets $(FUZZ) --jobs $(JOBS) \
+		--save docs/measurements/fuzz_engine.json; \
+		status=$$?; $(BIN)/python docs/draw && exit $$status
 
 fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZZ_SECONDS (atheris)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'

@@ -6,6 +6,7 @@ import sys
 
 from cdma.cli import engine, options
 from cdma.errors import SimulationError
+from cdma.files import write_text
 from cdma.progress import timed
 from cdma.tables import format_table
 
@@ -16,14 +17,16 @@ extended, flipped, lack a beat, have a wrong word count or are noise, and good o
 model, under random back-pressure, with resets in between. The first failure ends the run and prints
 the command that replays it. The packets are the same on one processor, on many and on a cluster.
 
-The engine is fed jobs: offloads and prefetches of all kinds, damaged streams and indices, bus
-errors, bad descriptors, aborts, with other memories in each batch; --packets counts jobs.
+The engine is fed jobs of both rings at once: offloads and prefetches of all kinds, damaged streams
+and indices, bus errors, bad descriptors, aborts, timeouts, resets, with other memories in each
+batch; --packets counts jobs. --all-sizes shares them among a dozen engines.
 
 exit status: 0 equal to the golden model, 1 a difference, 2 wrong input or a missing tool
 
 example:
   cdma fuzz --unit decompressor --packets 100000 --seed 3
   cdma fuzz --unit engine --channels 2 --packets 1000
+  cdma fuzz --unit engine --all-sizes --packets 1000000 --save fuzz_engine.json
   cdma fuzz --unit compressor --config 8x32 --seed 3 --batch 17 --waves batch17.fst
 """
 DESCRIPTION = """\
@@ -45,9 +48,11 @@ def add_parser(subparsers) -> None:
     add("--packets", type=int, default=10_000, metavar="N", help=count)
     add("--seed", type=int, default=0, metavar="N", help="of all that is random")
     add("--batch", type=int, metavar="N", help="play one batch only, as a failure names it")
+    engine.add_fuzz_options(parser)
     options.add_design_options(parser, "file for the waveforms of the batch that fails, or --batch")
     options.add_sweep_options(parser)
     add("--json", action="store_true", help="print the report as JSON")
+    options.add_save_option(parser, "write the report there too, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         for unit in units:
             if unit == engine.ENGINE:
-                rows.append(engine.fuzz(args, timed(unit)))
+                rows += engine.fuzz(args, timed(unit))
                 continue
             what = (unit, config, args.packets, args.seed, args.batch)
             outcome = play.fuzz(*what, **how, progress=timed(f"{unit} {config.name}"))
@@ -72,9 +77,11 @@ def run(args: argparse.Namespace) -> int:
     except SimulationError as error:
         print(f"cdma fuzz: {error}", file=sys.stderr)
         return 1
+    if args.save:
+        write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
     print(json.dumps(rows, indent=2) if args.json else format_table(rows, report.COLUMNS))
     failed = [row for row in rows if row["problem"]]
-    waves = "" if args.waves else " --waves fail.fst"
     for row in failed:
+        waves = "" if args.waves or row["unit"] == engine.ENGINE else " --waves fail.fst"
         print(f"cdma fuzz: {row['problem']}\nreplay: {row['replay']}{waves}", file=sys.stderr)
     return int(bool(failed))

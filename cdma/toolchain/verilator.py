@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 from cdma.errors import SimulationError, UserError
@@ -68,8 +69,14 @@ def plain_environment() -> dict[str, str]:
 def versions(env: dict[str, str]) -> str:
     """Versions of what a build depends on, beside its sources."""
     compiler = shutil.which("c++", path=env["PATH"])
-    version = first_line(shutil.which("verilator", path=env["PATH"]), "--version")
+    version = _version(shutil.which("verilator", path=env["PATH"]))
     return f"{version} {compiler} {sys.version}"
+
+
+@cache
+def _version(path: str) -> str:
+    """Version of a Verilator, asked for once: a run of many short simulations needs it often."""
+    return first_line(path, "--version")
 
 
 def include_folder() -> Path:

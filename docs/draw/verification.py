@@ -1,6 +1,9 @@
 """Tables of docs/verification.md, from what ``cdma coverage``, ``cdma mutate`` and ``make formal``
 saved."""
 
+import itertools
+from collections import Counter
+
 import tables
 from measured import DOCS
 
@@ -30,6 +33,14 @@ ENGINE_MUTANTS = {
     "share": "of the faults",
     "interval": "of all, with 95 %",
 }
+ENGINE_FUZZ = {
+    "config": "engine",
+    "packets": "jobs",
+    "malformed": "not OK",
+    "cycles": "cycles",
+    "batches": "batches",
+    "verdict": "verdict",
+}
 #: Without line numbers, which change with every edit of the source.
 SURVIVORS = {"unit": "unit", "source": "source", "mutant": "fault", "known": "what is known"}
 
@@ -46,6 +57,8 @@ def fill(text: str) -> str:
         "proofs": _proofs,
         "engine_coverage": _engine_coverage,
         "engine_mutants": _engine_mutants,
+        "engine_fuzz": _engine_fuzz,
+        "engine_fuzz_jobs": _engine_fuzz_jobs,
     }
     return tables.fill(text, made, "Not measured for the units as they are now.")
 
@@ -130,3 +143,27 @@ def _engine_mutants() -> str:
     low, high = record["low"], record["high"]
     row = record | {"share": f"{record['score']:.1%}", "interval": f"{low:.1%} to {high:.1%}"}
     return format_table([row], ENGINE_MUTANTS, "markdown")
+
+
+def _engine_fuzz() -> str:
+    records = tables.read("fuzz_engine")
+    numbers = ("packets", "malformed", "cycles", "batches")
+    whole = {name: sum(record[name] for record in records) for name in numbers}
+    failed = sum(bool(record["problem"]) for record in records)
+    whole |= {"config": "all", "verdict": f"{failed} failed"}
+    return format_table([*records, whole], ENGINE_FUZZ, "markdown")
+
+
+def _engine_fuzz_jobs() -> str:
+    """Jobs of all sizes by status and by kind, side by side."""
+    counts = {}
+    for column in ("errors", "kinds"):
+        counts[column] = Counter()
+        for record in tables.read("fuzz_engine"):
+            counts[column].update(record[column])
+    pairs = itertools.zip_longest(*(each.most_common() for each in counts.values()))
+    rows = [
+        {"status": a and a[0], "jobs": a and a[1], "kind": b and b[0], "of it": b and b[1]}
+        for a, b in pairs
+    ]
+    return format_table(rows, ("status", "jobs", "kind", "of it"), "markdown")

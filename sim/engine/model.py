@@ -265,6 +265,11 @@ class EngineModel:
         self.program(ring)
         self.write("RING", "CTRL", 1, ring)
 
+    @property
+    def end(self) -> int:
+        """Limit of the largest window. With 64 bits of address, no window has the last byte."""
+        return min(1 << self.config.address_bits, (1 << 64) - 1)
+
     def program(self, ring: int, **windows: int) -> None:
         """Write addresses, sizes and windows of a stopped ring."""
         memory = self.rings[ring]
@@ -272,9 +277,9 @@ class EngineModel:
             "SQ_BASE": memory.descriptors.address,
             "CQ_BASE": memory.completions.address,
             "DEV_BASE": 0,
-            "DEV_LIMIT": 1 << self.config.address_bits,
+            "DEV_LIMIT": self.end,
             "HOST_BASE": 0,
-            "HOST_LIMIT": 1 << self.config.address_bits,
+            "HOST_LIMIT": self.end,
             **windows,
         }
         for name, value in values.items():

@@ -123,7 +123,8 @@ class _Run:
 
     def fuzz(self, number):
         batch = Batch(self.config, self.seed, number, self.verilog, observe=self.job)
-        problem = batch.run()
+        problem = batch.play()
+        batch.close()
         if problem:
             raise SimulationError(f"batch {number}: {problem}")
 

@@ -3,6 +3,7 @@
 from cdma.cli.engine.options import add_engine_options, engine_config_from
 from cdma.cli.engine.runs import (
     ABOUT,
+    add_fuzz_options,
     add_run_options,
     fuzz,
     refuse_engine_options,
@@ -14,6 +15,7 @@ __all__ = [
     "ABOUT",
     "ENGINE",
     "add_engine_options",
+    "add_fuzz_options",
     "add_run_options",
     "engine_config_from",
     "fuzz",

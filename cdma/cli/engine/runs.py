@@ -3,13 +3,15 @@
 import argparse
 
 from cdma.cli.engine.options import SIZES, engine_config_from, refuse
-from cdma.cli.options import flag
+from cdma.cli.options import flag, natural
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 from cdma.tensors.rows import type_of
 
 #: Options of a round trip that are of the engine alone.
 _OWN = ("memory", "host_memory", "raw")
+#: Options of one engine, which ``--all-sizes`` does not take.
+_OF_ONE_SIZE = ("batch", "config", "lanes", "word_bits", "block_words", "codec", "type", *SIZES)
 #: For the end of the help of ``cdma cosim``.
 ABOUT = """\
 The engine takes the tensor out to host memory and back, through registers and rings; host memory,
@@ -30,7 +32,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def refuse_engine_options(args: argparse.Namespace) -> None:
     """Refuse options of the engine for a unit."""
-    refuse(args, *_OWN)
+    refuse(args, *_OWN, "all_sizes", "round", "job")
 
 
 def round_trip(args: argparse.Namespace, tensor, progress) -> tuple[dict, str]:
@@ -58,14 +60,37 @@ def round_trip(args: argparse.Namespace, tensor, progress) -> tuple[dict, str]:
     return {**trip.record(config, tensor.nbytes), **timing, **run_of}, trip.problem
 
 
-def fuzz(args: argparse.Namespace, progress) -> dict:
-    """Report of a run of random jobs."""
-    from cdma.verify.fuzz.engine import fuzz as run
-    from cdma.verify.fuzz.engine import row
+def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--all-sizes``, ``--round`` and ``--job``."""
+    group = parser.add_argument_group("of random jobs of the engine")
+    sizes = "engines of a dozen sizes, each with its share of --packets"
+    group.add_argument("--all-sizes", action="store_const", const=True, help=sizes)
+    group.add_argument("--round", type=natural, metavar="N", help="of --batch, this round only")
+    group.add_argument("--job", type=natural, metavar="N", help="of --round, this job only")
 
-    config = engine_config_from(args)
+
+def fuzz(args: argparse.Namespace, progress) -> list[dict]:
+    """Reports of runs of random jobs, up to the first that fails."""
+    from cdma.verify.fuzz import engine
+
     if args.waves or args.verilog:
         raise UserError("--waves and --verilog are for units, not for random jobs of the engine")
-    outcome = run(config, args.packets, args.seed, args.batch, progress=progress)
-    given = [name for name in SIZES if getattr(args, name) is not None]
-    return row(config, args.seed, outcome, {flag(name): getattr(args, name) for name in given})
+    for name, needed in (("round", "batch"), ("job", "round")):
+        if getattr(args, name) is not None and getattr(args, needed) is None:
+            raise UserError(f"{flag(name)} needs {flag(needed)}")
+    sizes = [(engine_config_from(args), 1)]
+    if args.all_sizes:
+        for name in _OF_ONE_SIZE:
+            if getattr(args, name, None) is not None:
+                raise UserError(f"{flag(name)} is for one size: leave --all-sizes out")
+        sizes = engine.SIZES
+    whole, rows = sum(share for _, share in sizes), []
+    where = {"round_": args.round, "only": args.job}
+    where |= {"processes": args.jobs, "scheduler": args.scheduler}
+    for config, share in sizes:
+        jobs = -(-args.packets * share // whole)
+        outcome = engine.fuzz(config, jobs, args.seed, args.batch, progress=progress, **where)
+        rows.append(engine.row(config, args.seed, outcome))
+        if outcome.problem:
+            break
+    return rows

@@ -16,8 +16,8 @@ from cdma.verify.fuzz.engine import Batch
 from cdma.verify.mutation.engine import clocks, edges, jobs, queues, wide
 from cdma.verify.mutation.engine.land import LoggedModel, OpenModel
 
-#: Batches of the fuzzer, and jobs in each of them.
-BATCHES, JOBS = 4, 12
+#: Batches of the fuzzer, and rounds in each of them.
+BATCHES, ROUNDS = 4, 3
 #: Address of the rings in trials whose jobs lie anywhere.
 _RINGS = 0x1_6DB0_0040
 #: log2 of the entries of the rings that are gone around, and how often.
@@ -98,11 +98,11 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
 
 def _batch(config, seed, number, verilog, cache):
     """Jobs of the fuzzer, with faults, stalls and aborts, against the golden engine."""
-    batch = Batch(config, seed, number, verilog, jobs=JOBS, cache=cache)
+    batch = Batch(config, seed, number, verilog, cache=cache)
     ports = range(config.channels + 1)
     for port in ports:
         batch.model.engine.start_log(port)
-    problem = batch.run()
+    problem = batch.play(rounds=ROUNDS)
     if problem:
         raise SimulationError(problem)
     logs = [batch.model.engine.log(port).tobytes() for port in ports]

@@ -1,0 +1,139 @@
+"""Scenarios of rounds that are broken off: aborts, timeouts and resets, at any stage.
+
+What a job had done by then is not known. It may have done anything to its own memory, but to no
+other.
+"""
+
+from cdma.engine_codes import State, Status
+from cdma.sim.engine.engine import DEVICE
+from cdma.verify.fuzz.engine.scenarios import RINGS, plain
+
+#: Cycles without a handshake after which a port has timed out, and those of a late answer.
+TIMEOUT, LATE = 500, 2500
+_OFF = 1 << 20
+_NEVER = 1 << 40
+
+
+def abort(round_) -> str:
+    """A ring is aborted. What was not started is dropped, or done later."""
+    model = round_.model
+    round_.submit()
+    ring = round_.random.randrange(2)
+    round_.run()
+    model.abort(ring)
+    plans, number = round_.plans[ring], model.started(ring)
+    problem = round_.gather(ring, plans[:number], ends=_is_aborted)
+    if problem:
+        return problem
+    if round_.random.random() < 0.5:
+        left = model.resync(ring)
+        if left != len(plans) - number:
+            return f"{left} jobs are left in the ring, expected {len(plans) - number}"
+        for plan in plans[number:]:
+            plan.writes, plan.opens = [], []
+        number = len(plans)
+    model.start(ring)
+    problem = round_.gather(ring, plans[number:], number)
+    problem = problem or round_.gather(1 - ring, round_.plans[1 - ring])
+    model.write("ENGINE", "IRQ_STATUS", 0x3F)
+    return problem
+
+
+def _is_aborted(plan, completion):
+    return completion.status == Status.ABORTED
+
+
+def timeout(round_) -> str:
+    """A read or a write of a channel is answered late: TIMEOUT, quarantine, recovery."""
+    model = round_.model
+    victims = [
+        (plan, fault) for plan in round_.jobs for fault in plan.faults if fault["space"] == DEVICE
+    ]
+    if not victims:
+        return plain(round_)
+    victim, late = round_.random.choice(victims)
+    model.engine.clear_faults()
+    for fault in (fault for plan in round_.jobs for fault in plan.faults):
+        if fault is late:
+            fault = {**fault, "response": 0, "delay": LATE, "count": 1}
+        model.engine.fault(**fault)
+    channel = round_.config.channel(late["address"])
+    found = []
+
+    def is_lost(plan, completion):
+        if completion.status == Status.TIMEOUT:
+            found.append(plan)
+        return completion.status == Status.TIMEOUT and channel in plan.channels
+
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    round_.submit()
+    problem = ""
+    for ring in RINGS:
+        problem = problem or round_.gather(ring, round_.plans[ring], ends=is_lost)
+    model.write("ENGINE", "TIMEOUT", _OFF)
+    if not problem and not any(plan is victim for plan in found):
+        problem = f"{round_.name(victim)} did not end with TIMEOUT"
+    return problem or _clear_quarantine(model, channel)
+
+
+def _clear_quarantine(model, channel):
+    """Wait until nothing is outstanding, then clear."""
+    model.engine.run(LATE)
+    for _ in range(100):
+        model.write("CHANNEL", "QUARANTINE", 1, channel)
+        if not model.read("CHANNEL", "QUARANTINE", channel):
+            break
+        model.engine.run(100)
+    else:
+        return f"channel {channel} stays in quarantine"
+    if model.read("CHANNEL", "OUTSTANDING", channel) & 0xFFFF:
+        return f"channel {channel} left quarantine with bursts outstanding"
+    model.write("ENGINE", "IRQ_STATUS", 0x3F)
+    return ""
+
+
+def link(round_) -> str:
+    """The link does not answer: both rings enter ERROR, and only a reset recovers."""
+    model = round_.model
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    channel = round_.random.choice(("ar", "r", "aw", "w", "b"))
+    model.engine.hold(model.engine.link, channel, _NEVER)
+    round_.submit()
+    if round_.jobs:
+        for ring in RINGS:
+            model.until_state(ring, State.ERROR)
+        if not model.read("ENGINE", "STATUS") & 4:
+            return "the link has timed out, but STATUS.FATAL is 0"
+    model.engine.hold(model.engine.link, channel, 0)
+    return _reset(round_)
+
+
+def reset(round_) -> str:
+    """The reset pin."""
+    round_.submit()
+    round_.run()
+    return _reset(round_)
+
+
+def _reset(round_):
+    round_.model.engine.reset()
+    round_.give_up(round_.jobs)
+    round_.batch.set_up()
+    return ""
+
+
+def clear(round_) -> str:
+    """CTRL.RESET."""
+    model = round_.model
+    round_.submit()
+    round_.run()
+    model.write("ENGINE", "CTRL", 1)
+    for _ in range(4000):
+        if not model.read("ENGINE", "CTRL"):
+            break
+        model.engine.run(20)
+    else:
+        return "CTRL.RESET stays 1"
+    round_.give_up(round_.jobs)
+    round_.batch.set_up()
+    return ""

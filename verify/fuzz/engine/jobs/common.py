@@ -1,0 +1,64 @@
+"""What makers of jobs of both rings have in common."""
+
+from random import Random
+
+from cdma.engine_codes import Status
+from cdma.engine_config import EngineConfig
+from cdma.sim.engine.engine import DEVICE, HOST
+from cdma.verify.fuzz.engine.jobs.heap import Heap, Part
+from cdma.verify.fuzz.engine.jobs.words import Words
+
+_BUS = {
+    (DEVICE, 2): Status.DEVICE_SLVERR,
+    (DEVICE, 3): Status.DEVICE_DECERR,
+    (HOST, 2): Status.HOST_SLVERR,
+    (HOST, 3): Status.HOST_DECERR,
+}
+#: Bits of the fields of a descriptor.
+FIELDS = {"device": 64, "host": 64, "index": 64, "row_bytes": 64, "limit": 64, "rows": 32}
+FIELDS |= {"pitch": 63}
+
+
+class Common:
+    """What all makers draw from, and fields and faults of any job.
+
+    Parameters
+    ----------
+    words : Words
+    heap : Heap
+    random : Random
+        Draws all.
+    faults : float
+        Share of the jobs in which a memory answers with an error.
+    """
+
+    def __init__(self, words: Words, heap: Heap, random: Random, faults: float):
+        self.words, self.heap, self.random, self.faults = words, heap, random, faults
+        self.config: EngineConfig = words.config
+
+    def is_faulty(self) -> bool:
+        """Whether a memory answers with an error in the next job."""
+        return self.random.random() < self.faults
+
+    def flags(self) -> dict:
+        """Fields that change nothing of a job's result."""
+        random = self.random
+        return {
+            "interrupt": random.random() < 0.4,
+            "fence": random.random() < 0.08,
+            "cookie": random.getrandbits(64),
+        }
+
+    def fault(self, space: int, address: int, on: str) -> tuple[dict, Status]:
+        """A memory that answers with an error: arguments of ``fault``, and the status."""
+        response = self.random.choice((2, 3))
+        fields = {"space": space, "address": address, "response": response, "on": on}
+        return fields, _BUS[space, response]
+
+    def host(self, ring: int, size: int, *, offset: int = 0, **access: bool) -> Part:
+        """A buffer in host memory."""
+        return self.heap.place(HOST, size, ring, offset=offset, **access)
+
+    def burst(self, address: int) -> int:
+        """First address of the burst that writes a byte, unless a range begins behind it."""
+        return address & -self.config.burst_bytes
