@@ -37,6 +37,8 @@ def add_parser(subparsers) -> None:
     options.add_zero_options(parser)
     port = "take the word that is omitted from an input s_zero; it must not change in a packet"
     add("--zero-port", action="store_true", help=port)
+    target = "fpga, or asic, rows of flip-flops for standard cells; other latency (default: fpga)"
+    add("--target", choices=("fpga", "asic"), help=target)
     engine.add_engine_options(parser)
     add("-o", "--output", required=True, metavar="DIR", help="folder to write to, made if missing")
     add("--name", metavar="MODULE", help="name of the top module and its files, for one unit")

@@ -11,7 +11,8 @@ class Countdown(wiring.Component):
     """Count down in steps of a constant, and detect the last step.
 
     As in :class:`~cdma.hdl.lib.counter.Counter`, the upper bits are counted in parts, each with a
-    register that is 1 when the part is zero. All outputs are registered.
+    register that is 1 when the part is zero. They load while ``is_last``, so that a late ``load``
+    only drives the low bits. All outputs are registered.
 
     Parameters
     ----------
@@ -22,7 +23,7 @@ class Countdown(wiring.Component):
 
     Members
     -------
-    load : In, begin with ``load_words``
+    load : In, begin with ``load_words``; only when ``is_last``, which holds after reset, too
     load_words : In, the number
     step : In, subtract ``size``; ignored with ``load``
     words : Out, the low bits of the remainder, all of it when ``is_last``
@@ -40,7 +41,7 @@ class Countdown(wiring.Component):
     def __init__(self, width: int, size: int):
         self.width = width
         self.size = size
-        self.low_bits = (2 * size).bit_length()
+        self.low_bits = (3 * size - 1).bit_length() if size > 0 else 0
         if not 0 < self.low_bits < width:
             raise ValueError(
                 f"Size of a step must be positive and less than a quarter of the number's range of "
@@ -52,7 +53,7 @@ class Countdown(wiring.Component):
                 "load_words": In(width),
                 "step": In(1),
                 "words": Out(self.low_bits),
-                "is_last": Out(1),
+                "is_last": Out(1, init=1),
                 "is_zero": Out(1),
             }
         )
@@ -62,16 +63,18 @@ class Countdown(wiring.Component):
         size, low = self.size, self.low_bits
         less = Signal(low + 1)
         m.d.comb += less.eq(self.words - size)
-        borrow = less[-1]
+        # The upper bits are a cycle late: more than two steps are left, and the next has no borrow.
+        borrow = Signal()
+        m.d.sync += borrow.eq(self.step & less[-1] & ~self.is_last)
         are_zero = []
         for start in range(low, self.width, PART_BITS):
             bits = min(PART_BITS, self.width - start)
             part = Signal(bits, name=f"part{start}")
             is_zero = Signal(name=f"is_zero{start}")
             loaded = self.load_words[start : start + bits]
-            with m.If(self.load):
+            with m.If(self.is_last):  # they are not used until the next load
                 m.d.sync += [part.eq(loaded), is_zero.eq(loaded == 0)]
-            with m.Elif(self.step & borrow):
+            with m.Elif(borrow):
                 m.d.sync += [part.eq(part - 1), is_zero.eq(part == 1)]
             borrow = borrow & is_zero
             are_zero.append(is_zero)
@@ -86,6 +89,6 @@ class Countdown(wiring.Component):
         with m.Elif(self.step):
             m.d.sync += [
                 self.words.eq(less),
-                self.is_last.eq(is_low & (self.words <= 2 * size)),
+                self.is_last.eq(self.is_last | (is_low & (self.words <= 2 * size))),
             ]
         return m

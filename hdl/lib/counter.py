@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.signals import kept_apart
+
 PART_BITS = 8  # a carry ripples through one part in a cycle, and skips all others
 
 
@@ -56,19 +58,23 @@ class Counter(wiring.Component):
         first_bits = self.step_bits
         first = Signal(first_bits)
         total = Signal(first_bits + 1)
-        m.d.comb += total.eq(Mux(self.restart, 0, first) + self.step)
+        m.d.comb += total.eq(first + self.step)
         with m.If(self.enable):
-            m.d.sync += first.eq(total)
+            m.d.sync += first.eq(Mux(self.restart, self.step, total))
         carry = total[first_bits]
         parts = [first]
         for start in range(first_bits, self.width, PART_BITS):
             bits = min(PART_BITS, self.width - start)
             part = Signal(bits, name=f"part{start}")
             is_full = Signal(name=f"is_full{start}")
-            with m.If(self.enable & self.restart):
-                m.d.sync += [part.eq(0), is_full.eq(0)]  # a step fits into the first part
-            with m.Elif(self.enable & carry):
-                m.d.sync += [part.eq(part + 1), is_full.eq(part == (1 << bits) - 2)]
+            # The carry comes late and only drives a mux.
+            same, further = (kept_apart(f"{name}{start}", bits + 1) for name in ("same", "further"))
+            m.d.comb += [
+                same.eq(Mux(self.restart, 0, Cat(part, is_full))),
+                further.eq(Mux(self.restart, 0, Cat((part + 1)[:bits], part == (1 << bits) - 2))),
+            ]
+            with m.If(self.enable):  # a step fits into the first part
+                m.d.sync += Cat(part, is_full).eq(Mux(carry, further, same))
             carry = carry & is_full
             parts.append(part)
         m.d.comb += self.value.eq(Cat(parts))

@@ -76,7 +76,9 @@ class Queue(wiring.Component):
             behind = entries[k + 1] if k + 1 < self.depth else self.i.payload
             is_filled_behind = valid[k + 1] if k + 1 < self.depth else 0
             m.d.comb += self.entries[k].eq(entry)
-            # An empty entry loads any offered value; it counts only when `valid` is set.
-            with m.If(leaves | ~valid[k]):
+            # An empty entry loads any offered value; it counts only when `valid` is set. Nothing
+            # moves to the last, unless an entry can come in as it is emptied.
+            moves = leaves if self.pipe or k + 1 < self.depth else 0
+            with m.If(moves | ~valid[k]):
                 m.d.sync += entry.eq(Mux(is_filled_behind, behind, self.i.payload))
         return m

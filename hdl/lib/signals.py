@@ -52,13 +52,13 @@ def duplicates(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:
     return registers
 
 
-def kept_apart(name: str) -> Signal:
+def kept_apart(name: str, shape=1) -> Signal:
     """Signal that synthesis does not merge into the logic around it.
 
     For both inputs of a mux whose select arrives late: Yosys and ABC would else share logic between
     the two, and the late signal would pass through it.
     """
-    return Signal(name=name, attrs={"keep": 1})
+    return Signal(shape, name=name, attrs={"keep": 1})
 
 
 def assert_ready(m: Module, platform, port) -> None:

@@ -9,6 +9,8 @@ from cdma.format import BLOCK_BYTES, ErrorCode, Format
 LANES = (2, 4, 8, 16, 32, 64)
 MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
 MOST_MASK_BEATS = 2  # a mask is written in one cycle, with its block's first beat
+TARGETS = ("fpga", "asic")
+COUNTED_BEATS = 4  # from so many beats a block on, there is time to count the ones of a mask
 
 
 def most_block_words(lanes: int, word_bits: int) -> int:
@@ -30,6 +32,9 @@ class Config:
     zero_port : bool
         The zero value comes from a port, ``s_zero``, and not from ``format``, whose zero value is
         then the one that simulations drive.
+    target : str
+        What the unit is made of: ``fpga``, look-up tables and small memories, or ``asic``, standard
+        cells. Ports and function are the same, the latency differs.
 
     Raises
     ------
@@ -40,6 +45,7 @@ class Config:
     lanes: int = 8
     format: Format = field(default_factory=Format)
     zero_port: bool = False
+    target: str = "fpga"
 
     codec: ClassVar[str] = "zvc"
     error_codes: ClassVar[tuple[ErrorCode, ...]] = (
@@ -54,6 +60,8 @@ class Config:
             raise TypeError(f"Format must be a Format, not {self.format!r}")
         if not isinstance(self.zero_port, bool):
             raise TypeError(f"Zero port must be a bool, not {self.zero_port!r}")
+        if self.target not in TARGETS:
+            raise ValueError(f"Target must be one of {TARGETS}, not {self.target!r}")
         if self.zero_port and self.format.fold_negative_zero:
             raise ValueError("Zero port must be absent where -0.0 is folded into 0.0")
         if not isinstance(self.lanes, int) or isinstance(self.lanes, bool):
@@ -100,24 +108,34 @@ class Config:
     def parse(cls, text: str) -> "Config":
         """Configuration of a name: ``8x32``, or ``8x32b64`` with blocks of 64 words, or
         ``8x32-ones`` with a tail of ones. ``-z80`` gives a zero value in hexadecimal, ``-zport``
-        a port for it, ``-fold`` folds ``-0.0`` into ``0.0``.
+        a port for it, ``-fold`` folds ``-0.0`` into ``0.0``, ``-asic`` is for standard cells.
 
         Raises
         ------
         ValueError
             When the text is no such name, or the size is refused.
         """
-        pattern = r"(\d+)x(\d+)(?:b(\d+))?(-ones)?(?:-z([0-9a-f]+))?(-zport)?(-fold)?"
+        pattern = r"(\d+)x(\d+)(?:b(\d+))?(-ones)?(?:-z([0-9a-f]+))?(-zport)?(-fold)?(-asic)?"
         parts = re.fullmatch(pattern, text, re.ASCII)
         if parts is None:
             raise ValueError(
                 f"Configuration must be lanes x word bits such as 8x32 or 8x32b64, not {text!r}"
             )
-        *numbers, tail, zero, port, fold = parts.groups()
+        *numbers, tail, zero, port, fold, asic = parts.groups()
         lanes, *sizes = (int(number) if number else None for number in numbers)
         value = int(zero, 16) if zero else 0
         fmt = Format(*sizes, "ones" if tail else "zeros", value, fold is not None)
-        return cls(lanes, fmt, port is not None)
+        return cls(lanes, fmt, port is not None, TARGETS[asic is not None])
+
+    @property
+    def is_asic(self) -> bool:
+        """The unit is for standard cells: rows of flip-flops in place of small memories."""
+        return self.target == "asic"
+
+    @property
+    def counts_masks(self) -> bool:
+        """The decompressor counts the ones of a mask, and does not look them up in a table."""
+        return self.block_beats >= COUNTED_BEATS
 
     @property
     def name(self) -> str:
@@ -130,7 +148,8 @@ class Config:
         options = "-ones" if fmt.ends_itself else ""
         options += f"-z{fmt.zero_value:x}" if fmt.zero_value else ""
         options += "-zport" if self.zero_port else ""
-        return sized + options + ("-fold" if fmt.fold_negative_zero else "")
+        options += "-fold" if fmt.fold_negative_zero else ""
+        return sized + options + ("-asic" if self.is_asic else "")
 
     @property
     def title(self) -> str:
@@ -141,6 +160,7 @@ class Config:
             "zero value from s_zero": self.zero_port,
             f"zero value 0x{fmt.zero_value:x}": fmt.zero_value and not self.zero_port,
             "-0.0 as zero": fmt.fold_negative_zero,
+            "for standard cells": self.is_asic,
         }
         size = f"{self.lanes} lanes x {fmt.word_bits} bits, blocks of {fmt.block_words} words"
         return size + "".join(f", {name}" for name, is_on in options.items() if is_on)
@@ -155,6 +175,7 @@ class Config:
             "tail": self.format.tail,
             "zero_value": None if self.zero_port else self.format.zero_value,
             "fold_negative_zero": self.format.fold_negative_zero,
+            "target": self.target,
         }
 
     @property

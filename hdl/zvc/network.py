@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.lib.prefix import add
 
 #: A compactor of at least so many lanes decodes the positions of its switches before the register
-#: in front of them. With fewer, a decoder is two gates and not on the critical path.
+#: in front of them. With fewer, a decoder is two gates, and only matters where the end of the
+#: network is combinational.
 LANES_AHEAD = 16
 
 
@@ -68,7 +69,7 @@ class Compactor(wiring.Component):
     inverse butterflies for bit extraction: Hilewitz and Lee, 2008, here with an offset).
 
     Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles: one or two levels
-    before each register; the outputs are registered. Words that are not marked may be anything.
+    before each register. Words that are not marked may be anything.
 
     Parameters
     ----------
@@ -76,6 +77,9 @@ class Compactor(wiring.Component):
         Words in a beat, a power of two of at least 2.
     word_bits : int
         Bits in a word.
+    ends_registered : bool
+        The outputs are registered. Else, from 8 lanes on, the last one or two levels are
+        combinational: a stage of words less, for a longer path behind the network.
 
     Members
     -------
@@ -90,9 +94,10 @@ class Compactor(wiring.Component):
     routes: data.View
     bank_words: data.View
 
-    def __init__(self, lanes: int, word_bits: int):
+    def __init__(self, lanes: int, word_bits: int, *, ends_registered: bool = True):
         self.lanes = lanes
         self.word_bits = word_bits
+        self.ends_registered = ends_registered
         super().__init__(
             {
                 "enable": In(1),
@@ -103,19 +108,21 @@ class Compactor(wiring.Component):
         )
 
     @staticmethod
-    def latency(lanes: int) -> int:
+    def latency(lanes: int, *, ends_registered: bool = True) -> int:
         """Cycles from ``words`` to ``bank_words``."""
-        return -(-levels_of(lanes) // 2)
+        return len(_registered_levels(lanes, ends_registered))
 
     def elaborate(self, platform):
         m = Module()
         levels = levels_of(self.lanes)
+        registered = _registered_levels(self.lanes, self.ends_registered)
         words, starts, crossings = list(self.words), self.routes, {}
         for level in range(levels):
             crossing = crossings[level] if level in crossings else _crossing(m, starts, level)
             words = _switch(words, crossing, level)
-            if (levels - level) % 2:
-                ahead = range(level + 1, min(level + 3, levels) if self.lanes >= LANES_AHEAD else 0)
+            if level in registered:
+                decodes = self.lanes >= LANES_AHEAD or not self.ends_registered
+                ahead = range(level + 1, min(level + 3, levels) if decodes else 0)
                 decoded = [Cat(_crossing(m, starts, k)) for k in ahead]
                 shape, controls = starts.shape(), Cat(starts, *decoded)
                 words, controls = _stage(m, f"after{level}", self.enable, words, controls)
@@ -229,6 +236,13 @@ def levels_of(lanes: int) -> int:
     if lanes < 2 or lanes & (lanes - 1):
         raise ValueError(f"Number of lanes must be a power of two of at least 2, not {lanes!r}")
     return lanes.bit_length() - 1
+
+
+def _registered_levels(lanes, ends_registered):
+    """Levels of a compactor with a register behind them."""
+    levels = levels_of(lanes)
+    every = list(range((levels - 1) % 2, levels, 2))
+    return every if ends_registered or levels <= 2 else every[:-1]
 
 
 def _crossing(m: Module, starts, level: int) -> list:

@@ -38,6 +38,8 @@ class Design:
         Its text.
     latency : int, optional
         Its documented latency in cycles.
+    cells : str, optional
+        Its text for standard cells, where that is another.
     """
 
     unit: str
@@ -45,6 +47,12 @@ class Design:
     top: str
     verilog: str
     latency: int | None = None
+    cells: str | None = None
+
+    @property
+    def for_cells(self) -> str:
+        """Text to map onto standard cells."""
+        return self.cells or self.verilog
 
     @property
     def label(self) -> str:
@@ -53,7 +61,8 @@ class Design:
 
 
 def generated(unit: str, config: UnitConfig | EngineConfig) -> Design:
-    """Compressor, decompressor or engine as ``cdma generate`` writes it."""
+    """Compressor, decompressor or engine as ``cdma generate`` writes it: a unit for an FPGA, and
+    with ``--target asic`` for standard cells."""
     from cdma.hdl import emit
 
     text = designs.of(unit, config)
@@ -61,7 +70,8 @@ def generated(unit: str, config: UnitConfig | EngineConfig) -> Design:
         from cdma.hdl.emit.engine import TOP
 
         return Design(unit, config, TOP, text)
-    return Design(unit, config, f"cdma_{unit}", text, emit.latency(unit, config))
+    cells = designs.of(unit, replace(config, target="asic")) if config.codec == "zvc" else None
+    return Design(unit, config, f"cdma_{unit}", text, emit.latency(unit, config), cells)
 
 
 @dataclass(frozen=True)
@@ -262,7 +272,7 @@ def _cells(steps: Steps, design: Design, flow: str, liberty: Liberty, with_timin
     if design.unit == ENGINE:
         whole = (*unit, design.verilog, design.config, liberty)
         return engine.cells(*whole, with_timing=with_timing)
-    mapped = asic.synthesise(*unit, design.verilog, liberty, flow)
+    mapped = asic.synthesise(*unit, design.for_cells, liberty, flow)
     timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
     period = timed.period_ns if timed else None
     width = design.config.beat_bytes

@@ -54,7 +54,7 @@ def record(
     """
     design = measure.generated(unit, config)
     flow = (steps, design.label, design.top)
-    mapped = asic.synthesise(*flow, design.verilog, library, "abc")
+    mapped = asic.synthesise(*flow, design.for_cells, library, "abc")
     steps.announce(f"{design.label}: netlist in Icarus Verilog")
     figures = energy.measure(mapped, unit, config, words, library, steps.folder)
     try:

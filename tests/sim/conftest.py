@@ -9,11 +9,12 @@ from cdma.hdl.zvc.config import NAMED, Config
 from cdma.sim import cosim_all
 
 #: 4x8b8 and 16x16b32 look masks up, where all others of several beats a block count them.
-_QUICK = [NAMED["8x32"], Config.of(4, 8, 8)]
+_QUICK = [NAMED["8x32"], Config.of(4, 8, 8), Config.parse("8x32-asic")]
 _SLOW = [
     *(Config.of(2, 8, 32), Config.of(4, 16)),
     *(config for config in NAMED.values() if config.name != "8x32"),
     *(Config.of(16, 16, 32), Config.of(8, 32, 96)),
+    *map(Config.parse, ("2x8b32-asic", "4x8b8-asic", "16x16-asic", "32x8-asic", "32x32-asic")),
     *(Config.of(2, 32), Config.of(64, 8), Config.of(4, 64), Config.of(16, 32)),
 ]
 

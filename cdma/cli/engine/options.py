@@ -59,6 +59,8 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
     if unit.has_options:
         refused = "leave --tail and the options of zeros out"
         raise UserError(f"the engine has a tail of zeros, and omits zero words only: {refused}")
+    if unit.is_asic:
+        raise UserError("the engine has units for an FPGA: leave --target out")
     fmt = unit.format
     with refusals_as_user_errors():
         return EngineConfig(

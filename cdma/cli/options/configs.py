@@ -28,7 +28,7 @@ def format_from(args: argparse.Namespace, word_bits: int = 32):
 
 #: Options that ``--config`` gives too.
 _OF_A_NAME = ("lanes", "word_bits", "block_words", "tail", "zero_value", "fold_negative_zero")
-_OF_A_NAME += ("zero_port", "codec", "type", "repeats")
+_OF_A_NAME += ("zero_port", "target", "codec", "type", "repeats")
 
 
 def config_from(args: argparse.Namespace, word_bits: int = 32, type_: str = "fp32"):
@@ -47,19 +47,23 @@ def config_from(args: argparse.Namespace, word_bits: int = 32, type_: str = "fp3
     UserError
         When the size is refused, or ``--config`` is given beside the numbers.
     """
-    from cdma.hdl.zvc.config import Config
+    from cdma.hdl.zvc.config import TARGETS, Config
 
     if args.config is not None:
         for option in _OF_A_NAME:
             if getattr(args, option, None):
                 raise UserError(f"--config names the whole size: leave out {flag(option)}")
         return config_named(args.config)
+    target = getattr(args, "target", None)
     if is_plus(args):
+        if target:
+            why = "whose units are the same"
+            raise UserError(f"--target is not for --codec zvcplus, {why}: leave it out")
         return plus_config_from(args, type_)
     fmt = format_from(args, word_bits)
     with refusals_as_user_errors():
         port = bool(getattr(args, "zero_port", False))
-        return Config(8 if args.lanes is None else args.lanes, fmt, port)
+        return Config(8 if args.lanes is None else args.lanes, fmt, port, target or TARGETS[0])
 
 
 def config_or(args: argparse.Namespace, name: str):

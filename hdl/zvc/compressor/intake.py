@@ -134,7 +134,9 @@ class Intake(wiring.Component):
             m.d.sync += block_beat.eq(Mux(ends_block, 0, block_beat + 1))
 
         # Words and mask parts wait side by side, in buffers of the same depth.
-        m.submodules.buffer = buffer = RowBuffer(beat.words.shape(), rows)
+        m.submodules.buffer = buffer = RowBuffer(
+            beat.words.shape(), rows, in_flip_flops=config.is_asic
+        )
         m.submodules.queue = queue = Queue(MaskPart(config), rows, pipe=True)
         m.d.comb += [
             self.i.ready.eq(buffer.i.ready),

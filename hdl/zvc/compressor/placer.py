@@ -127,10 +127,10 @@ class Placer(wiring.Component):
             place.is_full.eq((behind != 0) & (behind[:lane_bits] == 0)),
             self.o.routes.eq(routes(m, ranks, offset)),
         ]
-        m.d.comb += [
-            fits.eq(behind <= (rows_of_ring(config) - complete) * lanes)
-            for complete, fits in enumerate(place.fits, 1)
-        ]
+        most = 2 * lanes - 1 + mask_words
+        for complete, fits in enumerate(place.fits, 1):
+            room = (rows_of_ring(config) - complete) * lanes
+            m.d.comb += fits.eq(behind <= room if room < most else 1)
         m.d.comb += [reaches.eq(behind > k * lanes) for k, reaches in enumerate(place.reaches, 1)]
         with m.If(valid):
             m.d.sync += lane.eq(Mux(last, 0, behind[:lane_bits]))

@@ -69,9 +69,8 @@ class Compressor(wiring.Component):
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when its first
         block is whole; and the most by which a packet takes longer than its beats."""
-        # The network's last register is the assembler's first.
-        path = Intake.latency(config) + Compactor.latency(config.lanes) + Assembler.LATENCY - 1
-        return path + 1
+        network = Compactor.latency(config.lanes, ends_registered=not config.is_asic)
+        return Intake.latency(config) + network + Assembler.LATENCY
 
     def elaborate(self, platform):
         m = Module()
@@ -82,8 +81,11 @@ class Compressor(wiring.Component):
         m.submodules.place_queue = placed = Queue(Placed(config), rows, pipe=True)
         m.submodules.control = issue = IssueControl(rows)
         m.submodules.block = block = BlockMask(config)
-        m.submodules.network = network = Compactor(lanes, word_bits)
-        m.submodules.beside = beside = DelayLine(_Beside(config), network.latency(lanes) - 1)
+        # In standard cells a stage of words costs more than the longer path behind the network.
+        ends = {"ends_registered": not config.is_asic}
+        m.submodules.network = network = Compactor(lanes, word_bits, **ends)
+        stages = network.latency(lanes, **ends) - 1
+        m.submodules.beside = beside = DelayLine(_Beside(config), stages)
         m.submodules.assembler = assembler = Assembler(config)
         m.submodules.output = output = PacketOutput(config, CompressorStatus())
         m.submodules.report = report = CompressorReport(config)
@@ -120,7 +122,7 @@ class Compressor(wiring.Component):
             network.words.eq(intake.words),
             network.routes.eq(placed.o.payload.routes),
             beside.enable.eq(assembler.enable),
-            beside.i_valid.eq(issue.issue),
+            beside.i_valid.eq(issue.may_issue),
         ]
         self._describe(m, beside.i, placed.o.payload.place, block, issue.issue)
 
@@ -130,6 +132,7 @@ class Compressor(wiring.Component):
             assembler.place.eq(beside.o.place),
             assembler.first.eq(beside.o.first),
             assembler.mask.eq(beside.o.mask),
+            assembler.closes.eq(beside.o.closes),
             assembler.kept.eq(beside.o.kept),
             assembler.bank_words.eq(network.bank_words),
             output.i.valid.eq(assembler.o.valid),
@@ -153,7 +156,8 @@ class Compressor(wiring.Component):
             beside.kept.eq(Mux(place.has_mask, block.words, 0)),
             beside.first.eq(place.lane + mask_words),
             beside.place.eq(place),
-            beside.place.last.eq((place.last | closes) & ~is_closed),
+            beside.place.last.eq(place.last & ~is_closed),
+            beside.closes.eq(closes & ~is_closed),
             beside.place.rows.eq(Mux(is_closed, 0, place.rows)),
         ]
         with m.If(issue):
@@ -170,6 +174,7 @@ class _Beside(data.StructLayout):
                 "mask": block_words,
                 "kept": range(block_words + 1),
                 "place": Place(config),
+                "closes": 1,
                 "first": range(config.lanes + config.format.mask_words),
             }
         )

@@ -1,12 +1,14 @@
 """The ring of rows that stores the stream's beats and is read from any word on."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.signals import one_of
 from cdma.hdl.zvc.beat import Beat, count_thermometer
 from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor.rows import RowIndex
 
 
 class RowInfo(data.StructLayout):
@@ -67,14 +69,15 @@ class StreamRing(wiring.Component):
             raise ValueError(f"Number of rows must be at least 2, not {rows!r}")
         self.config = config
         self.rows = rows
-        indices = data.ArrayLayout(range(rows), config.lanes)
+        self.index = RowIndex.of(config, rows)
+        indices = data.ArrayLayout(self.index.shape, config.lanes)
         words = data.ArrayLayout(config.format.word_bits, config.lanes)
         super().__init__(
             {
                 "i": In(stream.Signature(Beat(config))),
                 "has_room": In(1),
                 "accept": Out(1),
-                "tail": Out(range(rows)),
+                "tail": Out(self.index.shape, init=self.index.at(0)),
                 "info": Out(RowInfo(config)),
                 "rows_a": In(indices),
                 "rows_b": In(indices),
@@ -92,7 +95,7 @@ class StreamRing(wiring.Component):
             self.accept.eq(self.i.valid & self.i.ready),
         ]
         with m.If(self.accept):
-            m.d.sync += self.tail.eq(add_row(m, self.tail, 1, self.rows))
+            m.d.sync += self.tail.eq(self.index.further(m, self.tail, 1))
 
         whole = Cat(beat.keep[lane * size :][:size].all() for lane in range(lanes))
         m.d.comb += [
@@ -100,30 +103,36 @@ class StreamRing(wiring.Component):
             self.info.count.eq(Mux(beat.last, count_thermometer(whole), lanes)),
             self.info.ragged.eq(beat.last & (beat.keep[::size] & ~whole).any()),
         ]
-        for bank in range(lanes):
+        store = self._flip_flops if self.config.is_asic else self._memories
+        store(m)
+        return m
+
+    def _memories(self, m):
+        """A small memory per bank."""
+        for bank in range(self.config.lanes):
             memory = Memory(shape=self.config.format.word_bits, depth=self.rows, init=[])
             m.submodules[f"bank{bank}"] = memory
             write = memory.write_port()
             m.d.comb += [
                 write.en.eq(self.accept),
                 write.addr.eq(self.tail),
-                write.data.eq(beat.words[bank]),
+                write.data.eq(self.i.payload.words[bank]),
             ]
             for rows, words in ((self.rows_a, self.words_a), (self.rows_b, self.words_b)):
                 read = memory.read_port(domain="comb")
                 m.d.comb += [read.addr.eq(rows[bank]), words[bank].eq(read.data)]
-        return m
 
-
-def add_row(m: Module, row: Value, step: Value | int, rows: int) -> Value:
-    """Index of the row that is ``step`` rows further in a ring. A value is added bit by bit."""
-    if not isinstance(step, int):
-        for bit, is_set in enumerate(step):
-            further = add_row(m, row, (1 << bit) % rows, rows)
-            moved = Signal(range(rows), name=f"moved{bit}")
-            m.d.comb += moved.eq(Mux(is_set, further, row))
-            row = moved
-        return row
-    moved = Signal(range(rows), name="moved")
-    m.d.comb += moved.eq(Mux(row >= rows - step, row - (rows - step), row + step) if step else row)
-    return moved
+    def _flip_flops(self, m):
+        """A word of flip-flops per row and bank."""
+        word_bits = self.config.format.word_bits
+        for bank, word in enumerate(self.i.payload.words):
+            stored = [
+                Signal(word_bits, name=f"bank{bank}_row{row}", reset_less=True)
+                for row in range(self.rows)
+            ]
+            for row, held in enumerate(stored):
+                with m.If(self.accept & self.index.is_at(self.tail, row)):
+                    m.d.sync += held.eq(word)
+            for rows, words in ((self.rows_a, self.words_a), (self.rows_b, self.words_b)):
+                chosen = [self.index.is_at(rows[bank], row) for row in range(self.rows)]
+                m.d.comb += words[bank].eq(one_of(chosen, stored))

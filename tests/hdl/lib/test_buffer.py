@@ -5,16 +5,21 @@ import pytest
 from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.zvc.beat import DecompressorStatus
 
+FORM = pytest.mark.parametrize("in_flip_flops", [False, True], ids=["memory", "flip-flops"])
+
 
 @pytest.mark.parametrize("depth", [2, 3, 4, 6, 13])
 @pytest.mark.parametrize("pipe", [False, True])
-def test_every_order_of_pushes_and_pops(check_fifo, rng, depth, pipe):
-    check_fifo(RowBuffer(8, depth, pipe=pipe), depth, rng, pipe=pipe)
+@FORM
+def test_every_order_of_pushes_and_pops(check_fifo, rng, depth, pipe, in_flip_flops):
+    buffer = RowBuffer(8, depth, pipe=pipe, in_flip_flops=in_flip_flops)
+    check_fifo(buffer, depth, rng, pipe=pipe)
 
 
-def test_carries_any_layout(exchange):
+@FORM
+def test_carries_any_layout(exchange, in_flip_flops):
     items = [{"bytes": 1 << 31, "error": 3}, {"bytes": 7, "error": 255}]
-    buffer = RowBuffer(DecompressorStatus(), 2)
+    buffer = RowBuffer(DecompressorStatus(), 2, in_flip_flops=in_flip_flops)
     assert exchange(buffer, {"i": items}, {"o": 2})["o"].payloads == items
 
 

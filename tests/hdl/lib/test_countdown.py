@@ -56,9 +56,9 @@ def test_near_the_largest_count(play, rng, size):
 
 
 def test_a_load_wins_over_a_step(play):
-    rows = [{"load": 1, "load_words": 64, "step": 1}, {"load_words": 20}, {"load": 0, "step": 0}]
+    rows = [{"load": 1, "load_words": 20, "step": 1}, {"load_words": 64}, {"load": 0, "step": 0}]
     seen = play(Countdown(32, 32), rows, ["words", "is_last"])
-    assert (seen["words"], seen["is_last"]) == ([0, 64, 20], [0, 0, 1])
+    assert (seen["words"], seen["is_last"]) == ([0, 20, 64], [1, 1, 0])
 
 
 @pytest.mark.parametrize(("width", "size"), [(8, 64), (8, 0), (0, 1)])

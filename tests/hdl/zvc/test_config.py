@@ -50,6 +50,20 @@ def test_named_configurations_carry_their_names():
         assert config == Config.of(lanes, word_bits)
 
 
+def test_a_target_of_standard_cells_has_a_name():
+    config = Config.parse("16x16b64-zport-asic")
+    assert config == Config(16, Format(16), zero_port=True, target="asic")
+    assert (config.name, config.is_asic, Config().is_asic) == ("16x16-zport-asic", True, False)
+    assert config.parameters["target"] == "asic"
+    assert config.title.endswith("zero value from s_zero, for standard cells")
+
+
+def test_a_target_that_does_not_exist():
+    message = r"^Target must be one of \('fpga', 'asic'\), not 'fast'$"
+    with pytest.raises(ValueError, match=message):
+        Config(target="fast")
+
+
 def test_is_frozen():
     with pytest.raises(FrozenInstanceError):
         Config().lanes = 4

@@ -74,16 +74,18 @@ def test_routes_are_a_number_of_each_level_for_each_group(lanes):
 
 
 @LANES
-def test_compactor_sends_marked_words_to_consecutive_banks(play, rng, lanes):
+@pytest.mark.parametrize("ends_registered", [True, False], ids=["registered", "combinational"])
+def test_compactor_sends_marked_words_to_consecutive_banks(play, rng, lanes, ends_registered):
     """Every mask and every offset at 8 lanes."""
-    latency = Compactor.latency(lanes)
+    latency = Compactor.latency(lanes, ends_registered=ends_registered)
+    network = Compactor(lanes, WORD_BITS, ends_registered=ends_registered)
     chosen = cases(lanes, rng)
     words = random_words(lanes, len(chosen), rng)
     rows = [
         {"words": beat, "routes": routes_of(mask, offset, lanes), "enable": 1}
         for beat, (mask, offset) in zip(words, chosen, strict=True)
     ]
-    seen = play(Compactor(lanes, WORD_BITS), rows + [{}] * latency, ["bank_words"])["bank_words"]
+    seen = play(network, rows + [{}] * latency, ["bank_words"])["bank_words"]
     # A new beat entered in each cycle, and each came out after just the promised latency.
     for beat, (mask, offset), banks in zip(words, chosen, seen[latency:], strict=True):
         marked = [word for lane, word in enumerate(beat) if mask >> lane & 1]
@@ -140,6 +142,8 @@ def test_beats_wait_while_not_enabled(play, rng, lanes, network, way_in, way_out
 def test_latencies(lanes, compactor, expander):
     """Two levels a cycle in the compactor, three in the expander."""
     assert (Compactor.latency(lanes), Expander.latency(lanes)) == (compactor, expander)
+    shorter = compactor - 1 if lanes > 4 else compactor
+    assert Compactor.latency(lanes, ends_registered=False) == shorter
 
 
 @pytest.mark.parametrize("network", [Compactor, Expander])

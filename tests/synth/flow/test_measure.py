@@ -110,6 +110,14 @@ def test_records_come_in_the_order_of_the_designs_as_soon_as_they_can(monkeypatc
     assert [record["unit"] for record in measured] == ["tiny", "second", "third"]
 
 
+def test_cells_are_measured_on_the_unit_for_cells():
+    config = Config.of(2, 8, 32)
+    design = measure.generated("compressor", config)
+    for_cells = measure.generated("compressor", replace(config, target="asic"))
+    assert design.verilog != design.for_cells == for_cells.verilog == for_cells.for_cells
+    assert replace(design, cells=None).for_cells == design.verilog
+
+
 @pytest.mark.slow
 def test_the_same_on_a_cluster_that_loses_a_worker(
     tmp_path, tiny, library_file, frail_cluster, monkeypatch

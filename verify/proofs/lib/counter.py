@@ -1,6 +1,6 @@
 """Counters that are split into parts agree with plain arithmetic."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.lib.countdown import Countdown
 from cdma.hdl.lib.counter import PART_BITS, Counter
@@ -53,7 +53,10 @@ class Leaves(Elaboratable):
             dut.load.eq(anything(m, 1, "load")),
             dut.load_words.eq(anything(m, dut.width, "load_words")),
             dut.step.eq(anything(m, 1, "step")),
+            Assume(~dut.load | dut.is_last),
         ]
+        borrows = Signal()  # the upper bits are a cycle late
+        m.d.sync += borrows.eq(dut.step & ~dut.load & ~dut.is_last & (left[: dut.low_bits] < size))
         with m.If(dut.load):
             m.d.sync += [left.eq(dut.load_words), loaded.eq(dut.load_words), is_known.eq(1)]
         with m.Elif(dut.step & is_known):
@@ -65,11 +68,19 @@ class Leaves(Elaboratable):
                 Assert(dut.is_zero == (loaded == 0)),
                 Cover((loaded > 2 * size) & dut.is_last & (left == size - 1)),
             ]
-            for start in range(dut.low_bits, dut.width, PART_BITS):
-                part = left[start : start + PART_BITS]
+        m.d.comb += [
+            Assert(is_known | dut.is_last),
+            Assert(probe(m, "dut.borrow", 1) == borrows),
+            Assert(~borrows | (left[: dut.low_bits] >= (1 << dut.low_bits) - size)),
+        ]
+        held = Signal(dut.width - dut.low_bits)
+        m.d.comb += held.eq(left[dut.low_bits :] + borrows)
+        with m.If(is_known & ~dut.is_last):
+            for start in range(0, len(held), PART_BITS):
+                part, name = held[start : start + PART_BITS], start + dut.low_bits
                 m.d.comb += [
-                    Assert(probe(m, f"dut.part{start}", len(part)) == part),
-                    Assert(probe(m, f"dut.is_zero{start}", 1) == (part == 0)),
+                    Assert(probe(m, f"dut.part{name}", len(part)) == part),
+                    Assert(probe(m, f"dut.is_zero{name}", 1) == (part == 0)),
                 ]
         return m
 

@@ -5,7 +5,7 @@ from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.lib.signals import registered, select
 from cdma.hdl.zvc.beat import count_thermometer, thermometer
-from cdma.hdl.zvc.decompressor.ring import add_row
+from cdma.hdl.zvc.decompressor.rows import add_row
 from cdma.verify.formal.stream_rules import anything
 from cdma.verify.proofs.proof import Proof, swapped
 

@@ -122,17 +122,27 @@ PROOFS = (
         name="row_buffer",
         promise="A buffer keeps the order and never holds more entries than its depth",
         components=(RowBuffer,),
-        design=lambda size: KeepsOrder(RowBuffer(BITS, size[0], pipe=size[1]), pipe=size[1]),
+        design=lambda size: KeepsOrder(
+            RowBuffer(BITS, size[0], pipe=size[1], in_flip_flops=size[2]), pipe=size[1]
+        ),
         sizes={
-            f"8 bits, depth {depth}{', pipe' if pipe else ''}": (depth, pipe)
-            for pipe in (False, True)
+            f"8 bits, depth {depth}{name}": (depth, pipe, in_flip_flops)
+            for name, pipe, in_flip_flops in (
+                ("", False, False),
+                (", pipe", True, False),
+                (", flip-flops", False, True),
+                (", pipe, flip-flops", True, True),
+            )
             for depth in (2, 3, 5)
         },
-        slow=("8 bits, depth 5", "8 bits, depth 5, pipe"),
+        slow=tuple(
+            f"8 bits, depth 5{name}"
+            for name in ("", ", pipe", ", flip-flops", ", pipe, flip-flops")
+        ),
         mode=PDR,
         depth=3,
         broken=faults(
-            (5, True),
+            (5, True, False),
             10,
             stuck_at(1, "dut.i__ready"),
             stuck_at(0, "dut.read__addr", 2),

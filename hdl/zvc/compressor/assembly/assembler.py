@@ -1,6 +1,6 @@
 """Beat assembly: words from the network's banks become full rows."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -33,6 +33,7 @@ class Assembler(wiring.Component):
     place : In, its :class:`~cdma.hdl.zvc.compressor.assembly.place.Place`
     first : In, place of its first word of data, counted as ``place.end`` is
     mask : In, its block's mask
+    closes : In, beats without words follow, and the packet's stream ends with this beat's row
     kept : In, words of data of the block that begins with the beat, or 0
     bank_words : In, its words as :class:`~cdma.hdl.zvc.network.Compactor` gives them, a cycle later
         than those above
@@ -47,6 +48,7 @@ class Assembler(wiring.Component):
     place: data.View
     first: Signal
     mask: Signal
+    closes: Signal
     kept: Signal
     bank_words: data.View
     enable: Signal
@@ -60,6 +62,7 @@ class Assembler(wiring.Component):
                 "place": In(Place(config)),
                 "first": In(range(config.lanes + config.format.mask_words)),
                 "mask": In(config.format.block_words),
+                "closes": In(1),
                 "kept": In(range(config.format.block_words + 1)),
                 "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
                 "enable": Out(1),
@@ -92,12 +95,19 @@ class Assembler(wiring.Component):
         kept = Signal.like(self.o.payload.kept)  # words of data that no row counts, the beat's too
         is_whole = ~place.last | place.is_full
         ends_at = thermometer(place.end[: len(place.lane)], lanes)
+        # Only a packet's last block has a number of words with low bits set: they need no sum.
+        low = _low_bits(self.config)
+        offered, behind = Signal.like(kept), Signal.like(kept)
+        m.d.comb += [
+            offered.eq(Mux(self.valid, self.kept, 0)),
+            behind.eq(Cat(kept[:low] | offered[:low], kept[low:] + offered[low:])),
+        ]
         with m.If(account.lands):
             m.d.sync += [
-                last.eq(place.last),
+                last.eq(place.last | self.closes),
                 keep.eq(ends_at | is_whole.replicate(lanes)),
                 mask.eq(self.mask),
-                kept.eq(Mux(plan.o.completes.any(), 0, kept) + Mux(self.valid, self.kept, 0)),
+                kept.eq(Mux(plan.o.completes.any(), offered, behind)),
             ]
         m.d.comb += [
             store.enable.eq(account.lands),
@@ -115,3 +125,9 @@ class Assembler(wiring.Component):
                 m.d.sync += lane.eq(place.lane)
             m.d.comb += store.lane.eq(lane)
         return m
+
+
+def _low_bits(config):
+    """Bits of a number of words that are not set for whole blocks."""
+    words = config.format.block_words
+    return (words & -words).bit_length() - 1

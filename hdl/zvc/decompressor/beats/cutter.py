@@ -85,11 +85,11 @@ class BlockCutter(wiring.Component):
             return Mux(block.last & is_final, thermometer(block.words, lanes), ~0)
 
         with m.If(ready):
-            m.d.comb += [next_valid.eq(self.i.valid), next_final.eq(self.i.payload.beats == 0)]
+            m.d.comb += [next_valid.eq(self.i.valid), next_final.eq(self.i.payload.single)]
             m.d.sync += [
                 block.eq(self.i.payload),
                 has_mask.eq(~self.i.payload.void),
-                keep.eq(within(self.i.payload, self.i.payload.beats == 0)),
+                keep.eq(within(self.i.payload, self.i.payload.single)),
             ]
         with m.Elif(self.step):
             m.d.comb += next_final.eq(block.beats == 1)

@@ -8,6 +8,7 @@ from cdma.hdl.zvc.beat import DecompressorCommand
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.fetch.block import Block
 from cdma.hdl.zvc.decompressor.ring import RowInfo
+from cdma.hdl.zvc.decompressor.rows import RowIndex
 
 
 class MaskFetcher(wiring.Component):
@@ -49,16 +50,17 @@ class MaskFetcher(wiring.Component):
     def __init__(self, config: Config, rows: int):
         self.config = config
         self.rows = rows
+        self.index = RowIndex.of(config, rows)
         words = data.ArrayLayout(config.format.word_bits, config.lanes)
         command = {"i_command": In(stream.Signature(DecompressorCommand()))}
         super().__init__(
             {
                 **({} if config.format.ends_itself else command),
                 "accept": In(1),
-                "tail": In(range(rows)),
+                "tail": In(self.index.shape),
                 "info": In(RowInfo(config)),
                 "beat_words": In(words),
-                "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
+                "bank_rows": Out(data.ArrayLayout(self.index.shape, config.lanes)),
                 "bank_words": In(words),
                 "next_ready": In(1),
                 "mask": In(config.format.block_words),

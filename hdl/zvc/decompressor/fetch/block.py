@@ -12,6 +12,7 @@ class Block(data.StructLayout):
     -------
     mask : its mask, bits past the end of the data included
     beats : output beats less one
+    single : the block is one beat
     words : words of the last of these beats
     last : the packet ends with it
     void : there is no block: the packet is empty
@@ -23,6 +24,7 @@ class Block(data.StructLayout):
             {
                 "mask": config.format.block_words,
                 "beats": range(config.block_beats),
+                "single": 1,
                 "words": config.lanes.bit_length(),
                 "last": 1,
                 "void": 1,

@@ -88,7 +88,7 @@ class FetchControl(wiring.Component):
             self.moves_on.eq(self.done & ~last & self.is_complete),
             self.switch.eq(self.end_known & (awaiting_end | (goes & self.is_last_read & last))),
             self.i_command.ready.eq(self.switch | ~active),
-            left.load.eq(self.i_command.ready),
+            left.load.eq(self.i_command.valid & self.i_command.ready),
             left.load_words.eq(self.i_command.payload.words),
             left.step.eq(self.done),
         ]
@@ -107,12 +107,14 @@ class FetchControl(wiring.Component):
     def _describe(self, m, left):
         block, lanes, fmt = self.block, self.config.lanes, self.config.format
         lane_bits = lanes.bit_length() - 1
-        void, last = left.is_zero, left.is_last
+        void, last, is_one_beat = left.is_zero, left.is_last, self.config.block_beats == 1
         ending_words = left.words[: fmt.block_words.bit_length()]
         rest, whole_beats = ending_words[:lane_bits], ending_words[lane_bits:]
         last_beats = Mux(last, whole_beats - (rest == 0), self.config.block_beats - 1)
         m.d.comb += [
             block.beats.eq(Mux(void, 0, last_beats)),
+            # Not from `beats`, which is the result of a subtraction.
+            block.single.eq(void | (last & (ending_words <= lanes)) | is_one_beat),
             block.words.eq(Mux(void | last & (rest != 0), rest, lanes)),
             block.last.eq(last),
             block.void.eq(void),

@@ -67,6 +67,7 @@ class EndControl(wiring.Component):
             self.moves_on.eq(self.done & ~is_over),
             self.switch.eq(self.done & is_over),
             self.block.beats.eq(Mux(is_over, 0, self.config.block_beats - 1)),
+            self.block.single.eq(is_over | (self.config.block_beats == 1)),
             self.block.last.eq(is_over),
             self.block.void.eq(is_over),
         ]

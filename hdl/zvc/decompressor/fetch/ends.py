@@ -4,9 +4,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.queue import Queue
+from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.ring import RowInfo, add_row
+from cdma.hdl.zvc.decompressor.ring import RowInfo
+from cdma.hdl.zvc.decompressor.rows import RowIndex
 
 
 class End(data.StructLayout):
@@ -26,7 +27,7 @@ class End(data.StructLayout):
                 "row": number_bits,
                 "known": 1,
                 "count": config.lanes.bit_length(),
-                "next_index": range(rows),
+                "next_index": RowIndex.of(config, rows).shape,
             }
         )
 
@@ -66,11 +67,12 @@ class PacketEnds(wiring.Component):
 
     def __init__(self, config: Config, rows: int, number_bits: int):
         self.rows = rows
+        self.index = RowIndex.of(config, rows)
         end = End(config, rows, number_bits)
         super().__init__(
             {
                 "accept": In(1),
-                "tail": In(range(rows)),
+                "tail": In(RowIndex.of(config, rows).shape),
                 "info": In(RowInfo(config)),
                 "switch": In(1),
                 "rows_in": Out(number_bits),
@@ -85,13 +87,15 @@ class PacketEnds(wiring.Component):
         end, arriving = self.end, Signal.like(self.end)
         closes = Signal()
         # The rows may all be packets, while those of a packet that was cut short are free already.
-        m.submodules.queue = queue = Queue(end.shape(), self.rows)
+        m.submodules.queue = queue = RowBuffer(
+            end.shape(), self.rows, pipe=False, in_flip_flops=self.index.one_hot
+        )
         m.d.comb += [
             closes.eq(self.accept & self.info.last),
             arriving.row.eq(Mux(self.accept, self.rows_in + 1, self.rows_in)),
             arriving.known.eq(closes),
             arriving.count.eq(self.info.count),
-            arriving.next_index.eq(add_row(m, self.tail, 1, self.rows)),
+            arriving.next_index.eq(self.index.further(m, self.tail, 1)),
             queue.i.payload.eq(arriving),
             queue.i.valid.eq(closes & Mux(self.switch, queue.o.valid, end.known)),
             queue.o.ready.eq(self.switch),

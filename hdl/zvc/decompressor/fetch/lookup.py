@@ -11,7 +11,6 @@ from cdma.hdl.zvc.decompressor.fetch.end_control import control_of
 from cdma.hdl.zvc.decompressor.fetch.ends import PacketEnds
 from cdma.hdl.zvc.decompressor.fetch.jump import JumpTable
 from cdma.hdl.zvc.decompressor.fetch.window import MaskWindow
-from cdma.hdl.zvc.decompressor.ring import add_row
 
 
 class LookupFetcher(MaskFetcher):
@@ -32,6 +31,11 @@ class LookupFetcher(MaskFetcher):
         """Cycles from the row in which a mask ends to its block: the table, and the read."""
         return 2
 
+    @staticmethod
+    def sees_arrivals(config: Config) -> bool:
+        """A mask is read from the ring only."""
+        return False
+
     def elaborate(self, platform):
         m = Module()
         config, lanes = self.config, self.config.lanes
@@ -39,8 +43,8 @@ class LookupFetcher(MaskFetcher):
         m.submodules.control = control = control_of(config)
         m.submodules.jumps = jumps = JumpTable(config, self.rows)
         lane = Signal(range(lanes), init=self.first_words - 1)  # of the last word to read
-        index = Signal(range(self.rows))
-        next_index = Signal(range(self.rows))
+        index = Signal(self.index.shape, init=self.index.at(0))
+        next_index = Signal(self.index.shape)
         ahead = Signal(signed(self.number_bits))  # rows of the packet in the ring, from there on
         is_there, free = Signal(), Signal()
         # A row counts as arrived when its words have been counted.
@@ -104,7 +108,7 @@ class LookupFetcher(MaskFetcher):
             if below <= 0:
                 m.d.comb += row.eq(read_index[bank * len(read_index) // lanes])
             else:
-                before = add_row(m, index, self.rows - 1, self.rows)
+                before = self.index.further(m, index, self.rows - 1)
                 with m.If(free):
                     m.d.sync += row.eq(Mux(lane < below, before, index))
 
@@ -151,7 +155,7 @@ class LookupFetcher(MaskFetcher):
         for step in range(most + 1):
             at_next_mask = with_arrival(f"next_mask{step}", further(-step), further(1 - step))
             same = Mux(moves, at_next_mask, still)
-            row = Mux(moves, add_row(m, index, step, self.rows), index)
+            row = Mux(moves, self.index.further(m, index, step), index)
             to_next = Mux(control.switch, following, same)
             states.append(Cat(to_next, Mux(control.switch, end.next_index, row)))
         return select(m, rows_on, states, "next_state")

@@ -11,6 +11,7 @@ from cdma.hdl.zvc.decompressor.beats.beat import BeatTags, CountedBeat
 from cdma.hdl.zvc.decompressor.reader.place import BeatPlace, rows_of_beat
 from cdma.hdl.zvc.decompressor.reader.window import RowWindow
 from cdma.hdl.zvc.decompressor.ring import RowInfo
+from cdma.hdl.zvc.decompressor.rows import RowIndex
 from cdma.hdl.zvc.network import Routes, routes
 
 
@@ -94,7 +95,7 @@ class PayloadReader(wiring.Component):
                 "accept": In(1),
                 "info": In(RowInfo(config)),
                 "has_room": Out(1),
-                "bank_rows": Out(data.ArrayLayout(range(rows), config.lanes)),
+                "bank_rows": Out(data.ArrayLayout(RowIndex.of(config, rows).shape, config.lanes)),
                 "enable": In(1),
                 "launch": Out(1),
                 "has_word": Out(config.lanes),

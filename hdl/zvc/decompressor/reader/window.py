@@ -1,13 +1,14 @@
 """The rows that the reader sees."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import registered, select
+from cdma.hdl.lib.signals import kept_apart, one_of, registered
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.reader.place import rows_of_beat
-from cdma.hdl.zvc.decompressor.ring import RowInfo, add_row
+from cdma.hdl.zvc.decompressor.ring import RowInfo
+from cdma.hdl.zvc.decompressor.rows import RowIndex
 
 
 class RowWindow(wiring.Component):
@@ -60,6 +61,7 @@ class RowWindow(wiring.Component):
     def __init__(self, config: Config, rows: int):
         self.config = config
         self.rows = rows
+        self.index = RowIndex.of(config, rows)
         self.reach = reach = rows_of_beat(config)
         super().__init__(
             {
@@ -70,7 +72,10 @@ class RowWindow(wiring.Component):
                 "first_row": In(range(reach)),
                 "carry": In(1),
                 "has_room": Out(1, init=1),
-                "indices": Out(data.ArrayLayout(range(rows), reach), init=range(reach)),
+                "indices": Out(
+                    data.ArrayLayout(self.index.shape, reach),
+                    init=[self.index.at(k) for k in range(reach)],
+                ),
                 "infos": Out(data.ArrayLayout(RowInfo(config), reach)),
                 "is_ours": Out(reach),
                 "may_read": Out(reach),
@@ -81,95 +86,97 @@ class RowWindow(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        reach = self.reach
         # From the row on in which the last beat's words end.
         is_known = Signal(self.rows)
         infos = [
             Signal(RowInfo(self.config), name=f"info{k}", reset_less=True) for k in range(self.rows)
         ]
         is_past = Signal()  # the packet has no more rows; those that are known are the next's
+        ends = Signal(reach)  # a bit per row: the packet ends with it
         first = infos[0]
         m.d.comb += [
             *(info.eq(known) for info, known in zip(self.infos, infos, strict=False)),
             self.leftover.eq(self.drains & self.is_ours[0] & ((first.count != 0) | first.ragged)),
         ]
+        step = self._step(m, is_past, ends)
+        m.d.sync += [is_past.eq(step.is_past), self.drains.eq(step.drains)]
+
+        # All rows move up by as many as are passed.
         window = self._window(m, is_known, infos)
-        outcomes = [self._outcome(m, window, step) for step in self._steps(m, is_past)]
-        hold, *advance = outcomes
-        state = Signal.like(hold)
-        m.d.comb += state.eq(Mux(self.launch, Mux(self.carry, advance[1], advance[0]), hold))
+        indices = [*self.indices, *(self.index.further(m, k, reach) for k in self.indices)]
+        for k, index in enumerate(self.indices):
+            m.d.sync += index.eq(one_of(step.passes, indices[k : k + reach + 1]))
+        for k, info in enumerate(infos):
+            behind = [Value.cast(row) for row in window[k : k + reach + 1]]
+            m.d.sync += Cat(is_known[k], info).eq(one_of(step.passes, behind))
+        seen = Signal(_Seen(reach))
+        m.d.comb += seen.as_value().eq(
+            one_of(step.passes, [self._seen(window[k:]) for k in range(reach + 1)])
+        )
+        no_more = step.is_past.replicate(reach)
         m.d.sync += [
-            is_past.eq(state.step.is_past),
-            self.drains.eq(state.step.drains),
-            self.indices.eq(state.indices),
-            self.is_ours.eq(state.is_ours),
-            self.may_read.eq(state.may_read),
-            self.has_room.eq(state.has_room),
-            is_known.eq(Cat(row.is_there for row in state.known)),
-            *(info.eq(row.info) for info, row in zip(infos, state.known, strict=True)),
+            self.has_room.eq(seen.has_room),
+            self.is_ours.eq(seen.is_ours & ~no_more),
+            self.may_read.eq(seen.may_read | no_more),
+            ends.eq(seen.ends & ~no_more),
         ]
         return m
 
-    def _steps(self, m, is_past):
-        """The three cases: no beat, and a beat whose words end without and with a carry."""
-        ends_here = [here & info.last for here, info in zip(self.is_ours, self.infos, strict=True)]
-        is_end_seen = Cat(ends_here).any()
+    def _step(self, m, is_past, ends):
+        """The step of this cycle. Whether a beat is launched, and whether its words end one row
+        further on, comes late and drives the muxes."""
         to_end = Signal(range(self.reach + 1))  # rows up to the packet's end
         for k in reversed(range(self.reach)):
-            with m.If(ends_here[k]):
+            with m.If(ends[k]):
                 m.d.comb += to_end.eq(k + 1)
 
         hold = Signal(_Step(self.reach), name="hold")
-        m.d.comb += hold.is_past.eq(is_past)
+        m.d.comb += [hold.passes[0].eq(1), hold.is_past.eq(is_past)]
         with m.If(self.drains):
-            m.d.comb += [hold.passes.eq(self.is_ours[0]), hold.drains.eq(~ends_here[0])]
-        steps = [hold]
+            m.d.comb += [
+                hold.passes.eq(Cat(~self.is_ours[0], self.is_ours[0])),
+                hold.drains.eq(~ends[0]),
+            ]
+        advances = []
         for carried in range(2):
             advance = Signal(_Step(self.reach), name=f"advance{carried}")
-            steps.append(advance)
+            advances.append(advance)
             passes = Signal(range(self.reach + 1), name=f"passes{carried}")
             m.d.comb += passes.eq(self.first_row + carried)
             with m.If(is_past):
-                m.d.comb += advance.is_past.eq(~self.last)
-            with m.Elif(is_end_seen & (self.last | (passes >= to_end))):
-                m.d.comb += [advance.passes.eq(to_end), advance.is_past.eq(~self.last)]
+                m.d.comb += [advance.passes[0].eq(1), advance.is_past.eq(~self.last)]
+            with m.Elif(ends.any() & (self.last | (passes >= to_end))):
+                m.d.comb += [advance.passes[1:].eq(ends), advance.is_past.eq(~self.last)]
             with m.Else():
-                m.d.comb += [advance.passes.eq(passes), advance.drains.eq(self.last)]
-        return steps
+                m.d.comb += [
+                    advance.passes.eq(Cat(passes == k for k in range(self.reach + 1))),
+                    advance.drains.eq(self.last),
+                ]
+        late = []
+        for name, case, is_it in (
+            ("holds", hold, ~self.launch),
+            ("advances", advances[0], self.launch),
+            ("carries", advances[1], self.launch),
+        ):
+            late.append(kept_apart(name, len(hold.as_value())))
+            m.d.comb += late[-1].eq(case.as_value() & is_it.replicate(len(late[-1])))
+        step = Signal.like(hold, name="step")
+        m.d.comb += step.as_value().eq(late[0] | Mux(self.carry, late[2], late[1]))
+        return step
 
-    def _outcome(self, m, window, step):
-        """State after a step."""
-        passes, reach = step.passes, self.reach
-        result = Signal(
-            data.StructLayout(
-                {
-                    "step": step.shape(),
-                    "known": data.ArrayLayout(_Row(self.config), self.rows),
-                    "is_ours": reach,
-                    "may_read": reach,
-                    "indices": self.indices.shape(),
-                    "has_room": 1,
-                }
-            )
-        )
-        m.d.comb += result.step.eq(step)
-        for k, row in enumerate(result.known):
-            m.d.comb += row.eq(select(m, passes, window[k : k + reach + 1], f"next_known{k}"))
+    def _seen(self, window):
+        """What is known of the first rows of ``window`` if the packet has further rows."""
+        are_ours, may_read, ends, is_over = [], [], [], Const(0, 1)
+        for row in window[: self.reach]:
+            are_ours.append(row.is_there & ~is_over)
+            may_read.append(row.is_there | is_over)
+            ends.append(row.is_there & row.info.last & ~is_over)
+            is_over = is_over | ends[-1]
         # A row that arrives now is known a cycle later.
-        m.d.comb += result.has_room.eq(
-            ~result.known[-1].is_there & ~(result.known[-2].is_there & self.accept)
-        )
-        is_over = step.is_past
-        for k in range(reach):
-            row = result.known[k]
-            m.d.comb += [
-                result.is_ours[k].eq(row.is_there & ~is_over),
-                result.may_read[k].eq(row.is_there | is_over),
-            ]
-            is_over = is_over | (row.is_there & row.info.last)
-        rows = [*self.indices, *(add_row(m, index, reach, self.rows) for index in self.indices)]
-        for k, index in enumerate(result.indices):
-            m.d.comb += index.eq(select(m, passes, rows[k : k + reach + 1], f"next_index{k}"))
-        return result
+        last, newest = window[self.rows - 2 : self.rows]
+        has_room = ~newest.is_there & ~(last.is_there & self.accept)
+        return Cat(*are_ours, *may_read, *ends, has_room)
 
     def _window(self, m, is_known, infos):
         """The known rows, then the row that has just arrived, then empty entries."""
@@ -196,7 +203,15 @@ class _Row(data.StructLayout):
 
 
 class _Step(data.StructLayout):
-    """Rows to pass, and whether the packet then has no more rows, or is drained."""
+    """Rows to pass, one-hot, and whether the packet then has no more rows, or is drained."""
 
     def __init__(self, reach: int):
-        super().__init__({"passes": range(reach + 1), "is_past": 1, "drains": 1})
+        super().__init__({"passes": reach + 1, "is_past": 1, "drains": 1})
+
+
+class _Seen(data.StructLayout):
+    """Registers that follow from the rows, see :class:`RowWindow`."""
+
+    def __init__(self, reach: int):
+        rows = dict.fromkeys(("is_ours", "may_read", "ends"), reach)
+        super().__init__({**rows, "has_room": 1})

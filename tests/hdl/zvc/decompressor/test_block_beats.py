@@ -26,7 +26,8 @@ def random_blocks(config, rng, packets):
     for _ in range(packets):
         words = int(rng.integers(0, 4 * block_words)) * int(rng.random() < 0.9)
         if words == 0:
-            blocks.append({"mask": 5, "beats": 0, "words": 0, "last": 1, "void": 1, "truncated": 0})
+            void = {"beats": 0, "single": 1, "words": 0, "last": 1, "void": 1, "truncated": 0}
+            blocks.append({"mask": 5, **void})
         is_truncated = 0
         for left in range(words, 0, -block_words):
             size = min(left, block_words)
@@ -38,6 +39,7 @@ def random_blocks(config, rng, packets):
                 {
                     "mask": mask,
                     "beats": -(-size // lanes) - 1,
+                    "single": size <= lanes,
                     "words": (size - 1) % lanes + 1,
                     "last": int(left <= block_words),
                     "void": 0,

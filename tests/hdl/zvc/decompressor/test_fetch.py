@@ -27,9 +27,10 @@ CONFIGS = [
     Config.of(8, 8, 16),  # jumps: a block of two beats, a mask of two words
     Config.of(8, 8, 24),
     Config.of(8, 8, 8),  # a block a cycle
+    *map(Config.parse, ("4x16b32-asic", "8x32-asic", "2x8b24-asic", "8x8b24-asic")),
 ]
 #: Corners of all of them; the other sizes are slow.
-EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("2x8b24", "8x8b24")))
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("2x8b24", "8x8b24", "2x8b24-asic")))
 
 
 class Fetcher(wiring.Component):
@@ -80,7 +81,7 @@ def blocks_of(content, count, config):
     The mask is ``None`` where nothing stands: it did not come whole, or there is none.
     """
     fmt, lanes = config.format, config.lanes
-    shape = {"beats": 0, "words": 0, "last": 1, "void": 0, "truncated": 0}
+    shape = {"beats": 0, "single": 1, "words": 0, "last": 1, "void": 0, "truncated": 0}
     if count == 0:
         return [({"mask": None, **shape, "void": 1}, 0)]
     blocks, at = [], 0  # byte of the mask
@@ -92,6 +93,7 @@ def blocks_of(content, count, config):
         block = {
             "mask": mask,
             "beats": -(-words // lanes) - 1,
+            "single": words <= lanes,
             "words": (words - 1) % lanes + 1,
             "last": int(first + words == count),
             "truncated": int(mask is None),
@@ -217,5 +219,6 @@ def test_a_mask_longer_than_a_beat_is_read_a_beat_a_cycle(check, config):
 
 def test_masks_are_counted_where_there_is_time_for_it():
     counted = [config.name for config in CONFIGS if fetcher_of(config) is CountingFetcher]
-    assert counted == ["4x16b32", "8x32", "2x8b32", "2x8b24", "4x8b32"]
-    assert [reads_of(config) for config in CONFIGS] == [1, 1, 2, 2, 1, 1, 1, 1]
+    cells = ["4x16b32-asic", "8x32-asic", "2x8b24-asic"]
+    assert counted == ["4x16b32", "8x32", "2x8b32", "2x8b24", "4x8b32", *cells]
+    assert [reads_of(config) for config in CONFIGS] == [1, 1, 2, 2, 1, 1, 1, 1, 1, 1, 2, 1]

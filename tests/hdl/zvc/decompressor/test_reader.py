@@ -28,9 +28,10 @@ CONFIGS = [
     Config.of(2, 8, 24),
     Config.of(4, 8, 32),  # a mask as long as a beat
     Config.of(8, 8, 8),  # a block a beat
+    *map(Config.parse, ("8x32-asic", "2x8b24-asic")),
 ]
 #: Corners of all of them; the other sizes are slow.
-EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b24")))
+EVERY = pytest.mark.parametrize("config", corners(CONFIGS, ("8x32", "2x8b24", "8x32-asic")))
 
 
 class Reader(wiring.Component):
@@ -111,6 +112,7 @@ def add_packet(work, content, count, config, beats_of):
         block = {
             "mask": mask,
             "beats": max(-(-data_words // lanes) - 1, 0),
+            "single": data_words <= lanes,
             "words": (data_words - 1) % lanes + 1 if count else 0,
             "last": int(last),
             "void": int(count == 0),

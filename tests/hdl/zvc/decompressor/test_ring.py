@@ -4,9 +4,11 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.ring import StreamRing, add_row
+from cdma.hdl.zvc.decompressor.ring import StreamRing
+from cdma.hdl.zvc.decompressor.rows import RowIndex
 
 CONFIGS = [Config.of(4, 16), Config.of(2, 8, 32), Config.of(8, 32)]
+CONFIGS += map(Config.parse, ("4x16-asic", "2x8b8-asic"))  # a bit per row; a jump table: numbers
 EVERY = pytest.mark.parametrize("config", CONFIGS, ids=[config.name for config in CONFIGS])
 
 
@@ -43,7 +45,7 @@ def test_rows_are_held_until_they_are_passed(simulate, rng, config, rows):
             ctx.set(ring.has_room, has_room)
             assert ctx.get(ring.i.ready) == has_room
             assert ctx.get(ring.accept) == (valid and has_room)
-            assert ctx.get(ring.tail) == len(taken) % rows
+            assert ctx.get(ring.tail) == ring.index.at(len(taken))
             info = ctx.get(ring.info)
             assert {name: info[name] for name in info_of(offered, config)} == info_of(
                 offered, config
@@ -57,7 +59,7 @@ def test_rows_are_held_until_they_are_passed(simulate, rng, config, rows):
                     first = int(rng.integers(len(words) - lanes + 1))
                     places = [divmod(passed * lanes + first + k, lanes) for k in range(lanes)]
                     by_bank = {bank: row % rows for row, bank in places}
-                    ctx.set(bank_rows, [by_bank[bank] for bank in range(lanes)])
+                    ctx.set(bank_rows, [ring.index.at(by_bank[bank]) for bank in range(lanes)])
                     found = [ctx.get(bank_words[bank]) for _, bank in places]
                     assert found == words[first : first + lanes]
 
@@ -86,21 +88,24 @@ def test_every_number_of_kept_bytes_is_known(play, rng, config):
 
 
 @pytest.mark.parametrize("rows", [2, 3, 5, 8, 13])
-def test_rows_are_counted_around_the_ring(simulate, rows):
-    m = Module()
-    row, step = Signal(range(rows)), Signal(range(2 * rows + 1))
-    fixed = [add_row(m, row, number, rows) for number in range(rows)]
-    moved = add_row(m, row, step, rows)
+@pytest.mark.parametrize("one_hot", [False, True], ids=["number", "one-hot"])
+def test_rows_are_counted_around_the_ring(simulate, rows, one_hot):
+    m, index = Module(), RowIndex(rows, one_hot)
+    row, step = Signal(index.shape), Signal(range(2 * rows + 1))
+    fixed = [index.further(m, row, number) for number in range(rows)]
+    moved = index.further(m, row, step, 2 * rows)
+    there = [index.is_at(row, number) for number in range(rows)]
 
     async def bench(ctx):
         for first in range(rows):
-            ctx.set(row, first)
+            ctx.set(row, index.at(first))
+            assert [ctx.get(value) for value in there] == [k == first for k in range(rows)]
             assert [ctx.get(value) for value in fixed] == [
-                (first + number) % rows for number in range(rows)
+                index.at(first + number) for number in range(rows)
             ]
             for number in range(2 * rows + 1):
                 ctx.set(step, number)
-                assert ctx.get(moved) == (first + number) % rows
+                assert ctx.get(moved) == index.at(first + number)
 
     simulate(m, bench)
 

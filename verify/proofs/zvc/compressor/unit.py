@@ -195,7 +195,7 @@ class Moves(Counted):
 
 #: Sizes with the full structure of the unit, small enough for a bound of a dozen cycles.
 SMALL = Config.of(2, 8, 8)
-SIZES = named(SMALL, Config.of(4, 8, 8))
+SIZES = named(SMALL, Config.of(4, 8, 8), Config.parse("2x8b8-asic"))
 
 
 def about(name, promise, harness, depth, *forced):

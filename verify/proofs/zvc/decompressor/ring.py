@@ -1,5 +1,7 @@
 """The ring: each row is kept until the reader passes it, and its content is reported."""
 
+from dataclasses import replace
+
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Signal
 
@@ -51,7 +53,7 @@ class Holds(Elaboratable):
             Assert(head < rows),
             Assert(level <= rows),
             Assert(dut.i.ready == dut.has_room),
-            Assert(dut.tail == (head + level) % rows),
+            Assert(dut.tail == self._index((head + level) % rows)),
             Cover(level == rows),
             Cover((passes != 0) & (level == 1) & (head == rows - 1)),
         ]
@@ -66,7 +68,7 @@ class Holds(Elaboratable):
         with m.If(enters & ~is_inside & anything(m, 1, "pick")):
             m.d.sync += [
                 is_inside.eq(1),
-                at.eq(dut.tail),
+                at.eq((head + level) % rows),
                 word.eq(dut.i.payload.words[lane]),
             ]
         with m.Elif(leaves):
@@ -74,10 +76,12 @@ class Holds(Elaboratable):
         for reader, indices in (("a", dut.rows_a), ("b", dut.rows_b)):
             m.d.comb += [
                 indices.as_value().eq(anything(m, len(indices.as_value()), f"rows_{reader}")),
-                *(Assume(index < rows) for index in indices),
             ]
+            if not dut.index.one_hot:
+                m.d.comb += [Assume(index < rows) for index in indices]
+        row_name = "dut.bank{}_row{}" if dut.config.is_asic else "dut.bank{}[{}]"
         memory = [
-            [probe(m, f"dut.bank{bank}[{row}]", len(word)) for row in range(rows)]
+            [probe(m, row_name.format(bank, row), len(word)) for row in range(rows)]
             for bank in range(lanes)
         ]
         with m.If(is_inside):
@@ -86,9 +90,15 @@ class Holds(Elaboratable):
                 Assert(Array([Array(bank)[at] for bank in memory])[lane] == word),
             ]
             for indices, words in ((dut.rows_a, dut.words_a), (dut.rows_b, dut.words_b)):
-                with m.If(indices[lane] == at):
+                with m.If(indices[lane] == self._index(at)):
                     m.d.comb += [Assert(words[lane] == word), Cover(leaves & (word != 0))]
+                if dut.index.one_hot:
+                    m.d.comb += Assert((indices[lane] != 0) | (words[lane] == 0))
         return m
+
+    def _index(self, row):
+        """Index of a row as the ring has it."""
+        return 1 << row if self.dut.index.one_hot else row
 
     def _check_info(self, m):
         """Assert the information about the beat at the input, for each number of kept bytes."""
@@ -122,8 +132,15 @@ PROOFS = (
             "8x32, 2 rows": (CONFIG, 2),
             "8x32, 5 rows": (CONFIG, 5),
             "8x32, 6 rows": (CONFIG, 6),
+            "2x8, 3 rows of flip-flops": (replace(SMALL, target="asic"), 3),
+            "8x32, 4 rows of flip-flops": (replace(CONFIG, target="asic"), 4),
+            "8x8b8, 7 rows of flip-flops": (Config.parse("8x8b8-asic"), 7),
         },
-        slow=("8x32, 2 rows", "8x32, 5 rows", "8x32, 6 rows"),
+        slow=(
+            *(f"8x32, {rows} rows" for rows in (2, 5, 6)),
+            "8x32, 4 rows of flip-flops",
+            "8x8b8, 7 rows of flip-flops",
+        ),
         broken=faults(
             (SMALL, 3),
             10,

@@ -92,14 +92,27 @@ class FollowsPackets(Elaboratable):
             # The tail of a packet without words is told apart by its number of words.
             kind = Mux(is_control | (all_words == 0), Step.CONTROL.value, Step.TAIL.value)
             m.d.comb += Assert(step == Mux(is_behind, Step.END.value, kind))
+        # The upper bits are a cycle late, and not used after the last control.
+        size = self.dut.config.word.block_words
+        low = (3 * size - 1).bit_length()
+        is_last, borrow = (probe(m, f"dut.left.{name}", 1) for name in ("is_last", "borrow"))
+        m.d.comb += [
+            Assert((is_loaded & is_control) | is_last),
+            Assert(~borrow | ~is_last),
+        ]
         with m.If(is_loaded & is_control):
-            low = (2 * self.dut.config.word.block_words).bit_length()
-            m.d.comb += Assert(probe(m, "dut.left.words", low) == rest[:low])
-            for start in range(low, COUNT_BITS, PART_BITS):
-                part = rest[start : start + PART_BITS]
+            m.d.comb += [
+                Assert(probe(m, "dut.left.words", low) == rest[:low]),
+                Assert(~borrow | (rest[:low] >= (1 << low) - size)),
+            ]
+        upper = Signal(COUNT_BITS - low)
+        m.d.comb += upper.eq(rest[low:] + borrow)
+        with m.If(is_loaded & is_control & ~is_last):
+            for start in range(0, len(upper), PART_BITS):
+                part, number = upper[start : start + PART_BITS], start + low
                 m.d.comb += [
-                    Assert(probe(m, f"dut.left.part{start}", len(part)) == part),
-                    Assert(probe(m, f"dut.left.is_zero{start}", 1) == (part == 0)),
+                    Assert(probe(m, f"dut.left.part{number}", len(part)) == part),
+                    Assert(probe(m, f"dut.left.is_zero{number}", 1) == (part == 0)),
                 ]
 
 

@@ -38,12 +38,14 @@ class Assembles(Elaboratable):
         self.words = [Signal(self.config.format.word_bits, name=f"word{k}") for k in range(depth)]
         self.uncounted = Signal.like(dut.o.payload.kept)
         self.lane = Signal(range(lanes))
+        words = self.config.format.block_words
+        self.low = (words & -words).bit_length() - 1
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
         held, is_held, level, depth = self.held, self.is_held, self.level, self.depth
-        inputs = (dut.valid, dut.place, dut.first, dut.mask, dut.kept, dut.bank_words)
+        inputs = (dut.valid, dut.place, dut.first, dut.mask, dut.closes, dut.kept, dut.bank_words)
         for k, value in enumerate(map(Value.cast, inputs)):
             m.d.comb += value.eq(anything(m, len(value), f"input{k}"))
         m.d.comb += self.lane.eq(AnyConst(len(self.lane)))
@@ -61,6 +63,7 @@ class Assembles(Elaboratable):
         # Accept a beat. Its place follows the previous beat.
         with m.If(dut.enable):
             m.d.sync += [is_held.eq(dut.valid), held.eq(dut.place)]
+            m.d.sync += held.last.eq(dut.place.last | dut.closes)
             m.d.sync += [self.mask.eq(dut.mask), self.kept.eq(dut.kept)]
         lands = dut.enable & is_held
         behind = Mux(held.last, 0, held.end[: len(self.behind)])
@@ -68,6 +71,9 @@ class Assembles(Elaboratable):
             offered = Mux(is_held, behind, self.behind)
             m.d.comb += [Assume(rule) for rule in self._follows(dut.place, dut.kept, offered)]
             m.d.comb += Assume(dut.first == self._first(dut.place))
+            # A packet may end with a full row, before beats without words.
+            m.d.comb += Assume(~dut.closes | (dut.place.is_full & ~dut.place.last))
+        self._end_packets(m)
         with m.If(is_held):
             m.d.comb += [Assert(rule) for rule in self._follows(held, self.kept, self.behind)]
 
@@ -102,6 +108,19 @@ class Assembles(Elaboratable):
             ]
         self._inside(m)
         return m
+
+    def _end_packets(self, m):
+        """Only a packet's last block has a number of words that is not that of whole blocks."""
+        dut, low = self.dut, self.low
+        is_partial = Signal()  # the packet's last block has begun
+        is_accepted = dut.enable & dut.valid
+        with m.If(is_accepted):
+            m.d.comb += Assume(~is_partial | (dut.kept == 0))
+            ends = dut.place.last | dut.closes
+            m.d.sync += is_partial.eq((is_partial | (dut.kept[:low] != 0)) & ~ends)
+        completes = self.is_held & (self.held.rows != 0)
+        tags = probe(m, "dut.store.tags", RowTags(self.config))
+        m.d.comb += Assert(is_partial | completes | (tags.kept[:low] == 0))
 
     def _follows(self, place, kept, behind):
         """Rules for the place of a beat after ``behind`` words of the row."""

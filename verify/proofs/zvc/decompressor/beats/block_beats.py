@@ -42,6 +42,7 @@ class Cuts(Elaboratable):
             m.d.comb += [
                 Assume(given.beats < config.block_beats),
                 Assume(given.words <= self.lanes),
+                Assume(given.single == (given.beats == 0)),
             ]
 
         # The current block, and the number of its beats already sent.

@@ -35,6 +35,8 @@ def banks_read(lane, config):
 class Registers(Walks):
     """Adds the invariants that both fetchers share."""
 
+    is_stored = "control.is_there"  #: register: the row of the last word to read is in the ring
+
     def inside(self, m, name, shape):
         """A signal of the fetcher."""
         return probe(m, f"dut.{name}", shape)
@@ -73,9 +75,12 @@ class Registers(Walks):
         with m.If(~state.awaits):
             m.d.comb += [
                 Assert(self.inside(m, "lane", lane_bits) == at[:lane_bits]),
-                Assert(self.inside(m, "index", range(rows)) == self.index_of(m, at_row)),
+                Assert(
+                    self.inside(m, "index", self.dut.index.shape)
+                    == self.coded(self.index_of(m, at_row))
+                ),
                 Assert(held_ahead == ahead[:number].as_signed()),
-                Assert(self.inside(m, "control.is_there", 1) == (held_ahead > 0)),
+                Assert(self.inside(m, self.is_stored, 1) == (held_ahead > 0)),
             ]
         self._hold_ends(m, state.end)
         self._hold_command(m, state)
@@ -93,9 +98,12 @@ class Registers(Walks):
         def end_at(row, count):
             index = Signal(range(rows))
             m.d.comb += index.eq(self.index_of(m, row))
-            return Cat(row[:number], Const(1, 1), count, index)
+            coded = Signal(self.dut.index.shape)
+            m.d.comb += coded.eq(self.coded(index))
+            return Cat(row[:number], Const(1, 1), count, coded)
 
-        held = self.inside(m, "ends.end", number + 1 + lane_bits + 1 + len(self.tail))
+        index_bits = len(Value.cast(self.dut.tail))
+        held = self.inside(m, "ends.end", number + 1 + lane_bits + 1 + index_bits)
         m.d.comb += [
             Assert(self.inside(m, "ends.rows_in", number) == rows_in[:number]),
             Assert(held[number] == end.is_known),
@@ -103,8 +111,7 @@ class Registers(Walks):
         ]
         with m.If(end.is_known):
             m.d.comb += Assert(held == end_at(end.row, end_count))
-        valid = self.inside(m, "ends.queue.valid", rows)
-        entries = [self.inside(m, f"ends.queue.entry{k}", len(held)) for k in range(rows)]
+        entries, level = self._queued_ends(m, len(held))
         rank = None  # number of packets that end before the row
         for k in range(rows):
             row, index = Signal(ROW_BITS, name=f"row{k}"), Signal(range(rows), name=f"index{k}")
@@ -121,16 +128,52 @@ class Registers(Walks):
                 m.d.comb += Assert((Array(entries)[rank] if k else entries[0]) == expected)
             before, rank = rank, Signal(range(rows + 1), name=f"rank{k}")
             m.d.comb += rank.eq((before + is_end) if k else is_end)
-        m.d.comb += Assert(valid == Cat(k < rank for k in range(rows)))
+        m.d.comb += Assert(level == rank)
+
+    def _queued_ends(self, m, bits):
+        """The stored ends, the oldest first, and their number."""
+        rows, one_hot = self.rows, self.dut.index.one_hot
+        name = "ends.queue.row{}" if one_hot else "ends.queue.memory[{}]"
+        stored = Array(self.inside(m, name.format(row), bits) for row in range(rows))
+        empty = (1 << (rows - 1).bit_length()) - rows
+        level = self.inside(m, "ends.queue.level", range(empty + rows + 1)) - empty
+        head, tail = (
+            self.inside(m, f"ends.queue.{end}", rows if one_hot else range(rows))
+            for end in ("head", "tail")
+        )
+        first = Signal(range(rows), name="first_end")
+        if one_hot:
+            m.d.comb += first.eq(sum(Mux(head[row], row, 0) for row in range(rows)))
+            m.d.comb += Assert(head == 1 << first)
+        else:
+            m.d.comb += first.eq(head)
+        behind = (first + level) % rows
+        m.d.comb += [
+            Assert(first < rows),
+            Assert((level >= 0) & (level <= rows)),
+            Assert(tail == (1 << behind if one_hot else behind)),
+        ]
+        return [stored[(first + k) % rows] for k in range(rows)], level
 
     def _hold_command(self, m, state):
         """Invariants of the count of remaining words."""
         active, awaits, rest = state.active, state.awaits, state.rest
-        low = (2 * self.config.format.block_words).bit_length()
+        low = (3 * self.config.format.block_words - 1).bit_length()
         m.d.comb += [
             Assert(self.inside(m, "control.active", 1) == (active | awaits)),
             Assert(self.inside(m, "control.awaiting_end", 1) == awaits),
         ]
+        # The upper bits are a cycle late, and not used after the last step.
+        is_last, borrow = (
+            self.inside(m, f"control.left.{name}", 1) for name in ("is_last", "borrow")
+        )
+        size = self.config.format.block_words
+        m.d.comb += [
+            Assert((active & ~awaits) | is_last),
+            Assert(~borrow | ~is_last),
+        ]
+        with m.If(active & ~awaits & borrow):
+            m.d.comb += Assert(rest[:low] >= (1 << low) - size)
         with m.If(active & ~awaits):
             m.d.comb += [
                 Assert(self.inside(m, "control.left.words", low) == rest[:low]),
@@ -140,7 +183,13 @@ class Registers(Walks):
                 ),
                 Assert(self.inside(m, "control.left.is_zero", 1) == (rest == 0)),
             ]
-            for start in range(low, COUNT_BITS, PART_BITS):
-                part = rest[start : start + PART_BITS]
-                m.d.comb += Assert(self.inside(m, f"control.left.part{start}", len(part)) == part)
-                m.d.comb += Assert(self.inside(m, f"control.left.is_zero{start}", 1) == (part == 0))
+        upper = Signal(COUNT_BITS - low)
+        m.d.comb += upper.eq(rest[low:] + borrow)
+        with m.If(active & ~awaits & ~is_last):
+            for start in range(0, len(upper), PART_BITS):
+                part = upper[start : start + PART_BITS]
+                name = f"{start + low}"
+                m.d.comb += [
+                    Assert(self.inside(m, f"control.left.part{name}", len(part)) == part),
+                    Assert(self.inside(m, f"control.left.is_zero{name}", 1) == (part == 0)),
+                ]

@@ -18,6 +18,7 @@ from amaranth.hdl import (
 from amaranth.lib import stream
 
 from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.lib.signals import one_of
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvc.decompressor.fetch import CountingFetcher
 from cdma.hdl.zvc.decompressor.ring import RowInfo
@@ -51,6 +52,7 @@ class Walks(Elaboratable):
         self.config = dut.config
         self.lanes, self.rows = dut.config.lanes, dut.rows
         self.lane_bits = self.lanes.bit_length() - 1
+        self.sees_arrivals = dut.sees_arrivals(dut.config)
 
     def elaborate(self, platform):
         m = Module()
@@ -103,7 +105,7 @@ class Walks(Elaboratable):
         m.d.comb += [
             mask.eq(Cat(self.word_at(m, place + k) for k in range(fmt.mask_words))),
             behind.eq(place + fmt.mask_words + self.ones(m, mask)),
-            is_whole.eq(self.less(self.content, place + fmt.mask_words) >= 0),
+            is_whole.eq(self.less(self.arrived(), place + fmt.mask_words) >= 0),
             moves_on.eq((ends | awaits) & end.is_known),
         ]
         with m.If(moves_on):  # `awaits`: all masks were sent, the end has not arrived
@@ -157,6 +159,16 @@ class Walks(Elaboratable):
         """Number of a word of the stream: row in the upper bits, lane in the lower bits."""
         return Signal(ROW_BITS + self.lane_bits, name=name)
 
+    def arrived(self):
+        """Place after the last word of the packet that the fetcher sees."""
+        if not self.sees_arrivals:
+            return self.content
+        here = self.arrives & ~self.end.is_known
+        count = Mux(
+            self.arriving.is_known, self.arriving.content, (self.rows_in + 1) << self.lane_bits
+        )
+        return Mux(here, count, self.content)
+
     def index_of(self, m, row):
         """Ring index of a recent row."""
         if (1 << ROW_BITS) % self.rows == 0:  # row numbers and ring indices wrap together
@@ -164,14 +176,21 @@ class Walks(Elaboratable):
         further = (row - self.rows_in)[:ROW_BITS].as_signed()
         return (self.tail + 4 * self.rows + further).as_unsigned() % self.rows
 
+    def coded(self, index):
+        """A ring index as the fetcher has it."""
+        return 1 << index if self.dut.index.one_hot else index
+
     def less(self, a, b):
         """Number of words from ``b`` to ``a``, signed."""
         return (a - b)[: ROW_BITS + self.lane_bits].as_signed()
 
     def word_at(self, m, place):
-        """The word with the number ``place``."""
-        row = Array(map(Array, self.memory))[self.index_of(m, place[self.lane_bits :])]
-        return row[place[: self.lane_bits]]
+        """The word with the number ``place``, in the ring or in the row that arrives."""
+        row, lane = place[self.lane_bits :][:ROW_BITS], place[: self.lane_bits]
+        word = Array(map(Array, self.memory))[self.index_of(m, row)][lane]
+        if not self.sees_arrivals:
+            return word
+        return Mux(row == self.rows_in, Array(self.dut.beat_words)[lane], word)
 
     def ones(self, m, mask):
         """Number of ones in the mask at the walk's place."""
@@ -203,15 +222,16 @@ class Walks(Elaboratable):
         self.counts = counts = [Signal.like(info.count) for _ in range(rows)]
         self.are_last = Signal(rows)
         for row in range(rows):
-            with m.If(dut.accept & (dut.tail == row)):
+            with m.If(dut.accept & dut.index.is_at(dut.tail, row)):
                 m.d.sync += [counts[row].eq(info.count), self.are_last[row].eq(info.last)]
                 m.d.sync += [a.eq(b) for a, b in zip(self.memory[row], dut.beat_words, strict=True)]
         for bank in range(lanes):
-            column = Array(row[bank] for row in self.memory)
-            m.d.comb += dut.bank_words[bank].eq(column[dut.bank_rows[bank]])
+            column = [row[bank] for row in self.memory]
+            chosen = [dut.index.is_at(dut.bank_rows[bank], row) for row in range(rows)]
+            m.d.comb += dut.bank_words[bank].eq(one_of(chosen, column))
         if isinstance(dut, CountingFetcher):
             self.in_flight, last, count = 0, info.last, info.count
-            m.d.comb += [arrives.eq(dut.accept), dut.tail.eq(tail)]
+            m.d.comb += [arrives.eq(dut.accept), dut.tail.eq(self.coded(tail))]
         else:
             self.in_flight, last, count = arrives, Array(self.are_last)[tail], Array(counts)[tail]
             m.d.sync += arrives.eq(dut.accept)

@@ -1,7 +1,7 @@
 """The reader: reads each word from its place, frees each row once, drains each packet."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from cdma.hdl.zvc.config import Config
@@ -9,6 +9,7 @@ from cdma.hdl.zvc.decompressor.reader import PayloadReader
 from cdma.hdl.zvc.decompressor.reader.place import BeatPlace, rows_of_beat
 from cdma.hdl.zvc.decompressor.reader.window import RowWindow
 from cdma.hdl.zvc.decompressor.ring import RowInfo
+from cdma.hdl.zvc.decompressor.rows import RowIndex
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.hdl.zvc.network import routes
 from cdma.verify.formal.fault import late, stuck_at
@@ -38,7 +39,10 @@ class Reads(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         lanes, reach = self.lanes, self.reach
-        passes = probe(m, "dut.window.state.step.passes", range(reach + 1))
+        passed = probe(m, "dut.window.step", reach + 3)  # one-hot, see `_Step`
+        passes = Signal(range(reach + 1))
+        m.d.comb += passes.eq(sum(Mux(passed[k], k, 0) for k in range(reach + 1)))
+        m.d.comb += Assert((passed[: reach + 1] != 0) & self._is_one_hot(passed[: reach + 1]))
         self._ring(m, passes)
         beat, has_beat = self._beats(m)
 
@@ -82,7 +86,7 @@ class Reads(Elaboratable):
                 index = (self.head + row) % self.rows
                 m.d.comb += [
                     Assert(dut.has_word.bit_select(bank, 1) == is_there),
-                    Assert(~is_there | (dut.bank_rows[bank] == index)),
+                    Assert(~is_there | (dut.bank_rows[bank] == self._index(index))),
                     Cover(is_there & (row == reach - 1)),
                     Cover(~is_there & (beat.total == lanes)),
                 ]
@@ -208,6 +212,14 @@ class Reads(Elaboratable):
             ]
         return beat, dut.i.valid
 
+    @staticmethod
+    def _is_one_hot(bits):
+        return (bits & (bits - 1)) == 0
+
+    def _index(self, row):
+        """Index of a row as the ring has it."""
+        return 1 << row if RowIndex.of(self.config, self.rows).one_hot else row
+
     def _row_of(self, bank, start):
         """Row of a bank's word, counted from the head: the bank's first place at or after start."""
         return (start >> self.lane_bits) + (start % self.lanes > bank)
@@ -278,7 +290,8 @@ class Reads(Elaboratable):
             Assert(inside("window.is_past", 1) == self.is_past),
             Assert(inside("place.begins", 1) == self.begins),
         ]
-        indices = inside("window.indices", self.reach * len(self.head))
+        coded = Value.cast(self.dut.bank_rows[0])
+        indices = inside("window.indices", self.reach * len(coded))
         is_known = inside("window.is_known", self.rows)
         for k, info in enumerate(self.infos):
             known_info = inside(f"window.info{k}", len(info.as_value()))
@@ -290,12 +303,14 @@ class Reads(Elaboratable):
             inside("window.is_ours", self.reach),
             inside("window.may_read", self.reach),
         )
+        ends = inside("window.ends", self.reach)
         for k in range(self.reach):
-            index = indices.word_select(k, len(self.head))
+            index = indices.word_select(k, len(coded))
             m.d.comb += [
                 Assert(is_ours[k] == self.ours[k]),
                 Assert(may_read[k] == (self.ours[k] | self.over[k])),
-                Assert(index == (self.head + k) % self.rows),
+                Assert(index == self._index((self.head + k) % self.rows)),
+                Assert(ends[k] == (self.ours[k] & self.infos[k].last)),
             ]
         # Place of the first data word of the beat: after the mask, if the beat begins a block.
         start = Signal(range(self.lanes + self.config.format.mask_words))
@@ -325,15 +340,17 @@ PROOFS = (
             Config.of(4, 8, 16),  # a mask is half a beat
             Config.of(8, 32),
             Config.of(2, 8, 32),
+            Config.parse("4x8b16-asic"),
+            Config.parse("8x32-asic"),
         ),
-        slow=("4x8b16", "8x32", "2x8b32"),
+        slow=("4x8b16", "8x32", "2x8b32", "4x8b16-asic", "8x32-asic"),
         broken=faults(
             Config.of(2, 8, 8),
             8,
             stuck_at(1, "dut.has_word", 0),
             late("dut.place.carry"),
             stuck_at(0, "dut.window.is_past"),
-            stuck_at(0, "dut.window.hold", 3),
+            stuck_at(0, "dut.window.hold", 4),
             late("dut.window.to_end"),
             late("dut.window.came"),
             stuck_at(1, "dut.window.has_room"),
