@@ -49,7 +49,8 @@ class LiteSignature(wiring.Signature):
 class BusSignature(wiring.Signature):
     """Register bus, seen from its initiator: one write and one read at a time, separately.
 
-    A write is done in the cycle of ``write``; ``write_refused`` answers in the same cycle. A read
+    A write is done in the cycle of ``write``; ``write_refused`` answers in the same cycle, and
+    ``write_data`` is stable in the next one, too. A read
     begins in the one cycle of ``read`` and ends in the cycle of ``read_done``, which may be the
     same one or any later one; ``read_address`` is stable until then.
 

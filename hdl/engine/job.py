@@ -111,7 +111,8 @@ class JobPort(wiring.Signature):
 
     Members
     -------
-    job : Out stream of :class:`Job`
+    job : Out stream of :class:`Job`; one that is offered and not taken may be taken back, and
+        ``ready`` does not wait for ``valid``
     done : In stream of :class:`Done`, in the order of the jobs
     abort : Out, level: no new address; started jobs end with ABORTED at zero outstanding. A job
         that is offered during an abort is not taken.

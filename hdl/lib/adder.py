@@ -1,6 +1,6 @@
 """Wide sums in two steps, because the carry of one adder is the longest path of many designs."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 
 
 def sum_later(m: Module, a, b, bits: int, name: str, *, first=0) -> Signal:
@@ -49,55 +49,3 @@ def advance_in_two(m: Module, value: Signal, step, low: int, name: str, *, down=
     sums = value[:low] - step if down else value[:low] + step
     m.d.sync += [Cat(value[:low], carry).eq(sums), value[low:].eq(rest)]
     return carry
-
-
-class SplitSum:
-    """A sum in the domain ``sync`` whose halves are not yet joined: its carry is in a register.
-
-    Parameters
-    ----------
-    bits : int
-        Of the sum, which is below ``2**bits``.
-    name : str
-    """
-
-    def __init__(self, bits: int, name: str):
-        half = bits // 2
-        self.low = Signal(half, name=f"{name}_low")
-        self.high = Signal(bits - half, name=f"{name}_high")
-        self.carry = Signal(name=f"{name}_carry")
-
-    def set(self, a, b, first=0):
-        """Statement: become ``a + b + first``; the latter has one bit."""
-        half = len(self.low)
-        return [
-            Cat(self.low, self.carry).eq(a[:half] + b[:half] + first),
-            self.high.eq(a[half:] + b[half:]),
-        ]
-
-    def join(self):
-        """Statement: join the halves, so that the carry is 0."""
-        return [self.high.eq(self.high + self.carry), self.carry.eq(0)]
-
-    def add(self, value):
-        """Statement: add ``value``; only when the carry is 0."""
-        half = len(self.low)
-        return [
-            Cat(self.low, self.carry).eq(self.low + value[:half]),
-            self.high.eq(self.high + value[half:]),
-        ]
-
-    def is_above(self, bound):
-        """The sum is more than ``bound``."""
-        half = len(self.low)
-        low, high = self.low > bound[:half], bound[half:]
-        is_more, is_same = self.high > high, self.high == high
-        with_carry = is_more | is_same | ((self.high + 1 == high) & low)
-        return Mux(self.carry, with_carry, is_more | (is_same & low))
-
-
-def is_below(a, b):
-    """``a < b`` of unsigned numbers of the same length, compared in halves side by side."""
-    half = len(a) // 2
-    is_less, is_same = a[half:] < b[half:], a[half:] == b[half:]
-    return is_less | (is_same & (a[:half] < b[:half]))

@@ -67,7 +67,7 @@ class JobControl(wiring.Component):
 
     Members
     -------
-    i : In stream of :class:`~cdma.hdl.engine.job.Job`
+    i : In stream of :class:`~cdma.hdl.engine.job.Job`; one that is not taken may be taken back
     o : Out stream of :class:`~cdma.hdl.engine.job.Done`
     abort : In, level
     busy : Out, a job was taken and not answered

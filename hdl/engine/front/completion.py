@@ -23,7 +23,7 @@ class _State(enum.Enum):
 
 
 class CompletionWriter(wiring.Component):
-    """Accepts completions of both rings and reports their arrival.
+    """Writes completions and reports their arrival, a cycle after their answer.
 
     A link of 32 bytes or more takes a completion in one beat. With a narrower one the beats before
     the last are a burst of their own, and the last beat, with the phase, is written after the B of
@@ -39,7 +39,7 @@ class CompletionWriter(wiring.Component):
 
     Members
     -------
-    i0, i1 : In streams of :class:`~cdma.hdl.engine.front.ring.finish.Ended`, one of each ring
+    i : In stream of :class:`~cdma.hdl.engine.front.ring.finish.Ended`
     link : Out, client of the link
     written : Out, one cycle: a completion of ``ring`` has arrived
     ring : Out
@@ -49,16 +49,14 @@ class CompletionWriter(wiring.Component):
     address : Out, of the completion
     """
 
-    i0: stream.Interface
-    i1: stream.Interface
+    i: stream.Interface
 
     def __init__(self, address_bits: int, link_bytes: int, slots: int = SLOTS):
         self.address_bits, self.link_bytes, self.slots = address_bits, link_bytes, slots
         self.is_split = link_bytes < COMPLETION_BYTES
         super().__init__(
             {
-                "i0": In(stream.Signature(Ended(address_bits))),
-                "i1": In(stream.Signature(Ended(address_bits))),
+                "i": In(stream.Signature(Ended(address_bits))),
                 "link": Out(WriteClient(address_bits, link_bytes)),
                 "written": Out(1),
                 "ring": Out(1),
@@ -72,20 +70,16 @@ class CompletionWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         state, beat, is_late = Signal(_State), Signal(2), Signal()
-        ring, starts, leaves = Signal(), Signal(), Signal()
-        current = Signal(Ended(self.address_bits))
+        starts, leaves = Signal(), Signal()
         taken, ripe, late, ended = self._counts(m)
         is_full, has_late = Signal(), Signal()
         m.d.comb += [
             is_full.eq((taken - ended)[: len(taken)] == self.slots),
             has_late.eq(ripe != late if self.is_split else 0),
-            starts.eq(has_late | ((self.i0.valid | self.i1.valid) & ~is_full)),
-            current.eq(Mux(ring, self.i1.payload, self.i0.payload)),
+            starts.eq(has_late | (self.i.valid & ~is_full)),
         ]
         with m.If(state == _State.IDLE):
             m.d.sync += [is_late.eq(has_late), beat.eq(0)]
-            # The ring that was not served last has priority.
-            m.d.sync += ring.eq(Mux(ring, ~self.i0.valid, self.i1.valid))
             with m.If(starts):
                 m.d.sync += state.eq(_State.ADDRESS)
         with m.Elif((state == _State.ADDRESS) & self.link.aw.ready):
@@ -98,12 +92,11 @@ class CompletionWriter(wiring.Component):
         m.d.comb += [
             self.link.aw.valid.eq(state == _State.ADDRESS),
             self.link.w.valid.eq(state == _State.DATA),
-            self.i0.ready.eq(leaves & ~is_late & ~ring),
-            self.i1.ready.eq(leaves & ~is_late & ring),
+            self.i.ready.eq(leaves & ~is_late),
         ]
         m.d.sync += [taken.eq(taken + (leaves & ~is_late)), late.eq(late + (leaves & is_late))]
-        waiting = self._keep(m, ring, current, leaves & ~is_late, taken, late)
-        self._data(m, beat, is_late, current, waiting)
+        waiting = self._keep(m, self.i.payload, leaves & ~is_late, taken, late)
+        self._data(m, beat, is_late, self.i.payload, waiting)
         self._answers(m, leaves, is_late, ripe, ended)
         return m
 
@@ -112,7 +105,7 @@ class CompletionWriter(wiring.Component):
         names = ("taken", "ripe", "late", "ended")
         return [Signal(range(2 * self.slots), name=name) for name in names]
 
-    def _keep(self, m, ring, current, enters, taken, late):
+    def _keep(self, m, current, enters, taken, late):
         """Store what the second part and the end of a completion need; gives that second part."""
         link_bits, bits = 8 * self.link_bytes, self.address_bits
         facts = {"status": 8, "interrupt": 1, "ring": 1, "address": bits}
@@ -125,7 +118,7 @@ class CompletionWriter(wiring.Component):
             write.addr.eq(taken[:-1]),
             write.data.status.eq(current.completion.status),
             write.data.interrupt.eq(current.interrupt),
-            write.data.ring.eq(ring),
+            write.data.ring.eq(current.ring),
             write.data.address.eq(current.address),
         ]
         if not self.is_split:
@@ -182,30 +175,37 @@ class CompletionWriter(wiring.Component):
             ]
 
     def _answers(self, m, leaves, is_late, ripe, ended):
-        """Each B is that of the oldest burst."""
-        b, end = self.link.b, self._end_port.data
-        resp = b.payload.as_value()
+        """Each B is that of the oldest burst. It goes into a register first."""
+        end = self._end_port.data
+        answered = Signal()
+        resp = Signal(Response, reset_less=True)
+        m.d.comb += self.link.b.ready.eq(1)
+        m.d.sync += [answered.eq(self.link.b.valid), resp.eq(self.link.b.payload)]
         kinds = Signal(self.slots)  # bit 0 is the oldest
         level = Signal(range(self.slots + 1))
         place, rest = Signal(range(self.slots + 1)), Signal(self.slots)
-        m.d.comb += [b.ready.eq(1), place.eq(level - b.valid), rest.eq(kinds >> b.valid)]
-        m.d.sync += level.eq(level + leaves - b.valid)
+        m.d.comb += [place.eq(level - answered), rest.eq(kinds >> answered)]
+        m.d.sync += level.eq(level + leaves - answered)
         for bit in range(self.slots):
             is_new = leaves & (place == bit)
             m.d.sync += kinds[bit].eq(Mux(is_new, is_late, rest[bit]))
         is_end, failure = Signal(), Signal(2)
-        m.d.comb += [is_end.eq(b.valid), failure.eq(resp), self._end_port.addr.eq(ended[:-1])]
+        m.d.comb += [
+            is_end.eq(answered),
+            failure.eq(resp),
+            self._end_port.addr.eq(ended[:-1]),
+        ]
         if self.is_split:
             m.d.comb += [
-                is_end.eq(b.valid & kinds[0]),
+                is_end.eq(answered & kinds[0]),
                 self._first_end.addr.eq(ended[:-1]),
                 self._first_write.addr.eq(ripe[:-1]),
                 self._first_write.data.eq(resp),
-                self._first_write.en.eq(b.valid & ~kinds[0]),
+                self._first_write.en.eq(answered & ~kinds[0]),
             ]
             with m.If(self._first_end.data[1]):
                 m.d.comb += failure.eq(self._first_end.data)
-            m.d.sync += ripe.eq(ripe + (b.valid & ~kinds[0]))
+            m.d.sync += ripe.eq(ripe + (answered & ~kinds[0]))
         m.d.sync += ended.eq(ended + is_end)
         is_decode = failure == Response.DECERR.value
         m.d.comb += [

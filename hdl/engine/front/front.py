@@ -4,23 +4,20 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from cdma.engine_codes import State, Status, Wait
+from cdma.engine_codes import Wait
 from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.lite import LiteSignature, LiteSubordinate
-from cdma.hdl.engine.front.completion import CompletionWriter
 from cdma.hdl.engine.front.counters import Counters
 from cdma.hdl.engine.front.interrupts import Interrupts
-from cdma.hdl.engine.front.reads import ReadShare
 from cdma.hdl.engine.front.registers import RegisterBlock
-from cdma.hdl.engine.front.ring.fetch import FETCHED
-from cdma.hdl.engine.front.ring.ring import Ring
+from cdma.hdl.engine.front.ring.fetch import RINGS
+from cdma.hdl.engine.front.ring.rings import Rings
 from cdma.hdl.engine.job import ChannelPort, JobPort, ReadClient, Timeout, WriteClient
 from cdma.hdl.engine.registers import ADDRESS_BITS, register_map
 from cdma.hdl.lib.signals import any_of
 
 #: Timeout during an abort, when software has switched the timeout off.
 ABORT_TIMEOUT = 1 << 20
-RINGS = 2
 
 
 class FrontEnd(wiring.Component):
@@ -66,26 +63,26 @@ class FrontEnd(wiring.Component):
         map_ = register_map(config)
         m.submodules.lite = lite = LiteSubordinate(ADDRESS_BITS)
         m.submodules.registers = registers = RegisterBlock(map_)
-        rings = [Ring(config, number) for number in range(RINGS)]
-        m.submodules.ring0, m.submodules.ring1 = rings
-        m.submodules.share = share = ReadShare(config.address_bits, config.link_bytes, 2 * FETCHED)
-        m.submodules.writer = writer = CompletionWriter(config.address_bits, config.link_bytes)
+        m.submodules.rings = rings = Rings(config)
         m.submodules.counters = counters = Counters(map_)
         m.submodules.interrupts = interrupts = Interrupts()
         connect(m, flipped(self.axi), lite.axi)
         connect(m, lite.bus, registers.bus)
-        connect(m, share.link, flipped(self.reads))
-        connect(m, writer.link, flipped(self.writes))
+        connect(m, rings.reads, flipped(self.reads))
+        connect(m, rings.writes, flipped(self.writes))
         clear = self._reset(m, registers, rings)
-        for number, ring in enumerate(rings):
-            connect(m, getattr(registers, f"ring{number}"), ring.registers)
-            connect(m, ring.link, getattr(share, f"ring{number}"))
-            connect(m, ring.ended, getattr(writer, f"i{number}"))
-            connect(m, ring.port, flipped(getattr(self, f"port{number}")))
-            self._ring(m, registers, writer, ring, number, rings[1 - number], clear)
-        self._channels(m, registers, counters, writer, rings, clear)
-        self._counters(m, registers, counters, writer, clear)
-        self._interrupts(m, registers, writer, rings, interrupts, clear)
+        for number in range(RINGS):
+            connect(m, getattr(registers, f"ring{number}"), getattr(rings, f"registers{number}"))
+            connect(m, getattr(rings, f"port{number}"), flipped(getattr(self, f"port{number}")))
+        m.d.comb += [
+            rings.write_data.eq(registers.write_data),
+            rings.write_address.eq(registers.write_address),
+            rings.clear.eq(clear),
+            rings.fatal.eq(self.link_failed),
+        ]
+        self._channels(m, registers, counters, rings, clear)
+        self._counters(m, registers, counters, rings, clear)
+        self._interrupts(m, registers, rings, interrupts, clear)
         self._control(m, registers, rings, clear)
         return m
 
@@ -94,9 +91,8 @@ class FrontEnd(wiring.Component):
         engine = registers.engine0
         resets, clear = Signal(), Signal()
         is_quiet = Signal()
-        stopped = [ring.registers.state_state == State.STOPPED for ring in rings]
         m.d.comb += [
-            is_quiet.eq(Cat(*stopped, *(ring.is_drained for ring in rings)).all()),
+            is_quiet.eq(rings.is_stopped),
             engine.ctrl_reset.eq(resets | clear),
             registers.clear.eq(clear),
         ]
@@ -107,33 +103,18 @@ class FrontEnd(wiring.Component):
             m.d.sync += resets.eq(1)
         with m.Elif(is_quiet & ~begins):
             m.d.sync += resets.eq(0)
-        for ring in rings:
-            m.d.comb += ring.reset.eq(engine.ctrl_reset_pulse)
+        m.d.comb += rings.reset.eq(engine.ctrl_reset_pulse)
         return clear
 
-    def _ring(self, m, registers, writer, ring, number, other, clear):
-        m.d.comb += [
-            ring.write_data.eq(registers.write_data),
-            ring.clear.eq(clear),
-            ring.fatal.eq(self.link_failed),
-            ring.written.eq(writer.written & (writer.ring == number)),
-            ring.written_is_failed.eq(writer.is_failed),
-            ring.written_status.eq(writer.status),
-            ring.written_address.eq(writer.address),
-            ring.other_started.eq(other.started),
-            ring.other_head.eq(other.head),
-            ring.other_failed.eq(other.failed),
-        ]
-
-    def _channels(self, m, registers, counters, writer, rings, clear):
+    def _channels(self, m, registers, counters, rings, clear):
         """Registers of the channels; the first error freezes what each of them does."""
         is_frozen = Signal()
         ports = self._channel_ports()
         is_error = any_of(
             [
-                *(ring.port.failing for ring in rings),
+                *(getattr(self, f"port{number}").failing for number in range(RINGS)),
                 *(port.quarantined for port in ports),
-                writer.written & (writer.status != Status.OK),
+                rings.urgent.any(),
             ]
         )
         with m.If(clear):
@@ -170,9 +151,9 @@ class FrontEnd(wiring.Component):
     def _channel_ports(self):
         return [getattr(self, f"channel{channel}") for channel in range(self.config.channels)]
 
-    def _counters(self, m, registers, counters, writer, clear):
+    def _counters(self, m, registers, counters, rings, clear):
         m.d.comb += [
-            counters.error.eq(writer.written & (writer.status != Status.OK)),
+            counters.error.eq(rings.urgent.any()),
             counters.clear.eq(clear),
             counters.take.eq(registers.engine0.snapshot_take_pulse),
             registers.engine0.snapshot_take.eq(counters.busy),
@@ -182,7 +163,7 @@ class FrontEnd(wiring.Component):
             registers.counter_data.eq(counters.data),
         ]
 
-    def _interrupts(self, m, registers, writer, rings, interrupts, clear):
+    def _interrupts(self, m, registers, rings, interrupts, clear):
         engine = registers.engine0
         ports = self._channel_ports()
         quarantined, had_failed = Signal(len(ports)), Signal()
@@ -192,8 +173,10 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             interrupts.count.eq(engine.irq_coalesce_count),
             interrupts.timer.eq(engine.irq_coalesce_timer),
-            interrupts.alarm.eq(Cat(ring.alarm for ring in rings)),
-            interrupts.rearm.eq(Cat(ring.tail_moved for ring in rings)),
+            interrupts.completed.eq(rings.completed),
+            interrupts.urgent.eq(rings.urgent),
+            interrupts.alarm.eq(rings.alarm),
+            interrupts.rearm.eq(rings.rearm),
             interrupts.quarantined.eq((found & ~quarantined).any()),
             interrupts.fatal.eq(self.link_failed & ~had_failed),
             interrupts.clear_bits.eq(Cat(getattr(engine, f"{name}_pulse") for name in bits)),
@@ -204,21 +187,16 @@ class FrontEnd(wiring.Component):
             Cat(getattr(engine, name) for name in bits).eq(interrupts.status),
             self.irq.eq(interrupts.irq),
         ]
-        for number in range(RINGS):
-            is_written = writer.written & (writer.ring == number)
-            m.d.comb += [
-                interrupts.completed[number].eq(is_written & writer.interrupt),
-                interrupts.urgent[number].eq(is_written & (writer.status != Status.OK)),
-            ]
 
     def _control(self, m, registers, rings, clear):
         engine = registers.engine0
         ports = self._channel_ports()
         changes = engine.timeout_write | clear
-        self._timeout(m, engine.timeout_cycles, changes, any_of(r.port.abort for r in rings))
+        aborts = self.port0.abort | self.port1.abort
+        self._timeout(m, engine.timeout_cycles, changes, aborts)
         m.d.comb += [
-            engine.status_busy0.eq(~rings[0].is_drained),
-            engine.status_busy1.eq(~rings[1].is_drained),
+            engine.status_busy0.eq(rings.busy[0]),
+            engine.status_busy1.eq(rings.busy[1]),
             engine.status_fatal.eq(self.link_failed),
             engine.status_quarantined.eq(Cat(port.quarantined for port in ports)),
         ]

@@ -81,7 +81,8 @@ class RegisterBlock(wiring.Component):
     -------
     bus : In, register bus
     clear : In, all registers get their reset value; not LOCK, nor the windows of a locked ring
-    write_data : Out, what is written, beside the ``_write`` and ``_pulse`` outputs
+    write_data, write_address : Out, what is written, beside the ``_write`` and ``_pulse`` outputs.
+        The data is stable in the cycle after a write.
     counter_address : Out, byte address of a counter, stable from ``counter_read`` on
     counter_read : Out, one cycle
     counter_done, counter_data : In, the counter's value, once
@@ -103,6 +104,7 @@ class RegisterBlock(wiring.Component):
                 "bus": In(BusSignature(ADDRESS_BITS)),
                 "clear": In(1),
                 "write_data": Out(32),
+                "write_address": Out(ADDRESS_BITS),
                 "counter_address": Out(ADDRESS_BITS),
                 "counter_read": Out(1),
                 "counter_done": In(1),
@@ -118,7 +120,10 @@ class RegisterBlock(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.write_data.eq(self.bus.write_data)
+        m.d.comb += [
+            self.write_data.eq(self.bus.write_data),
+            self.write_address.eq(self.bus.write_address),
+        ]
         words, refusals = [], []
         for name, (block, instance) in self.blocks.items():
             port = getattr(self, name)

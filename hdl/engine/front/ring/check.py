@@ -1,61 +1,88 @@
 """Checks descriptors: the rules of ``golden.engine.rules``, before any access to a tensor."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import RING_OPS, Op, Raw
 from cdma.engine_config import INDEX_BYTES, EngineConfig
-from cdma.hdl.engine.common.product import RowsProduct
 from cdma.hdl.engine.front.records import Descriptor
-from cdma.hdl.lib.adder import SplitSum, is_below
+from cdma.hdl.engine.front.ring.multiply import Multiplier
+from cdma.hdl.lib.lookahead import exceeds_later
 from cdma.hdl.lib.signals import any_of
 
 HOST_ALIGNMENT = 64
 STRIPE_COUNT_BITS = 32
 
 
-class Checker(wiring.Component):
-    """Says whether a descriptor is bad.
+class _State(enum.Enum, shape=3):
+    IDLE = 0
+    FIRST = 1  # what one row says
+    # From here on, the product is used: the bit says so.
+    SPAN = 4  # multiply the pitch by the rows
+    MIDDLE = 5  # the tensor
+    STRIPES = 6  # multiply the stripes of a row by the rows
+    LAST = 7  # the index
 
-    ``done`` comes two cycles after ``start`` for one row. More rows take a cycle more, and one for
-    each bit of their number and for carries, because one adder multiplies. All inputs are stable
-    from ``start`` to ``done``.
+
+class Window(wiring.Signature):
+    """Windows of a ring: ``device_base`` and ``host_base``, and their excluded ends."""
+
+    def __init__(self, address_bits: int):
+        super().__init__(
+            {
+                "device_base": Out(address_bits),
+                "device_end": Out(address_bits + 1),
+                "host_base": Out(address_bits),
+                "host_end": Out(address_bits + 1),
+            }
+        )
+
+
+class Checker(wiring.Component):
+    """Says whether a descriptor of either ring is bad.
+
+    Sums and comparisons take two cycles, in parts whose carries are in registers between the two.
+    ``done`` comes in the cycle after ``start`` for one row, and the results are valid from the next
+    cycle on. With more rows, the span of the tensor and then its stripes are multiplied first, a
+    bit of the rows in a cycle. All inputs are stable from ``start`` to ``done``.
 
     Parameters
     ----------
     config : EngineConfig
-    ring : int
-        Number of the ring, which says what operations there are.
 
     Members
     -------
-    start : In, one cycle
+    idle : In, nothing is checked: what ``start`` will begin with may be loaded
+    start : In, one cycle, the last of ``idle``
     abandon : In, forget what was started
+    ring : In
     descriptor : In, as it was fetched
     host, limit : In, address and bytes of the stream; with APPEND those in the arena
-    device_base, device_end, host_base, host_end : In, windows; the ends are excluded
-    done : Out, one cycle; ``is_bad``, ``is_empty`` and ``stripes`` are valid from
-        then to the next start
+    window : In, :class:`Window`
+    is_below, is_past : Out, in the cycle before, ``host`` was below the host's window, or ``host``
+        and ``limit`` together past its end
+    done : Out, one cycle
     is_bad : Out, the descriptor breaks a rule
     is_empty : Out, it is a NOP or has no bytes
-    stripes : Out, whole stripes of all rows
+    stripes : Out, whole stripes of all rows; valid until ``idle``
     """
 
-    def __init__(self, config: EngineConfig, ring: int):
-        self.config, self.ring = config, ring
+    def __init__(self, config: EngineConfig):
+        self.config = config
         bits = config.address_bits
         super().__init__(
             {
+                "idle": In(1),
                 "start": In(1),
                 "abandon": In(1),
+                "ring": In(1),
                 "descriptor": In(Descriptor()),
                 "host": In(64),
                 "limit": In(64),
-                "device_base": In(bits),
-                "device_end": In(bits + 1),
-                "host_base": In(bits),
-                "host_end": In(bits + 1),
+                "window": In(Window(bits)),
+                "is_below": Out(1),
+                "is_past": Out(1),
                 "done": Out(1),
                 "is_bad": Out(1),
                 "is_empty": Out(1),
@@ -65,56 +92,88 @@ class Checker(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        has_rows, is_multiplied, multiplies = Signal(), Signal(), Signal()
-        compares = Signal()
-        m.d.comb += has_rows.eq(self.descriptor.rows > 1)
-        stripes, span, is_far = self._multiply(m, is_multiplied, multiplies)
-        is_wrong = Signal()
-        with m.If(self.start):
-            m.d.sync += is_wrong.eq(any_of(self._wrong(has_rows)))
-            is_nop = self.descriptor.op == Op.NOP
-            m.d.sync += self.is_empty.eq(is_nop | (self.descriptor.row_bytes == 0))
+        d, state = self.descriptor, Signal(_State)
+        # What one look at the descriptor says, in the cycle after it. It stays as the inputs do.
+        has_rows, is_empty, is_wrong, is_wide, is_long, has_stream, is_bad = (
+            Signal(name=name, reset_less=True)
+            for name in (
+                *("has_rows", "is_empty", "is_wrong", "is_wide", "is_long", "has_stream"),
+                "is_bad",
+            )
+        )
+        whole, partial = self._row_stripes()
+        m.d.comb += [self.is_empty.eq(is_empty), self.is_bad.eq(is_bad)]
+        m.d.sync += [
+            has_rows.eq(d.rows[1:].any()),
+            is_empty.eq((d.op == Op.NOP) | (d.row_bytes == 0)),
+            is_wrong.eq(any_of(self._wrong(d.rows[1:].any()))),
+            is_wide.eq(any_of(self._wide())),
+            is_long.eq(
+                whole[STRIPE_COUNT_BITS:].any() | (whole[:STRIPE_COUNT_BITS].all() & partial)
+            ),
+            has_stream.eq(_uses_stream(d) & (self.limit != 0)),
+        ]
+        product, is_far, is_many, is_multiplied = self._multiply(m, state, whole)
+        uses_product = state.as_value()[-1]
+        device, stream, index = self._ranges(m, uses_product, product, whole, partial)
+        m.d.comb += self.stripes.eq(Mux(has_rows, product, whole))
         with m.If(self.abandon):
-            m.d.sync += [multiplies.eq(0), compares.eq(0)]
+            m.d.sync += state.eq(_State.IDLE)
         with m.Else():
-            m.d.sync += compares.eq((self.start & ~has_rows) | is_multiplied)
-            m.d.sync += multiplies.eq((self.start & has_rows) | (multiplies & ~is_multiplied))
-        leaves = self._ranges(m, stripes, span, is_multiplied)
-        m.d.comb += self.stripes.eq(Mux(has_rows, stripes, self._row_stripes()[0]))
-        m.d.sync += self.done.eq(compares & ~self.abandon)
-        with m.If(compares):
-            outside = ~self.is_empty & (any_of(leaves) | (is_far & has_rows))
-            too_many = self._too_many(has_rows)
-            m.d.sync += self.is_bad.eq(is_wrong | (~self._is_nop & (outside | too_many)))
+            self._step(m, state, has_rows, is_multiplied)
+        outside = Signal()
+        with m.If(state == _State.FIRST):
+            one_row = ~has_rows & (device | index)
+            m.d.comb += outside.eq(is_wide | is_long | (has_stream & stream) | one_row)
+            m.d.sync += is_bad.eq(is_wrong | (~is_empty & outside))
+        with m.Elif(state == _State.MIDDLE):
+            m.d.sync += is_bad.eq(is_bad | (~is_empty & (device | is_far)))
+        with m.Elif(state == _State.LAST):
+            m.d.sync += is_bad.eq(is_bad | (~is_empty & (index | is_many)))
         return m
 
-    @property
-    def _is_nop(self):
-        return self.descriptor.op == Op.NOP
+    def _step(self, m, state, has_rows, is_multiplied):
+        with m.If(self.start):
+            m.d.sync += state.eq(_State.FIRST)
+        for now, then, goes in (
+            (_State.SPAN, _State.MIDDLE, is_multiplied),
+            (_State.MIDDLE, _State.STRIPES, 1),
+            (_State.STRIPES, _State.LAST, is_multiplied),
+            (_State.LAST, _State.IDLE, 1),
+        ):
+            with m.If((state == now) & goes):
+                m.d.sync += state.eq(then)
+        with m.If(state == _State.FIRST):
+            m.d.sync += state.eq(Mux(has_rows, _State.SPAN, _State.IDLE))
+        m.d.comb += self.done.eq(((state == _State.FIRST) & ~has_rows) | (state == _State.LAST))
+
+    def _row_stripes(self):
+        """Stripes of a row: whole ones, and whether there is a partial one."""
+        shift = self.config.stripe_bytes.bit_length() - 1
+        row_bytes = self.descriptor.row_bytes
+        return row_bytes[shift:], row_bytes[:shift].any()
 
     def _wrong(self, has_rows):
         """Rules that one look at the descriptor decides."""
         d, config = self.descriptor, self.config
         stripe_bits = config.stripe_bytes.bit_length() - 1
         word_bits = config.word_bytes.bit_length() - 1
-        is_op = {op: d.op == op for op in RING_OPS[self.ring]}
-        is_coded = any_of(is_op[op] for op in is_op if op in (Op.OFFLOAD, Op.PREFETCH, *_SIZED))
+        is_op = {op: d.op == op for op in Op}
+        is_known = [any_of(is_op[op] for op in ops) for ops in RING_OPS]
+        is_coded = any_of(is_op[op] for op in (Op.OFFLOAD, Op.PREFETCH, Op.MEASURE, Op.VERIFY))
         has_raw = d.raw != Raw.NEVER
-        may_raw = any_of(is_op[op] for op in is_op if op in (Op.OFFLOAD, Op.MEASURE))
-        is_offload = is_op.get(Op.OFFLOAD, Const(0))
-        reads_index = any_of(is_op[op] for op in is_op if op in (Op.PREFETCH, Op.VERIFY))
-        is_measure = is_op.get(Op.MEASURE, Const(0))
-        writes_stream = any_of(is_op[op] for op in is_op if op in (Op.OFFLOAD, Op.COPY_OUT))
-        uses_stream = ~is_measure & ~d.append
+        reads_index = is_op[Op.PREFETCH] | is_op[Op.VERIFY]
+        writes_stream = is_op[Op.OFFLOAD] | is_op[Op.COPY_OUT]
+        uses_stream = _uses_stream(d) & ~d.append
         control = [
             d.codec != 0,
             d.reserved != 0,
-            ~any_of(is_op.values()),
+            ~Mux(self.ring, is_known[1], is_known[0]),
             ~is_coded & (d.index | d.crc),
             d.raw == 3,
-            has_raw & ~may_raw,
-            ~d.index & (reads_index | (is_offload & has_raw)),
-            d.append & ~is_offload,
+            has_raw & ~(is_op[Op.OFFLOAD] | is_op[Op.MEASURE]),
+            ~d.index & (reads_index | (is_op[Op.OFFLOAD] & has_raw)),
+            d.append & ~is_op[Op.OFFLOAD],
         ]
         fields = [
             d.word != word_bits,
@@ -123,109 +182,103 @@ class Checker(wiring.Component):
             uses_stream & writes_stream & (d.host[: HOST_ALIGNMENT.bit_length() - 1] != 0),
             d.index & (d.index_address[: INDEX_BYTES.bit_length() - 1] != 0),
             d.row_bytes[:word_bits] != 0,
-            ~is_measure & (d.limit[:word_bits] != 0),
+            _uses_stream(d) & (d.limit[:word_bits] != 0),
             has_rows & (d.row_bytes[:stripe_bits] != 0),
             has_rows & (d.pitch.as_unsigned()[:stripe_bits] != 0),
         ]
-        return [*control, *(~self._is_nop & each for each in fields)]
+        return [*control, ~is_op[Op.NOP] & any_of(fields)]
 
-    def _row_stripes(self):
-        """Stripes of a row: whole ones, and whether there is a partial one."""
-        stripe_bits = self.config.stripe_bytes.bit_length() - 1
-        return self.descriptor.row_bytes[stripe_bits:], self.descriptor.row_bytes[
-            :stripe_bits
-        ].any()
-
-    def _too_many(self, has_rows):
-        """2**32 stripes or more."""
-        whole, partial = self._row_stripes()
-        is_most = whole[:STRIPE_COUNT_BITS].all() & partial
-        return whole[STRIPE_COUNT_BITS:].any() | is_most | (has_rows & self._too_many_rows)
-
-    def _multiply(self, m, is_multiplied, multiplies):
-        """Stripes of all rows, and bytes from the start of the first row to that of the last.
-
-        Gives both, the latter in stripes, and whether it is too much for any address.
-        """
-        d, config = self.descriptor, self.config
-        shift = config.stripe_bytes.bit_length() - 1
-        bits = config.address_bits - shift
-        m.submodules.stripes = stripes = RowsProduct(STRIPE_COUNT_BITS)
-        m.submodules.span = span = RowsProduct(bits)
-        whole, _ = self._row_stripes()
-        is_down = d.pitch < 0
-        # The magnitude of a negative pitch is that of its complement and one more.
-        pitch = (d.pitch.as_unsigned() ^ is_down.replicate(64))[shift:]
-        steps, is_far = Signal(32), Signal()
-        m.d.comb += [
-            steps.eq(d.rows - 1),
-            stripes.start.eq(self.start),
-            stripes.rows.eq(d.rows),
-            stripes.factor.eq(whole),
-            span.start.eq(self.start),
-            span.rows.eq(steps),
-            span.factor.eq(pitch),
-            span.first.eq(Mux(is_down, steps, 0)),
-            is_multiplied.eq(multiplies & ~stripes.busy & ~span.busy),
-        ]
-        with m.If(self.start):
-            m.d.sync += is_far.eq(pitch[bits:].any())
-        self._too_many_rows = stripes.over
-        return stripes.product, span.product << shift, is_far | span.over
-
-    def _ranges(self, m, stripes, span, is_multiplied):
-        """Whether tensor, stream or index leave their windows; the sums are a cycle earlier.
-
-        The tensor is first that of one row; ``span`` is added when it is known.
-        """
+    def _wide(self):
+        """Numbers that are beyond all addresses, whatever the windows are."""
         d, bits = self.descriptor, self.config.address_bits
-        index_bits = INDEX_BYTES.bit_length() - 1
-        is_down = d.pitch < 0
-        device, index = d.device[:bits], d.index_address[:bits]
-        host, limit = self.host[: bits + 1], self.limit[: bits + 1]
-        whole, partial = self._row_stripes()
-        device_end, host_end = self._end(m, "device"), self._end(m, "host")
-        # The first byte is below the window when the window and ``span`` end above it.
-        least, last = SplitSum(bits + 2, "least"), SplitSum(bits + 2, "last")
-        stream_last, index_last = SplitSum(bits + 2, "stream"), SplitSum(bits, "index")
-        place = index[index_bits:]
-        with m.If(self.start):
-            m.d.sync += [
-                *least.set(self.device_base, Const(0, bits)),
-                *last.set(device, d.row_bytes[: bits + 1]),
-                *stream_last.set(host, limit),
-                *index_last.set(place, whole[:STRIPE_COUNT_BITS], partial),
-            ]
-        with m.Elif(is_multiplied):
-            m.d.sync += index_last.set(place, stripes)
-            with m.If(is_down):
-                m.d.sync += least.set(self.device_base, span)
-            with m.Else():
-                m.d.sync += last.add(span)
-        with m.Else():
-            m.d.sync += last.join()  # while rows are multiplied; one row is compared at once
-        uses_stream = d.op != Op.MEASURE if self.ring == 0 else Const(1)
-        has_stream = self.limit != 0
-        is_outside = is_below(host, Cat(self.host_base, 0)) | stream_last.is_above(host_end)
-        # The window's end is cut off below, for whole entries.
-        is_index_outside = is_below(index, self.host_base) | index_last.is_above(
-            host_end[index_bits:]
-        )
+        host = self.host[: bits + 1]
+        beyond = [
+            self.host[bits + 1 :].any(),
+            self.limit[bits + 1 :].any(),
+            host[-1] & host[:-1].any(),
+        ]
         return [
             d.device[bits:].any() | d.row_bytes[bits + 1 :].any(),
-            least.is_above(device) | last.is_above(device_end),
-            uses_stream & (self.host[bits + 1 :].any() | self.limit[bits + 1 :].any()),
-            uses_stream & host[-1] & host[:-1].any(),
-            uses_stream & has_stream & is_outside,
-            d.index & (d.index_address[bits:].any() | is_index_outside),
+            _uses_stream(d) & any_of(beyond),
+            d.index & d.index_address[bits:].any(),
         ]
+
+    def _multiply(self, m, state, whole):
+        """Stripes from the first byte of the tensor to that of the last row, or up to the end of
+        this row where the pitch is positive; then stripes of all rows.
+
+        Gives the product, whether the former is beyond all addresses and the latter are 2**32 or
+        more, both in the cycle after that in which the product is valid, and that cycle.
+        """
+        d, bits = self.descriptor, self.config.address_bits
+        shift = self.config.stripe_bytes.bit_length() - 1
+        span_bits = bits + 1 - shift
+        m.submodules.multiplier = multiplier = Multiplier(max(span_bits, STRIPE_COUNT_BITS + 1))
+        pitch = d.pitch.as_unsigned()[shift:]
+        is_down = d.pitch < 0
+        product, is_multiplied = multiplier.product, Signal()
+        is_far, is_many = Signal(reset_less=True), Signal(reset_less=True)
+        # More rows have whole stripes, so the bits of a pitch that are cut off are its sign.
+        upper = pitch[multiplier.bits :]
+        is_cut = (upper ^ is_down.replicate(len(upper))).any()
+        m.d.comb += [
+            is_multiplied.eq(~multiplier.busy),
+            multiplier.load.eq(self.idle | ((state == _State.SPAN) & is_multiplied)),
+            multiplier.rows.eq(d.rows),
+            multiplier.is_less.eq(self.idle),
+            multiplier.factor.eq(Mux(self.idle, pitch, whole)),
+            multiplier.is_negative.eq(self.idle & is_down),
+            multiplier.first.eq(Mux(self.idle & ~is_down, whole, 0)),
+        ]
+        m.d.sync += [
+            is_far.eq(multiplier.over | product[span_bits:].any() | is_cut),
+            is_many.eq(multiplier.over | product[STRIPE_COUNT_BITS:].any()),
+        ]
+        return product, is_far, is_many, is_multiplied
+
+    def _ranges(self, m, uses_product, product, whole, partial):
+        """Whether tensor, stream and index left their windows in the cycle before.
+
+        The tensor is that of one row at first.
+        """
+        d, bits, window = self.descriptor, self.config.address_bits, self.window
+        shift = self.config.stripe_bytes.bit_length() - 1
+        index_bits = INDEX_BYTES.bit_length() - 1
+        device, index = d.device[:bits], d.index_address[:bits]
+        host, limit = self.host[: bits + 1], self.limit[: bits + 1]
+        device_end, host_end = self._end(m, "device"), self._end(m, "host")
+        is_down = Signal(name="is_down", reset_less=True)
+        span, down, up = Signal(bits + 1), Signal(bits), Signal(bits + 1)
+        count = Signal(STRIPE_COUNT_BITS + 1)
+        m.d.sync += is_down.eq(d.pitch < 0)
+        m.d.comb += [
+            span.eq(product << shift),
+            down.eq(Mux(uses_product & is_down, span, 0)),
+            up.eq(Mux(uses_product & ~is_down, span, d.row_bytes)),
+            count.eq(Mux(uses_product, product, whole[:STRIPE_COUNT_BITS])),
+            self.is_below.eq(exceeds_later(m, window.host_base, None, host, "below")),
+            self.is_past.eq(exceeds_later(m, host, limit, host_end, "past")),
+        ]
+        # The window's end is cut off below, for whole entries.
+        entries_end, place = host_end[index_bits:], index[index_bits:]
+        return (
+            exceeds_later(m, window.device_base, down, device, "least")
+            | exceeds_later(m, device, up, device_end, "last"),
+            self.is_below | self.is_past,
+            d.index
+            & (
+                exceeds_later(m, window.host_base, None, index, "index_least")
+                | exceeds_later(m, place, count, entries_end, "index_last", first=partial)
+            ),
+        )
 
     def _end(self, m, name):
         """End of a window, at most that of all addresses."""
-        bits, value = self.config.address_bits, getattr(self, f"{name}_end")
+        bits, value = self.config.address_bits, getattr(self.window, f"{name}_end")
         end = Signal(bits + 1, name=f"{name}_end_cut")
         m.d.comb += end.eq(Mux(value[-1], 1 << bits, value))
         return end
 
 
-_SIZED = (Op.MEASURE, Op.VERIFY)
+def _uses_stream(descriptor):
+    return descriptor.op != Op.MEASURE

@@ -1,7 +1,7 @@
-"""Fetches descriptors of one ring into a small memory."""
+"""Fetches descriptors of both rings into a small memory."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -9,17 +9,19 @@ from cdma.engine_config import DESCRIPTOR_BYTES
 from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.job import ReadClient
+from cdma.hdl.lib.lookahead import sum_in_parts
 
 COUNT_BITS = 16
+RINGS = 2
 #: Descriptors of a ring that are fetched and not started, or on their way.
 FETCHED = 8
 
 
-class Fetched(data.StructLayout):
-    """A descriptor and the worst response of its beats."""
+class Place(data.StructLayout):
+    """A slot of the memory: the ``ring``, and the lowest bits of a descriptor's count."""
 
     def __init__(self):
-        super().__init__({"descriptor": Descriptor(), "resp": Response})
+        super().__init__({"ring": 1, "slot": range(FETCHED)})
 
 
 def entry_mask(log2) -> Value:
@@ -28,161 +30,210 @@ def entry_mask(log2) -> Value:
 
 
 def entry_address(m, base, count, log2, entry_bytes: int, name: str) -> Value:
-    """Address of an entry of a ring, valid in the cycle after its ``count``.
-
-    The lower half of the sum is in registers; its carry goes into the upper half.
-    """
-    shift, half = entry_bytes.bit_length() - 1, 24
-    low, carry = Signal(half, name=f"{name}_low"), Signal(name=f"{name}_carry")
-    entry = Cat(Const(0, shift), (count & entry_mask(log2))[: COUNT_BITS - 1])
-    m.d.sync += Cat(low, carry).eq(base[:half] + entry)
-    return Cat(low, (base[half:] + carry)[: len(base) - half])
+    """Address of an entry of a ring, valid in the cycle after its ``count``."""
+    shift = entry_bytes.bit_length() - 1
+    entry = (count & entry_mask(log2))[: COUNT_BITS - 1]
+    return Cat(base[:shift], sum_in_parts(m, base[shift:], entry, name, part=5))
 
 
 class Fetcher(wiring.Component):
-    """Reads descriptors in order, as long as the ring runs and both rings have room.
+    """Reads descriptors of each ring in order, as long as the ring runs and both rings have room.
 
     A descriptor is asked for when it was submitted, a slot of this memory is free, and the
-    completion ring has an entry for it: what is asked for can always be finished. The address is
-    valid two cycles after ``tail`` changes. When ``run`` falls, descriptors that were not started
-    are dropped and fetched again later, from ``started`` on; those on their way are awaited first.
+    completion ring has an entry for it: what is asked for can always be finished. The address of an
+    idle ring's descriptor is valid in the cycle after ``doorbell``. A ring asks every other cycle
+    at most, and the rings take turns. When ``run`` falls, descriptors that were not started are
+    dropped and fetched again later, from ``started`` on; those on their way are awaited first.
 
-    Latency from the last beat to ``o``: one cycle. ``o.payload`` is read from a small memory and is
-    stable while ``o.valid``, but ``o.valid`` falls with ``run``.
+    Latency from the last beat to ``has``: one cycle. ``descriptor`` is read from a small memory.
 
     Parameters
     ----------
     address_bits, link_bytes : int
         Widths of the link.
-    depth : int
-        Slots, a power of two.
 
     Members
     -------
-    run : In, fetch; 0 drops what was fetched
-    base, log2 : In, address and size of the submission ring
-    tail : In, descriptors submitted
-    started : In, descriptors started
-    completion_head, completion_log2 : In, completions read, and size of the completion ring
-    attr : In, attributes of the reads
+    run : In, a bit for each ring: fetch; 0 drops what was fetched, and stays until ``idle``
+    base, log2, attr : In, arrays: address, size and attributes of the submission rings
+    tail, started : In, arrays: descriptors submitted and started
+    completion_head, completion_log2 : In, arrays: completions read, size of the completion rings
+    doorbell, doorbell_ring, doorbell_tail : In, a ring's ``tail`` becomes this in the next cycle,
+        or the ring runs no longer
+    next_place, place : In, slot of ``descriptor``: the ring, and the lowest bits of ``started``; a
+        register, and its value in the next cycle
+    has : Out, a bit for each ring: the descriptor at ``started`` has come
+    descriptor, response : Out, at ``place``; the response is that of the first beat that failed
+    wants_address : In, level: give the descriptor's address; nothing is asked for meanwhile
+    has_address, address : Out, of the descriptor at ``place``
+    awaited : Out, ring of the next descriptor to come
     link : Out, client of the link
-    o : Out stream of :class:`Fetched`
-    idle : Out, nothing is outstanding
+    idle : Out, a bit for each ring: nothing is asked for
     """
 
-    o: stream.Interface
-
-    def __init__(self, address_bits: int, link_bytes: int, depth: int = FETCHED):
-        if depth < 2 or depth & (depth - 1):
-            raise ValueError(f"Number of slots must be a power of two from 2 on, not {depth!r}")
-        self.address_bits, self.link_bytes, self.depth = address_bits, link_bytes, depth
+    def __init__(self, address_bits: int, link_bytes: int):
+        self.address_bits, self.link_bytes = address_bits, link_bytes
         self.beats = DESCRIPTOR_BYTES // link_bytes
         super().__init__(
             {
-                "run": In(1),
-                "base": In(address_bits),
-                "log2": In(4),
-                "tail": In(COUNT_BITS),
-                "started": In(COUNT_BITS),
-                "completion_head": In(COUNT_BITS),
-                "completion_log2": In(4),
-                "attr": In(Attributes()),
+                "run": In(RINGS),
+                "base": In(address_bits).array(RINGS),
+                "log2": In(4).array(RINGS),
+                "attr": In(Attributes()).array(RINGS),
+                "tail": In(COUNT_BITS).array(RINGS),
+                "started": In(COUNT_BITS).array(RINGS),
+                "completion_head": In(COUNT_BITS).array(RINGS),
+                "completion_log2": In(4).array(RINGS),
+                "doorbell": In(1),
+                "doorbell_ring": In(1),
+                "doorbell_tail": In(COUNT_BITS),
+                "next_place": In(Place()),
+                "place": In(Place()),
+                "has": Out(RINGS),
+                "descriptor": Out(Descriptor()),
+                "response": Out(Response),
+                "wants_address": In(1),
+                "has_address": Out(1),
+                "address": Out(address_bits),
+                "awaited": Out(1),
                 "link": Out(ReadClient(address_bits, link_bytes)),
-                "o": Out(stream.Signature(Fetched())),
-                "idle": Out(1),
+                "idle": Out(RINGS),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        is_open = Signal()  # running, and nothing of an earlier run is on its way
-        asks = Signal()
-        arrives, leaves = Signal(), Signal()
-        outstanding = Signal(range(self.depth + 1))
-        used = Signal(range(self.depth + 1))  # slots reserved or full
-        m.d.comb += self.idle.eq((outstanding == 0) & ~self.link.ar.valid)
-        m.d.sync += is_open.eq(self.run & (is_open | self.idle))
-        m.d.sync += outstanding.eq(outstanding + asks - arrives)
-        with m.If(is_open & self.run):
-            m.d.sync += used.eq(used + asks - leaves)
-        with m.Else():
-            m.d.sync += used.eq(0)
-        self._ask(m, asks, is_open & self.run & (used != self.depth))
-        self._store(m, arrives, leaves, is_open & self.run)
+        turn, asks = Signal(), Signal(RINGS)
+        placing = Signal()  # the address at `place` is made
+        wants = Signal(RINGS)
+        owner, arrives = self._owners(m, turn, asks)
+        addresses, slots = [], []
+        for ring in range(RINGS):
+            following, arrived = self._count(m, ring, turn, asks, owner, arrives)
+            m.d.sync += wants[ring].eq(self._may_ask(ring, following) & ~asks[ring])
+            # Of the next descriptor, or of that at `place`.
+            count = Mux(placing & (self.place.ring == ring), self.started[ring], following)
+            addresses.append(
+                entry_address(
+                    m, self.base[ring], count, self.log2[ring], DESCRIPTOR_BYTES, f"address{ring}"
+                )
+            )
+            self._judge(m, ring, owner, arrived)
+            slots.append(arrived[:-1])
+        m.d.comb += self.address.eq(Mux(turn, addresses[1], addresses[0]))
+        self._ask(m, turn, wants, asks, placing)
+        self._store(m, owner, slots)
         return m
 
-    def _ask(self, m, asks, may_ask):
-        """Issue addresses."""
-        ar = self.link.ar
-        following = Signal(COUNT_BITS)  # count of the next descriptor
-        size, is_placed = Signal(COUNT_BITS), Signal()  # the address follows the count
-        address = entry_address(m, self.base, following, self.log2, DESCRIPTOR_BYTES, "address")
-        m.d.sync += size.eq(1 << self.completion_log2)  # which stays while the ring runs
+    def _owners(self, m, turn, asks):
+        """The rings of all reads on their way; gives the ring of the oldest, and its end."""
+        link, depth = self.link, RINGS * FETCHED
+        owners, level = Signal(depth), Signal(range(depth + 1))  # bit 0 is the oldest
+        place, left = Signal(range(depth + 1)), Signal(depth)
+        arrives = Signal()
         m.d.comb += [
-            asks.eq(
-                may_ask
-                & (following != self.tail)
-                & (following != (self.completion_head + size)[:COUNT_BITS])
-                & (~ar.valid | ar.ready)
-                & is_placed
-            ),
+            link.r.ready.eq(1),
+            arrives.eq(link.r.valid & link.r.payload.last),
+            place.eq(level - arrives),
+            left.eq(owners >> arrives),
+            self.awaited.eq(owners[0]),
         ]
-        m.d.sync += is_placed.eq(~asks)
-        with m.If(ar.ready):
-            m.d.sync += ar.valid.eq(0)
-        with m.If(asks):
-            m.d.sync += [
-                ar.valid.eq(1),
-                ar.payload.address.eq(address),
-                ar.payload.beats.eq(self.beats),
-                ar.payload.attr.eq(self.attr),
-                following.eq(following + 1),
-            ]
-        with m.If(~may_ask & ~self.run):
-            m.d.sync += following.eq(self.started)
+        m.d.sync += level.eq(level + asks.any() - arrives)
+        for bit in range(depth):
+            is_new = asks.any() & (place == bit)
+            m.d.sync += owners[bit].eq(Mux(is_new, turn, left[bit]))
+        return owners[0], arrives
 
-    def _store(self, m, arrives, leaves, is_open):
-        """Write beats into the memory, and offer what is complete."""
-        r, o = self.link.r, self.o
-        descriptors = Memory(shape=unsigned(8 * DESCRIPTOR_BYTES), depth=self.depth, init=[])
-        responses = Memory(shape=unsigned(2), depth=self.depth, init=[])
-        m.submodules.descriptors, m.submodules.responses = descriptors, responses
-        write = descriptors.write_port(granularity=8 * self.link_bytes)
-        write_response = responses.write_port()
-        read = descriptors.read_port(domain="comb")
-        read_response = responses.read_port(domain="comb")
-        beat = Signal(range(max(self.beats, 2)))
-        head, tail = Signal(range(self.depth)), Signal(range(self.depth))
-        level = Signal(range(self.depth + 1))
-        worst, response = Signal(2), Signal(2)
-        resp = r.payload.resp.as_value()
+    def _count(self, m, ring, turn, asks, owner, arrives):
+        """Counts of descriptors asked for and come."""
+        following = Signal(COUNT_BITS, name=f"following{ring}")
+        arrived = Signal(range(2 * FETCHED), name=f"arrived{ring}")  # the lowest bits
+        started, run, idle = self.started[ring], self.run[ring], self.idle[ring]
+        low = len(arrived)
+        with m.If(~run & idle):
+            m.d.sync += [following.eq(started), arrived.eq(started)]
+        with m.Else():
+            m.d.sync += [
+                following.eq(following + asks[ring]),
+                arrived.eq(arrived + (arrives & (owner == ring))),
+            ]
+        asking = self.link.ar.valid & (turn == ring)
         m.d.comb += [
-            r.ready.eq(1),
-            arrives.eq(r.valid & r.payload.last),
-            response.eq(Mux(worst != 0, worst, resp)),
-            write.addr.eq(tail),
+            self.has[ring].eq(run & (arrived != started[:low])),
+            idle.eq((arrived == following[:low]) & ~asking),
+        ]
+        return following, arrived
+
+    def _may_ask(self, ring, following):
+        """A descriptor was submitted, and there is room for it and its completion."""
+        is_rung = self.doorbell & (self.doorbell_ring == ring)
+        tail = Mux(is_rung, self.doorbell_tail, self.tail[ring])
+        used = following[: FETCHED.bit_length()] ^ self.started[ring][: FETCHED.bit_length()]
+        is_full = used == FETCHED
+        # As many as the completion ring has entries are ahead of what software has read.
+        ahead, log2 = following ^ self.completion_head[ring], self.completion_log2[ring]
+        has_no_entry = ~(ahead[: COUNT_BITS - 1] & entry_mask(log2)).any() & (ahead >> log2)[0]
+        return self.run[ring] & (following != tail) & ~is_full & ~has_no_entry
+
+    def _ask(self, m, turn, wants, asks, placing):
+        """Issue addresses."""
+        ar, is_held, was_placing = self.link.ar, Signal(), Signal()
+        other = Mux(turn, wants[0], wants[1])
+        own = Mux(turn, wants[1] & self.run[1], wants[0] & self.run[0])
+        m.d.comb += [
+            ar.valid.eq(is_held | (own & ~placing & ~was_placing)),
+            ar.payload.address.eq(self.address),
+            ar.payload.beats.eq(self.beats),
+            ar.payload.attr.eq(Mux(turn, self.attr[1], self.attr[0])),
+            asks.eq(Cat(~turn, turn) & (ar.valid & ar.ready).replicate(RINGS)),
+            self.has_address.eq(was_placing),
+        ]
+        m.d.sync += [
+            is_held.eq(ar.valid & ~ar.ready),
+            was_placing.eq(placing),
+            placing.eq(self.wants_address & (placing | ~ar.valid)),
+        ]
+        with m.If(ar.valid), m.If(ar.ready & other):
+            m.d.sync += turn.eq(~turn)
+        with m.Elif(self.wants_address):
+            m.d.sync += turn.eq(self.place.ring)
+        with m.Elif(self.doorbell):
+            m.d.sync += turn.eq(self.doorbell_ring)
+        with m.Elif(other & ~placing & ~was_placing):
+            m.d.sync += turn.eq(~turn)
+
+    def _judge(self, m, ring, owner, arrived):
+        """Remember the first descriptor whose read has failed: the ring will halt there."""
+        r = self.link.r
+        has_failed = Signal(name=f"has_failed{ring}")
+        slot = Signal(range(FETCHED), name=f"failed{ring}", reset_less=True)
+        response = Signal(Response, name=f"response{ring}", reset_less=True)
+        is_failure = r.valid & (owner == ring) & r.payload.resp.as_value()[1]
+        with m.If(~self.run[ring]):
+            m.d.sync += has_failed.eq(0)
+        with m.Elif(is_failure & ~has_failed):
+            m.d.sync += has_failed.eq(1)
+        with m.If(~has_failed):
+            m.d.sync += [slot.eq(arrived), response.eq(r.payload.resp)]
+        with m.If((self.place.ring == ring) & has_failed & (self.place.slot == slot)):
+            m.d.comb += self.response.eq(response)
+
+    def _store(self, m, owner, slots):
+        """Write beats into the memory."""
+        r = self.link.r
+        m.submodules.descriptors = descriptors = Memory(
+            shape=unsigned(8 * DESCRIPTOR_BYTES), depth=RINGS * FETCHED, init=[]
+        )
+        write = descriptors.write_port(granularity=8 * self.link_bytes)
+        # Read in the cycle before, also what is written then.
+        read = descriptors.read_port(transparent_for=(write,))
+        beat = Signal(range(max(self.beats, 2)))
+        with m.If(r.valid):
+            m.d.sync += beat.eq(Mux(r.payload.last, 0, beat + 1))
+        m.d.comb += [
+            write.addr.eq(Cat(owner, Mux(owner, slots[1], slots[0]))),
             write.data.eq(Cat([r.payload.data] * self.beats)),
             write.en.eq(Mux(r.valid, 1 << beat, 0)),
-            write_response.addr.eq(tail),
-            write_response.data.eq(response),
-            write_response.en.eq(arrives),
-            read.addr.eq(head),
-            read_response.addr.eq(head),
-            o.valid.eq((level != 0) & is_open),
-            o.payload.descriptor.eq(read.data),
-            o.payload.resp.eq(read_response.data),
-            leaves.eq(o.valid & o.ready),
+            read.addr.eq(self.next_place),
+            self.descriptor.eq(read.data),
         ]
-        with m.If(r.valid):
-            m.d.sync += [
-                beat.eq(Mux(r.payload.last, 0, beat + 1)),
-                worst.eq(Mux(r.payload.last, 0, response)),
-            ]
-        with m.If(is_open):
-            m.d.sync += [
-                level.eq(level + arrives - leaves),
-                tail.eq(tail + arrives),
-                head.eq(head + leaves),
-            ]
-        with m.Else():
-            m.d.sync += [level.eq(0), tail.eq(0), head.eq(0)]

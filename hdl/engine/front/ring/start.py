@@ -1,16 +1,19 @@
-"""Starts descriptors in order: checks, FENCE, APPEND, and the job or its refusal."""
+"""Starts descriptors of both rings: checks, FENCE, APPEND, and the job or its refusal."""
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_codes import Status
-from cdma.engine_config import DESCRIPTOR_BYTES, EngineConfig
+from cdma.engine_codes import Op, Status
+from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, EngineConfig
 from cdma.hdl.axi.full import Attributes, Response
-from cdma.hdl.engine.front.ring.check import Checker
-from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, Fetched, entry_address
+from cdma.hdl.engine.front.records import Descriptor
+from cdma.hdl.engine.front.ring.check import Checker, Window
+from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS, Place
 from cdma.hdl.engine.job import Job
-from cdma.hdl.lib.adder import difference_later, is_below
+
+#: Bits that count the descriptors of a ring that were started and have not completed.
+FLIGHT_BITS = 6
 
 
 class Started(data.StructLayout):
@@ -38,193 +41,310 @@ class Started(data.StructLayout):
 
 
 class _State(enum.Enum):
-    IDLE = 0  # no descriptor, or one that waits for the arena
-    CHECK = 1
-    WAIT = 2  # for FENCE
-    ISSUE = 3
+    LOOK = 0  # which ring has a descriptor that can be checked
+    CLIP = 1  # compare the stream's limit with the room of the arena
+    CLIPPED = 2
+    CHECK = 3
+    ISSUE = 4
+    RANGE = 5  # compare a ring that is to run with its window
+    JUDGE = 6
 
 
 class Starter(wiring.Component):
     """Takes fetched descriptors, gives jobs and what is to be finished.
 
-    A descriptor of one row without FENCE becomes a job two cycles after it is offered. When
-    ``run`` falls, the job that is offered is taken back; it was not started.
+    One checker serves both rings. A descriptor that waits, for FENCE or for a job of the data path,
+    lets the other ring pass, and is checked again when its turn comes. With one ring at work, a
+    descriptor of one row becomes a job two cycles after it has come. A job that is offered may be
+    taken back as long as it was not taken: when its ring stops, or for the other ring.
 
     A wrong phase and a failed read halt the ring: nothing is started after them until ``run`` was
     0. A FENCE waits until all earlier descriptors of its ring have completed, and all of the other
     ring that were started when the FENCE came to the head of its ring. A descriptor with APPEND
     waits until no other one is in flight, because its address follows from the size of that.
 
+    A ring that is to run is compared with its window first, which takes a few cycles.
+
     Parameters
     ----------
     config : EngineConfig
-    ring : int
-        Number of the ring.
 
     Members
     -------
-    run : In
-    base, log2 : In, address and size of the submission ring
-    attr : In
-    device_base, device_end, host_base, host_end : In, windows
-    arena_pointer, arena_end : In
-    head : In, descriptors completed
-    other_started, other_head, other_failed : In, counts of the other ring, and whether it is in
-        ERROR
-    is_appending : In, a descriptor with APPEND is in flight
-    clear : In, the count starts over
-    i : In stream of :class:`~cdma.hdl.engine.front.ring.fetch.Fetched`
-    job : Out stream of :class:`~cdma.hdl.engine.job.Job`
-    o : Out stream of :class:`Started`, which passes together with ``job`` where there is one
-    started : Out, descriptors started
-    is_halted, halt_status : Out, a descriptor that cannot be trusted was started, nothing follows
+    run : In, a bit for each ring
+    window, base, log2, attr : In, arrays: windows, submission rings
+    completion_base, completion_log2 : In, arrays: completion rings
+    asks : In, a bit for each ring: compare its rings with its window; it does not run
+    answered : Out, a bit for each ring, one cycle: ``is_inside`` says whether they are inside
+    is_inside, address : Out; the address is that of a ring that is not
+    arena_pointer, arena_room, arena_end, arena_is_free : In, of ring 0
+    appends : Out, one cycle: a descriptor with APPEND is started
+    head : In, array: descriptors completed
+    completes : In, a bit for each ring: ``head`` increases after this cycle
+    failed : In, a bit for each ring: it is in ERROR
+    clear : In, counts start over
+    has, awaited, descriptor, response, descriptor_address, has_address : In, see
+        :class:`~cdma.hdl.engine.front.ring.fetch.Fetcher`
+    next_place, place, wants_address : Out, see there
+    has_room : In, a bit for each ring: one more descriptor can be started
+    job : Out, array of streams of :class:`~cdma.hdl.engine.job.Job`, one at a time
+    starts : Out, one cycle: the descriptor at ``place`` is started, with ``record``
+    record : Out, :class:`Started`
+    started : Out, array: descriptors started
+    is_halted : Out, a bit for each ring: a descriptor that cannot be trusted was started
+    halt_status : Out, array: why
     """
 
-    i: stream.Interface
-    job: stream.Interface
-    o: stream.Interface
-
-    def __init__(self, config: EngineConfig, ring: int):
-        self.config, self.ring = config, ring
+    def __init__(self, config: EngineConfig):
+        self.config = config
         bits = config.address_bits
         super().__init__(
             {
-                "run": In(1),
-                "base": In(bits),
-                "log2": In(4),
-                "attr": In(Attributes()),
-                "device_base": In(bits),
-                "device_end": In(bits + 1),
-                "host_base": In(bits),
-                "host_end": In(bits + 1),
+                "run": In(RINGS),
+                "window": In(Window(bits)).array(RINGS),
+                "base": In(bits).array(RINGS),
+                "log2": In(4).array(RINGS),
+                "attr": In(Attributes()).array(RINGS),
+                "completion_base": In(bits).array(RINGS),
+                "completion_log2": In(4).array(RINGS),
+                "asks": In(RINGS),
+                "answered": Out(RINGS),
+                "is_inside": Out(1),
+                "address": Out(bits),
                 "arena_pointer": In(bits + 1),
+                "arena_room": In(bits + 1),
                 "arena_end": In(bits + 1),
-                "head": In(COUNT_BITS),
-                "other_started": In(COUNT_BITS),
-                "other_head": In(COUNT_BITS),
-                "other_failed": In(1),
-                "is_appending": In(1),
+                "arena_is_free": In(1),
+                "appends": Out(1),
+                "head": In(COUNT_BITS).array(RINGS),
+                "completes": In(RINGS),
+                "failed": In(RINGS),
                 "clear": In(1),
-                "i": In(stream.Signature(Fetched())),
-                "job": Out(stream.Signature(Job(bits))),
-                "o": Out(stream.Signature(Started(bits))),
-                "started": Out(COUNT_BITS),
-                "is_halted": Out(1),
-                "halt_status": Out(8),
+                "has": In(RINGS),
+                "awaited": In(1),
+                "descriptor": In(Descriptor()),
+                "response": In(Response),
+                "descriptor_address": In(bits),
+                "has_address": In(1),
+                "next_place": Out(Place()),
+                "place": Out(Place()),
+                "wants_address": Out(1),
+                "has_room": In(RINGS),
+                "job": Out(stream.Signature(Job(bits))).array(RINGS),
+                "starts": Out(1),
+                "record": Out(Started(bits)),
+                "started": Out(COUNT_BITS).array(RINGS),
+                "is_halted": Out(RINGS),
+                "halt_status": Out(8).array(RINGS),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.checker = checker = Checker(self.config, self.ring)
-        d = self.i.payload.descriptor
-        state, status = Signal(_State), Signal(8)
-        is_halted = Signal()  # since a descriptor that cannot be trusted
-        goes, passes = Signal(), Signal()
-        is_unreadable, failure = self._unreadable(m, d)
-        is_ready = self._arena(m, checker, d, state)
-        is_open = self._fence_is_open(m, state)
+        m.submodules.checker = checker = Checker(self.config)
+        d, state, ring = self.descriptor, Signal(_State), self.place.ring
+        uses_arena, is_second = Signal(), Signal()
+        self._check(m, checker, state, uses_arena, is_second)
+        fence_is_open = self._fences(m, state)
+        halted = Signal(RINGS)  # since a descriptor that cannot be trusted
+        is_untrusted, failure = self._distrust(m)
+        status, is_refused, is_local = Signal(8), Signal(), Signal()
+        can, goes = Signal(), Signal()
         m.d.comb += [
-            # Also of a descriptor that cannot be trusted: nothing is started after that.
-            checker.start.eq((state == _State.IDLE) & self.i.valid & is_ready),
-            checker.abandon.eq(~self.run),
-            # A good descriptor without FENCE is issued in the cycle in which the check is done.
-            passes.eq((state == _State.CHECK) & checker.done & ~checker.is_bad & ~d.fence),
+            status.eq(Mux(is_untrusted, failure, Mux(checker.is_bad, Status.BAD_DESCRIPTOR, 0))),
+            is_refused.eq(is_untrusted | checker.is_bad),
+            is_local.eq(is_refused | checker.is_empty),
+            self.wants_address.eq((state == _State.ISSUE) & is_refused),
+            can.eq(
+                (state == _State.ISSUE)
+                & _of(ring, self.run)
+                & _of(ring, self.has_room)
+                & Mux(is_refused, self.has_address, ~d.fence | fence_is_open)
+            ),
+            goes.eq(can & (is_local | _of(ring, [job.ready for job in self.job]))),
+            self.starts.eq(goes),
+            self.record.is_local.eq(is_local),
+            self.record.status.eq(status),
+            self.record.cookie.eq(Mux(is_untrusted, 0, d.cookie)),
+            self.record.interrupt.eq(d.interrupt & ~is_untrusted),
+            self.record.append.eq(d.append & ~is_refused),
+            self.record.address.eq(Mux(is_refused, self.descriptor_address, self.arena_pointer)),
+            self.appends.eq(goes & self.record.append),
         ]
-        with m.If(~self.run):
-            m.d.sync += [state.eq(_State.IDLE), is_halted.eq(0)]
-        with m.Elif(state == _State.IDLE):
-            with m.If(self.i.valid & ~is_halted & is_unreadable):
-                m.d.sync += [state.eq(_State.ISSUE), status.eq(failure), is_halted.eq(1)]
-            with m.Elif(self.i.valid & ~is_halted & is_ready):
-                m.d.sync += [state.eq(_State.CHECK), status.eq(Status.OK)]
-        with m.Elif(passes & goes):
-            m.d.sync += state.eq(_State.IDLE)
-        with m.Elif((state == _State.CHECK) & checker.done):
-            m.d.sync += state.eq(Mux(d.fence & ~checker.is_bad, _State.WAIT, _State.ISSUE))
-            with m.If(checker.is_bad):
-                m.d.sync += status.eq(Status.BAD_DESCRIPTOR)
-        with m.Elif((state == _State.WAIT) & is_open):
-            m.d.sync += state.eq(_State.ISSUE)
-        with m.Elif(goes):
-            m.d.sync += state.eq(_State.IDLE)
-        issues = self.run & ((state == _State.ISSUE) | passes)
-        is_local = (status != Status.OK) | checker.is_empty
-        m.d.comb += [
-            self.job.valid.eq(issues & ~is_local & self.o.ready),
-            self.o.valid.eq(issues & (is_local | self.job.ready)),
-            goes.eq(self.o.valid & self.o.ready),
-            self.i.ready.eq(goes),
-            self.is_halted.eq(is_halted & (state == _State.IDLE)),
-            self.halt_status.eq(status),
-        ]
-        with m.If(self.clear):
-            m.d.sync += self.started.eq(0)
-        with m.Elif(goes):
-            m.d.sync += self.started.eq(self.started + 1)
-        self._job(m, d, checker)
-        self._record(m, d, is_local, status, is_halted)
+        self._step(m, checker, state, halted, goes, uses_arena, is_second)
+        for number in range(RINGS):
+            is_here = goes & (ring == number)
+            with m.If(self.clear):
+                m.d.sync += self.started[number].eq(0)
+            with m.Else():
+                m.d.sync += self.started[number].eq(self.started[number] + is_here)
+            with m.If(~self.run[number]):
+                m.d.sync += halted[number].eq(0)
+            with m.Elif(is_here & is_untrusted):
+                m.d.sync += [halted[number].eq(1), self.halt_status[number].eq(failure)]
+            m.d.comb += self.job[number].valid.eq(can & ~is_local & (ring == number))
+            self._job(m, self.job[number].payload, checker, ring == number)
+        m.d.comb += self.is_halted.eq(halted)
         return m
 
-    def _unreadable(self, m, d):
-        """Whether the descriptor cannot be trusted, and its status then."""
-        phase, resp = Signal(), self.i.payload.resp
-        # Phase is the complement of bit log2 of the count.
-        m.d.comb += phase.eq(~(self.started >> self.log2)[0])
-        failure = Mux(
-            resp == Response.DECERR,
-            Status.HOST_DECERR,
-            Mux(resp == Response.SLVERR, Status.HOST_SLVERR, Status.BAD_DESCRIPTOR),
-        )
-        is_failed = (resp == Response.DECERR) | (resp == Response.SLVERR)
-        return is_failed | (d.phase != phase), failure
+    def _step(self, m, checker, state, halted, goes, uses_arena, is_second):
+        """Go from state to state, and from ring to ring."""
+        d, ring, slot = self.descriptor, self.place.ring, self.place.slot
+        ready, leaves, turns = Signal(RINGS), Signal(), Signal()
+        needs_arena = d.append & ~ring & ~uses_arena
+        has, other_has = _of(ring, ready), _of(~ring, ready)
+        target = Signal()
+        m.d.comb += [ready.eq(self.has & ~halted), target.eq(~ring)]
+        with m.If(self.asks.any() | ~_of(ring, self.run)):
+            m.d.comb += leaves.eq(1)
+        with m.If(state == _State.LOOK):
+            with m.If(self.asks.any()):
+                m.d.comb += [turns.eq(1), target.eq(~self.asks[0])]
+                m.d.sync += [state.eq(_State.RANGE), is_second.eq(0)]
+            with m.Elif(has & ~needs_arena):
+                m.d.comb += checker.start.eq(1)
+                m.d.sync += state.eq(_State.CHECK)
+            with m.Elif(has & self.arena_is_free):
+                m.d.sync += [state.eq(_State.CLIP), uses_arena.eq(1)]
+            with m.Elif(other_has):
+                m.d.comb += turns.eq(1)
+            with m.Elif(~has):
+                m.d.comb += [turns.eq(1), target.eq(self.awaited)]
+        with m.If(state == _State.CLIP):
+            m.d.sync += state.eq(_State.CLIPPED)
+        with m.If(state == _State.CLIPPED):
+            m.d.sync += state.eq(_State.LOOK)
+        with m.If(state == _State.CHECK):
+            m.d.comb += checker.abandon.eq(leaves)
+            with m.If(leaves):
+                m.d.sync += state.eq(_State.LOOK)
+            with m.Elif(checker.done):
+                m.d.sync += state.eq(_State.ISSUE)
+        with m.If(state == _State.ISSUE):
+            # The other ring goes on when its port can take a job.
+            other_can = other_has & _of(~ring, [job.ready for job in self.job])
+            with m.If(goes | leaves | (other_can & ~self.wants_address)):
+                m.d.comb += turns.eq(other_can)
+                m.d.sync += state.eq(_State.LOOK)
+        m.d.comb += checker.idle.eq(state == _State.LOOK)
+        self._judge(m, checker, state, is_second)
+        with m.If(turns | goes):
+            m.d.sync += uses_arena.eq(0)
+        m.d.comb += self.next_place.eq(self.place)
+        with m.If(self.clear):
+            m.d.comb += self.next_place.slot.eq(0)
+        with m.Elif(turns):
+            m.d.comb += [
+                self.next_place.ring.eq(target),
+                self.next_place.slot.eq(_of(target, self.started)),
+            ]
+        with m.Elif(goes):
+            m.d.comb += self.next_place.slot.eq(slot + 1)
+        m.d.sync += self.place.eq(self.next_place)
 
-    def _arena(self, m, checker, d, state):
-        """Address and capacity of the stream; gives whether they are known."""
-        bits = self.config.address_bits
-        room, is_clipped, waited = Signal(64), Signal(), Signal(3)
-        # Negative when the pointer is past the end.
-        rest = difference_later(m, self.arena_end, self.arena_pointer, bits + 2, "rest")
-        m.d.sync += [
-            room.eq(Mux(rest[-1], 0, rest[: bits + 1])),
-            is_clipped.eq(is_below(room, d.limit)),
-        ]
-        # Cycles for the pointer behind a descriptor with APPEND, and for these registers.
-        with m.If((state != _State.IDLE) | ~self.i.valid | self.is_appending):
-            m.d.sync += waited.eq(0)
-        with m.Elif(~waited.all()):
-            m.d.sync += waited.eq(waited + 1)
+    def _judge(self, m, checker, state, is_second):
+        """Compare the submission ring with its window, then the completion ring."""
+        ring = self.place.ring
+        asks = _of(ring, self.asks)
         m.d.comb += [
+            self.is_inside.eq(~(checker.is_below | checker.is_past)),
+            self.address.eq(checker.host),
+        ]
+        with m.If(state == _State.RANGE):
+            m.d.sync += state.eq(_State.JUDGE)
+        with m.If(state == _State.JUDGE):
+            m.d.sync += [state.eq(_State.RANGE), is_second.eq(1)]
+            with m.If(~asks | ~self.is_inside | is_second):
+                m.d.comb += self.answered.eq(Cat(~ring, ring) & asks.replicate(RINGS))
+                m.d.sync += state.eq(_State.LOOK)
+
+    def _check(self, m, checker, state, uses_arena, is_second):
+        """What the checker compares."""
+        d, ring, bits = self.descriptor, self.place.ring, self.config.address_bits
+        is_range = (state == _State.RANGE) | (state == _State.JUDGE)
+        is_clipped = Signal(reset_less=True)
+        with m.If(state == _State.CLIPPED):
+            m.d.sync += is_clipped.eq(checker.is_past)
+        bases = [_of(ring, self.base), _of(ring, self.completion_base)]
+        sizes = [
+            DESCRIPTOR_BYTES << _of(ring, self.log2),
+            COMPLETION_BYTES << _of(ring, self.completion_log2),
+        ]
+        m.d.comb += [
+            checker.ring.eq(ring),
             checker.descriptor.eq(d),
-            checker.host.eq(Mux(d.append, self.arena_pointer, d.host)),
-            checker.limit.eq(Mux(d.append & is_clipped, room, d.limit)),
-            checker.device_base.eq(self.device_base),
-            checker.device_end.eq(self.device_end),
-            checker.host_base.eq(self.host_base),
-            checker.host_end.eq(self.host_end),
+            checker.host.eq(Mux(uses_arena, self.arena_pointer, d.host)),
+            checker.limit.eq(Mux(uses_arena & is_clipped, self.arena_room, d.limit)),
         ]
-        return ~d.append | waited.all()
+        for name in Window(bits).members:
+            value = _of(ring, [getattr(window, name) for window in self.window])
+            m.d.comb += getattr(checker.window, name).eq(value)
+        with m.If(state == _State.CLIP):
+            m.d.comb += [checker.limit.eq(d.limit), checker.window.host_end.eq(self.arena_end)]
+        with m.If(is_range):
+            m.d.comb += [
+                checker.host.eq(Mux(is_second, bases[1], bases[0])),
+                checker.limit.eq(Mux(is_second, sizes[1], sizes[0])),
+            ]
 
-    def _fence_is_open(self, m, state):
-        """Whether nothing is in flight that the FENCE waits for."""
-        snapshot, is_taken, has_passed = Signal(COUNT_BITS), Signal(), Signal()
-        with m.If(state == _State.IDLE):
-            m.d.sync += [is_taken.eq(0), has_passed.eq(0)]
-        with m.Elif(~is_taken):
-            m.d.sync += [is_taken.eq(1), snapshot.eq(self.other_started)]
-        with m.Elif((self.other_head == snapshot) | self.other_failed):
-            m.d.sync += has_passed.eq(1)
-        return has_passed & (self.head == self.started)
+    def _distrust(self, m):
+        """Whether the descriptor cannot be trusted, and its status then; a cycle later."""
+        is_untrusted = Signal(reset_less=True)
+        failure = Signal(8, reset_less=True)
+        ring, response = self.place.ring, self.response
+        # Phase is the complement of bit log2 of the count.
+        phase = ~(_of(ring, self.started) >> _of(ring, self.log2))[0]
+        is_failed = response.as_value()[1]
+        m.d.sync += [
+            is_untrusted.eq(is_failed | (self.descriptor.phase != phase)),
+            failure.eq(
+                Mux(
+                    is_failed,
+                    Mux(response == Response.DECERR, Status.HOST_DECERR, Status.HOST_SLVERR),
+                    Status.BAD_DESCRIPTOR,
+                )
+            ),
+        ]
+        return is_untrusted, failure
 
-    def _job(self, m, d, checker):
-        bits = self.config.address_bits
-        job = self.job.payload
+    def _fences(self, m, state):
+        """Whether nothing is in flight that a FENCE waits for; a cycle later."""
+        place, is_open = self.place, Signal(reset_less=True)
+        takes = (state == _State.CHECK) & self.descriptor.fence
+        own = []
+        for ring in range(RINGS):
+            other = 1 - ring
+            is_taken = Signal(name=f"is_taken{ring}")
+            # Descriptors of the other ring that were in flight when the FENCE was met.
+            left = Signal(FLIGHT_BITS, name=f"left{ring}", reset_less=True)
+            is_here = place.ring == ring
+            flight = self.started[other][:FLIGHT_BITS] - self.head[other][:FLIGHT_BITS]
+            with m.If(~self.run[ring] | (self.starts & is_here)):
+                m.d.sync += is_taken.eq(0)
+            with m.Elif(takes & is_here):
+                m.d.sync += is_taken.eq(1)
+            with m.If(~is_taken):
+                m.d.sync += left.eq(flight - self.completes[other])
+            with m.Elif(self.failed[other]):
+                m.d.sync += left.eq(0)
+            with m.Elif(left.any()):
+                m.d.sync += left.eq(left - self.completes[other])
+            is_drained = self.started[ring][:FLIGHT_BITS] == self.head[ring][:FLIGHT_BITS]
+            own.append(is_taken & ~left.any() & is_drained)
+        m.d.sync += is_open.eq(
+            _of(place.ring, own) & ((state == _State.CHECK) | (state == _State.ISSUE))
+        )
+        return is_open
+
+    def _job(self, m, job, checker, is_here):
+        d, bits = self.descriptor, self.config.address_bits
         m.d.comb += [
-            job.op.eq(d.op),
+            # The other port may look at the operation before it says that it is ready.
+            job.op.eq(Mux(is_here, d.op, Op.NOP)),
             job.index.eq(d.index),
             job.crc.eq(d.crc),
             job.raw.eq(d.raw),
-            job.rows.eq(Mux(d.rows == 0, 1, d.rows)),
+            job.rows.eq(d.rows | (d.rows == 0)),
             job.stripes.eq(checker.stripes),
             job.device.eq(d.device[:bits]),
             job.host.eq(checker.host[:bits]),
@@ -232,17 +352,10 @@ class Starter(wiring.Component):
             job.row_bytes.eq(d.row_bytes),
             job.limit.eq(checker.limit),
             job.pitch.eq(d.pitch),
-            job.attr.eq(self.attr),
+            job.attr.eq(_of(self.place.ring, self.attr)),
         ]
 
-    def _record(self, m, d, is_local, status, is_halted):
-        address = entry_address(m, self.base, self.started, self.log2, DESCRIPTOR_BYTES, "entry")
-        record = self.o.payload
-        m.d.comb += [
-            record.is_local.eq(is_local),
-            record.status.eq(status),
-            record.cookie.eq(Mux(is_halted, 0, d.cookie)),
-            record.interrupt.eq(d.interrupt & ~is_halted),
-            record.append.eq(d.append & (status == Status.OK)),
-            record.address.eq(Mux(status == Status.OK, self.arena_pointer, address)),
-        ]
+
+def _of(ring, values):
+    """The value of a ring."""
+    return Mux(ring, values[1], values[0])

@@ -6,7 +6,7 @@ from cdma.engine_codes import Op, Status
 from cdma.hdl.engine.common.control import JobControl
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, offer
+from cdma.verify.formal.stream_rules import anything
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import PDR, Proof, faults
 
@@ -27,8 +27,12 @@ class LiveOnce(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        taken, answered = offer(m, dut.i, "i"), Signal()
+        taken, answered = Signal(), Signal()
         m.d.comb += [
+            # A job that was offered and not taken may be taken back, or become another one.
+            dut.i.valid.eq(anything(m, 1, "i_valid")),
+            Value.cast(dut.i.payload).eq(anything(m, len(Value.cast(dut.i.payload)), "i")),
+            taken.eq(dut.i.valid & dut.i.ready),
             dut.o.ready.eq(anything(m, 1, "o_ready")),
             answered.eq(dut.o.valid & dut.o.ready),
         ]

@@ -1,19 +1,21 @@
-"""What a ring started is completed once, in order."""
+"""What the rings started is completed once, in the order of each ring."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.hdl.engine.front.ring.finish import Finisher
 from cdma.verify.formal.fault import late, stuck_at
-from cdma.verify.formal.stream_rules import anything, offer, take
+from cdma.verify.formal.stream_rules import anything, take
 from cdma.verify.proofs.proof import PDR, Proof, faults
 
 ADDRESS_BITS = 12
 
 
 class CompletesInOrder(Elaboratable):
-    """Each descriptor that was started has one completion, in order, with its own cookie.
+    """Each descriptor that was started has one completion, in the order of its ring, with its own
+    cookie.
 
-    A descriptor, picked at any time, is followed. Jobs of the data path have one answer each.
+    Descriptors of both rings are started at any time where there is room. One of them, picked at
+    any time, is followed. Jobs of the data path have one answer each.
     """
 
     def __init__(self, dut):
@@ -22,63 +24,85 @@ class CompletesInOrder(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        enters, leaves = offer(m, dut.i, "i"), take(m, dut.o, "o")
-        # The data path answers each job that was started, in order.
-        jobs = Signal(range(dut.depth + 2))
-        record = dut.i.payload
-        is_answered = Signal()
+        depth = dut.depth
+        ring, record = anything(m, 1, "ring"), dut.record
+        starts = anything(m, 1, "starts") & Mux(ring, dut.has_room[1], dut.has_room[0])
         m.d.comb += [
-            dut.done.valid.eq(is_answered & (jobs != 0)),
-            dut.done.payload.as_value().eq(0),
-            Value.cast(dut.done.payload.status).eq(0),
+            dut.starts.eq(starts),
+            dut.ring.eq(ring),
+            Value.cast(record).eq(anything(m, len(Value.cast(record)), "record")),
         ]
-        answered = dut.done.valid & dut.done.ready
-        m.d.sync += [
-            jobs.eq(jobs + (enters & ~record.is_local) - answered),
-            is_answered.eq((is_answered & (jobs != 0) & ~answered) | anything(m, 1, "answers")),
-        ]
-        level = Signal(range(dut.depth + 2))
-        m.d.sync += level.eq(level + enters - leaves)
-        is_inside, ahead = Signal(), Signal(range(dut.depth + 1))
+        leaves = take(m, dut.o, "o")
+        ended = dut.o.payload
+        levels, answers = [], []
+        for number in range(2):
+            is_here, was_ours = starts & (ring == number), leaves & (ended.ring == number)
+            level = Signal(range(depth + 2), name=f"level{number}")
+            count = Signal(16, name=f"count{number}")
+            m.d.sync += [level.eq(level + is_here - was_ours), count.eq(count + is_here)]
+            m.d.comb += [
+                dut.started[number].eq(count),
+                Assert(level <= depth),
+                Assert(dut.has_room[number] == (level != depth)),
+            ]
+            levels.append(level)
+            # The data path answers each job that was started, in order.
+            done, jobs = dut.done[number], Signal(range(depth + 2), name=f"jobs{number}")
+            is_answered = Signal(name=f"is_answered{number}")
+            answered = done.valid & done.ready
+            m.d.comb += [
+                done.valid.eq(is_answered & (jobs != 0)),
+                done.payload.as_value().eq(0),
+                Assert(jobs <= level),
+            ]
+            m.d.sync += [
+                jobs.eq(jobs + (is_here & ~record.is_local) - answered),
+                is_answered.eq(
+                    (is_answered & (jobs != 0) & ~answered) | anything(m, 1, f"answers{number}")
+                ),
+            ]
+            answers.append(answered)
+        self._follow(m, starts & anything(m, 1, "picks"), leaves, levels, answers)
+        return m
+
+    def _follow(self, m, picks, leaves, levels, answers):
+        dut, record, ended = self.dut, self.dut.record, self.dut.o.payload
+        is_inside, ring, ahead = Signal(), Signal(), Signal(range(dut.depth + 1))
         cookie, is_local = Signal(4), Signal()
-        with m.If(anything(m, 1, "marks") & enters & ~is_inside):
+        level = Mux(dut.ring, levels[1], levels[0])
+        with m.If(picks & ~is_inside):
             m.d.sync += [
                 is_inside.eq(1),
-                ahead.eq(level - leaves),
+                ring.eq(dut.ring),
+                ahead.eq(level - (leaves & (ended.ring == dut.ring))),
                 cookie.eq(record.cookie[:4]),
                 is_local.eq(record.is_local),
             ]
-        count = Signal(4)
-        m.d.sync += count.eq(count + leaves)
-        with m.If(dut.o.valid):
-            m.d.comb += [
-                Assert(level != 0),
-                Assert(dut.o.payload.completion.head[:4] == (count + 1)[:4]),
-            ]
-        m.d.comb += [Assert(jobs <= level), Assert(level <= dut.depth), Cover(level == dut.depth)]
-        with m.If(is_inside & leaves):
-            m.d.sync += [ahead.eq(ahead - 1), is_inside.eq(ahead != 0)]
+        with m.If(is_inside & leaves & (ended.ring == ring)):
+            m.d.sync += [ahead.eq(Mux(ahead == 0, 0, ahead - 1)), is_inside.eq(ahead != 0)]
             with m.If(ahead == 0):
-                m.d.sync += ahead.eq(0)
                 m.d.comb += [
-                    Assert(dut.o.payload.completion.cookie[:4] == cookie),
-                    Assert(answered == ~is_local),
-                    Cover(is_local & (cookie == 5)),
+                    Assert(ended.completion.cookie[:4] == cookie),
+                    Assert(Mux(ring, answers[1], answers[0]) == ~is_local),
+                    Cover(is_local & (cookie == 5) & ring),
                 ]
-        m.d.comb += Assert(~is_inside | (ahead < level))
-        return m
+        m.d.comb += [
+            Assert(~is_inside | (ahead < Mux(ring, levels[1], levels[0]))),
+            Assert(~dut.o.valid | (Mux(ended.ring, levels[1], levels[0]) != 0)),
+            Cover((levels[0] == dut.depth) & (levels[1] == dut.depth)),
+        ]
 
 
 PROOFS = (
     Proof(
         name="finisher",
-        promise="Each started descriptor has one completion, in order, with its cookie",
+        promise="Each started descriptor has one completion, in its ring's order, with its cookie",
         components=(Finisher,),
         design=lambda depth: CompletesInOrder(Finisher(ADDRESS_BITS, depth)),
         sizes={"2 in flight": 2},
         slow=("2 in flight",),
         mode=PDR,
         depth=5,
-        broken=faults(2, 10, stuck_at(0, "dut.ends"), late("dut.started.level"), late("dut.count")),
+        broken=faults(2, 12, stuck_at(0, "dut.leaves"), late("dut.next_slot"), late("dut.ended0")),
     ),
 )

@@ -1,0 +1,102 @@
+"""The counts of both rings, and what software writes to them."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS
+from cdma.hdl.lib.lookahead import incremented, sum_in_parts
+
+_PART_BITS = 4
+
+
+class Counts(wiring.Component):
+    """SQ TAIL, CQ HEAD and the number of completions of both rings.
+
+    A count that software writes is checked in the cycle after the write, and counts from the next
+    cycle on; a wrong one is ignored. ``is_error`` and ``has_read`` come in the cycle of the check.
+
+    Members
+    -------
+    ring, is_read : In, of the address that is written: the ring, and CQ HEAD in place of SQ TAIL
+    writes : In, one cycle: software writes
+    written : In, the count; stable in the next cycle
+    log2, completion_log2 : In, arrays: sizes of the rings
+    completes : In, a bit for each ring, one cycle: a completion has arrived
+    clear : In, counts start over
+    tail, head, completion_head : Out, arrays: descriptors submitted and completed, completions read
+    doorbell, doorbell_ring : Out, a tail is checked in this cycle
+    is_error : Out, a bit for each ring: a count was more than the ring's entries ahead
+    has_read : Out, a bit for each ring: software has read completions, and not all
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "ring": In(1),
+                "is_read": In(1),
+                "writes": In(1),
+                "written": In(COUNT_BITS),
+                "log2": In(4).array(RINGS),
+                "completion_log2": In(4).array(RINGS),
+                "completes": In(RINGS),
+                "clear": In(1),
+                "tail": Out(COUNT_BITS).array(RINGS),
+                "head": Out(COUNT_BITS).array(RINGS),
+                "completion_head": Out(COUNT_BITS).array(RINGS),
+                "doorbell": Out(1),
+                "doorbell_ring": Out(1),
+                "is_error": Out(RINGS),
+                "has_read": Out(RINGS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        checks, ring, is_read = Signal(), Signal(), Signal()
+        m.d.sync += [checks.eq(self.writes), ring.eq(self.ring), is_read.eq(self.is_read)]
+        is_wrong, is_all = self._compare(m, ring, is_read)
+        m.d.comb += [self.doorbell.eq(checks & ~is_read), self.doorbell_ring.eq(ring)]
+        for number in range(RINGS):
+            is_here = checks & (ring == number)
+            tail, head = self.tail[number], self.head[number]
+            completion_head = self.completion_head[number]
+            m.d.comb += [
+                self.is_error[number].eq(is_here & is_wrong),
+                self.has_read[number].eq(is_here & is_read & ~is_wrong & ~is_all),
+            ]
+            with m.If(self.clear):
+                m.d.sync += [tail.eq(0), completion_head.eq(0), head.eq(0)]
+            with m.Else():
+                m.d.sync += head.eq(incremented(head, self.completes[number]))
+                with m.If(is_here & ~is_wrong & ~is_read):
+                    m.d.sync += tail.eq(self.written)
+                with m.If(is_here & ~is_wrong & is_read):
+                    m.d.sync += completion_head.eq(self.written)
+        return m
+
+    def _compare(self, m, ring, is_read):
+        """Whether a count is too far from the head, and whether it is the head; a cycle later.
+
+        A tail may be ahead of the head by as many as the ring has entries, and the head of a count
+        of completions. A number is more than ``2**log2`` when the number less one has a bit from
+        ``log2`` on, and it is not zero.
+        """
+        head = Mux(self.ring, self.head[1], self.head[0])
+        # written - head - 1, or written - head, whose complement is head - written - 1.
+        total = sum_in_parts(
+            m, Cat(1, self.written), Cat(self.is_read, ~head), "rest", part=_PART_BITS
+        )
+        less_one = total[1:] ^ is_read.replicate(COUNT_BITS)
+        sizes = [self.log2, self.completion_log2]
+        log2 = Signal(4, reset_less=True)
+        m.d.sync += log2.eq(
+            Mux(
+                self.is_read,
+                Mux(self.ring, sizes[1][1], sizes[1][0]),
+                Mux(self.ring, sizes[0][1], sizes[0][0]),
+            )
+        )
+        is_zero = less_one.all()
+        beyond = Cat(less_one[bit] & (log2 <= bit) for bit in range(COUNT_BITS))
+        return beyond.any() & ~is_zero, is_zero
