@@ -83,8 +83,10 @@ class RowBuffer(wiring.Component):
         entries = [Signal(self.shape, name=f"row{k}", reset_less=True) for k in range(self.depth)]
         head = Signal(self.depth, init=1)
         tail = Signal(self.depth, init=1)
+        # Without `pipe`, the next free entry loads in each cycle: whether a payload comes is late.
+        loads = enters if self.pipe else self.i.ready
         for k, entry in enumerate(entries):
-            with m.If(enters & tail[k]):
+            with m.If(loads & tail[k]):
                 m.d.sync += entry.eq(self.i.payload)
         stored = one_of(head, [Value.cast(entry) for entry in entries])
         m.d.comb += Value.cast(self.o.payload).eq(stored)

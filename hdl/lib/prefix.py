@@ -111,6 +111,18 @@ def tree(m: Module, terms: list) -> Value:
     return terms[0]
 
 
+def carry_of(a: Value, b: Value) -> Value:
+    """Carry of the sum of two unsigned numbers of the same length, ``log2(length)`` gates deep."""
+    pairs = [(x & y, x | y) for x, y in zip(a, b, strict=True)]  # generates, propagates
+    while len(pairs) > 1:
+        joined = [
+            (high[0] | (high[1] & low[0]), high[1] & low[1])
+            for low, high in zip(pairs[::2], pairs[1::2], strict=False)
+        ]
+        pairs = joined + pairs[len(joined) * 2 :]
+    return pairs[0][0]
+
+
 def add(m: Module, a: Value, b: Value) -> Value:
     """Sum of two short unsigned numbers, one bit longer than the longer of them.
 

@@ -62,7 +62,7 @@ class BlockCutter(wiring.Component):
         may_pause = fetcher_of(self.config) is LookupFetcher
         block = Signal(Block(self.config), reset_less=True)
         has_mask = Signal(reset_less=True)
-        keep = Signal(lanes, reset_less=True)  # the beat's words within the data
+        keep = Signal(lanes, reset_less=True)  # the beat's words within the data; of a whole mask
         is_final = Signal()  # the block ends with the beat
         ready = Signal(init=1)
         next_valid, next_final = Signal.like(self.valid), Signal.like(is_final)
@@ -82,7 +82,8 @@ class BlockCutter(wiring.Component):
         def within(block, is_final):
             if self.config.format.ends_itself:
                 return ~0
-            return Mux(block.last & is_final, thermometer(block.words, lanes), ~0)
+            kept = Mux(block.last & is_final, thermometer(block.words, lanes), ~0)
+            return kept & (~block.truncated).replicate(lanes)
 
         with m.If(ready):
             m.d.comb += [next_valid.eq(self.i.valid), next_final.eq(self.i.payload.single)]
@@ -127,7 +128,7 @@ class BlockCutter(wiring.Component):
             return
         is_past = (part & ~keep).any() | block.mask[lanes:].any()
         m.d.comb += [
-            self.o.mask.eq(part & keep & (~block.truncated).replicate(lanes)),
+            self.o.mask.eq(part & keep),
             tags.words.eq(block.words),
             tags.first.eq(has_mask),
             tags.final.eq(is_final),

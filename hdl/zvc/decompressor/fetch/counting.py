@@ -36,6 +36,12 @@ class CountingFetcher(MaskFetcher):
         of an FPGA have rows enough."""
         return config.is_asic
 
+    @property
+    def group_bits(self) -> int:
+        """Bits of a mask that are counted together, in the first of the cycles."""
+        words = self.config.format.block_words
+        return 16 if self.config.is_asic and words >= 128 and words % 16 == 0 else 8
+
     def elaborate(self, platform):
         m = Module()
         config, lanes, block = self.config, self.config.lanes, self.o.payload
@@ -93,8 +99,9 @@ class CountingFetcher(MaskFetcher):
         behind = Signal(len(lane) + 1)
         m.d.comb += behind.eq(lane + self.first_words)
         groups = []
-        for start in range(0, fmt.block_words, 8):
-            terms = [*self.mask[start : start + 8], *([] if start else [behind])]
+        size = self.group_bits
+        for start in range(0, fmt.block_words, size):
+            terms = [*self.mask[start : start + size], *([] if start else [behind])]
             groups.append(registered(m, tree(m, terms), f"ones{start}"))
         # For sums as long as the last one a carry chain is faster.
         half = len(groups) // 2

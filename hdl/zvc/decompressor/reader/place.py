@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import add
+from cdma.hdl.lib.prefix import add, carry_of
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor.beats.beat import CountedBeat
 
@@ -84,7 +84,9 @@ class BeatPlace(wiring.Component):
         skipped = Mux(beat.tags.final, Const(mask_words), 0)  # the mask of the next block
         m.d.comb += [
             self.first_row.eq(Mux(is_void, 0, start.row)),
-            Cat(place, carries).eq(add(m, start.lane, beat.total[:-1])),
+            place.eq(add(m, start.lane, beat.total[:-1])),
+            # Apart from the sum, whose carry ripples: this is the longest path.
+            carries.eq(carry_of(start.lane, beat.total[:-1])),
             # A full beat does not change the lane.
             self.carry.eq(carries | beat.total[-1]),
             self.behind.eq(Mux(is_void, ended, Cat(place, self.first_row + self.carry))),

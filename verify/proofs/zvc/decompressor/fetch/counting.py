@@ -72,7 +72,12 @@ class Counts(Registers):
             m.d.comb += Assert(self.less(content, begin) >= fmt.mask_words)
         # Position of the next mask, counted from the row in which the current mask ends.
         to = self.place + first_words - 1 - (at >> self.lane_bits << self.lane_bits)
-        ones = [self.inside(m, f"ones{k}", 4 if k else 5) for k in range(0, fmt.block_words, 8)]
+        size = self.dut.group_bits
+        bits = size.bit_length()
+        ones = [
+            self.inside(m, f"ones{k}", bits if k else bits + 1)
+            for k in range(0, fmt.block_words, size)
+        ]
         with m.If(stages[0]):
             ones_of = popcount(m, self.handed)
             m.d.comb += Assert(self.less(self.place, old_place) == fmt.mask_words + ones_of)
