@@ -22,6 +22,9 @@ class Counter(wiring.Component):
         Bits of the sum.
     step_bits : int
         Bits of a step, fewer than ``width``.
+    for_cells : bool
+        In standard cells the carry, which is late, only selects between two precomputed values. On
+        an FPGA a carry chain adds it.
 
     Members
     -------
@@ -36,7 +39,7 @@ class Counter(wiring.Component):
     step: Signal
     value: Signal
 
-    def __init__(self, width: int, step_bits: int):
+    def __init__(self, width: int, step_bits: int, *, for_cells: bool = False):
         if not 0 < step_bits < width:
             raise ValueError(
                 f"Bits of a step must be positive and fewer than the {width} of the sum, "
@@ -44,6 +47,7 @@ class Counter(wiring.Component):
             )
         self.width = width
         self.step_bits = step_bits
+        self.for_cells = for_cells
         super().__init__(
             {
                 "enable": In(1),
@@ -58,24 +62,44 @@ class Counter(wiring.Component):
         first_bits = self.step_bits
         first = Signal(first_bits)
         total = Signal(first_bits + 1)
-        m.d.comb += total.eq(first + self.step)
+        if self.for_cells:
+            m.d.comb += total.eq(first + self.step)
+            next_first = Mux(self.restart, self.step, total[:first_bits])
+        else:
+            m.d.comb += total.eq(Mux(self.restart, 0, first) + self.step)
+            next_first = total[:first_bits]
         with m.If(self.enable):
-            m.d.sync += first.eq(Mux(self.restart, self.step, total))
+            m.d.sync += first.eq(next_first)
         carry = total[first_bits]
         parts = [first]
         for start in range(first_bits, self.width, PART_BITS):
             bits = min(PART_BITS, self.width - start)
             part = Signal(bits, name=f"part{start}")
             is_full = Signal(name=f"is_full{start}")
-            # The carry comes late and only drives a mux.
-            same, further = (kept_apart(f"{name}{start}", bits + 1) for name in ("same", "further"))
-            m.d.comb += [
-                same.eq(Mux(self.restart, 0, Cat(part, is_full))),
-                further.eq(Mux(self.restart, 0, Cat((part + 1)[:bits], part == (1 << bits) - 2))),
-            ]
-            with m.If(self.enable):  # a step fits into the first part
-                m.d.sync += Cat(part, is_full).eq(Mux(carry, further, same))
+            count = self._count_late if self.for_cells else self._count
+            count(m, part, is_full, carry)  # a step fits into the first part
             carry = carry & is_full
             parts.append(part)
         m.d.comb += self.value.eq(Cat(parts))
         return m
+
+    def _count(self, m, part, is_full, carry):
+        """Add the carry to a part."""
+        top = (1 << len(part)) - 1
+        with m.If(self.enable & self.restart):
+            m.d.sync += [part.eq(0), is_full.eq(0)]
+        with m.Elif(self.enable & carry):
+            m.d.sync += [part.eq(part + 1), is_full.eq(part == top - 1)]
+
+    def _count_late(self, m, part, is_full, carry):
+        """The same, with the carry as the select of a mux and nothing else."""
+        bits, top = len(part), (1 << len(part)) - 1
+        same, further = (
+            kept_apart(f"{part.name}_{name}", bits + 1) for name in ("same", "further")
+        )
+        m.d.comb += [
+            same.eq(Mux(self.restart, 0, Cat(part, is_full))),
+            further.eq(Mux(self.restart, 0, Cat((part + 1)[:bits], part == top - 1))),
+        ]
+        with m.If(self.enable):
+            m.d.sync += Cat(part, is_full).eq(Mux(carry, further, same))

@@ -44,10 +44,11 @@ class CompressorReport(wiring.Component):
         row, kept = self.row.row, self.row.kept
         # All blocks but a packet's last are whole, so the lowest bits come from one of them only.
         low = (fmt.block_words & -fmt.block_words).bit_length() - 1
-        m.submodules.words_in = words_in = Counter(COUNT_BITS - low, len(kept) - low)
+        cells = {"for_cells": self.config.is_asic}
+        m.submodules.words_in = words_in = Counter(COUNT_BITS - low, len(kept) - low, **cells)
         rest = Signal(low)
         lane_bits = self.config.lanes.bit_length() - 1
-        m.submodules.rows_out = rows_out = Counter(COUNT_BITS - lane_bits, 1)
+        m.submodules.rows_out = rows_out = Counter(COUNT_BITS - lane_bits, 1, **cells)
         is_first = Signal(init=1)  # the row begins a packet
         last_keep = Signal.like(row.keep)
         with m.If(self.enable):

@@ -47,7 +47,9 @@ class DecompressorReport(wiring.Component):
         error = Signal(unsigned(2))
         is_here = Signal()  # the error is in this block
         block_start = Signal(COUNT_BITS, reset_less=True)
-        m.submodules.used = used = Counter(COUNT_BITS, len(read.used))
+        m.submodules.used = used = Counter(
+            COUNT_BITS, len(read.used), for_cells=self.config.is_asic
+        )
         m.d.comb += [
             used.enable.eq(self.enable),
             used.restart.eq(restarts),

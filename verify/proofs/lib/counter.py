@@ -90,8 +90,13 @@ PROOFS = (
         name="counter",
         promise="The value of a counter is the sum of its steps",
         components=(Counter,),
-        design=lambda size: Sums(Counter(*size)),
-        sizes={"32 bits by 4": (32, 4), "32 by 9": (32, 9), "29 by 1": (29, 1)},
+        design=lambda size: Sums(Counter(*size[:2], for_cells=len(size) > 2)),
+        sizes={
+            "32 bits by 4": (32, 4),
+            "32 by 9": (32, 9),
+            "29 by 1": (29, 1),
+            "32 by 9, cells": (32, 9, True),
+        },
         broken=faults(
             (32, 9),
             4,

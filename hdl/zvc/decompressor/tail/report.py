@@ -50,7 +50,9 @@ class TailReport(wiring.Component):
         m = Module()
         row, tags = self.row, self.tags
         lane_bits = self.config.lanes.bit_length() - 1
-        m.submodules.used = used = Counter(COUNT_BITS, len(tags.used))
+        m.submodules.used = used = Counter(
+            COUNT_BITS, len(tags.used), for_cells=self.config.is_asic
+        )
         m.submodules.rows = rows = Counter(COUNT_BITS - lane_bits, 1)
         is_fresh = Signal(init=1)  # the row begins a packet
         block_start = Signal(COUNT_BITS, reset_less=True)
