@@ -46,6 +46,35 @@ class RowBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        if self.in_flip_flops:
+            return self._with_flip_flops(m)
+        m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        head, tail = Signal(range(self.depth)), Signal(range(self.depth))
+        # Entries, counted from where a full buffer has the highest bit set.
+        empty = (1 << (self.depth - 1).bit_length()) - self.depth
+        level = Signal(range(empty + self.depth + 1), init=empty)
+        enters, leaves = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(~level[-1] | self.o.ready if self.pipe else ~level[-1]),
+            self.o.valid.eq(level != empty),
+            enters.eq(self.i.valid & self.i.ready),
+            leaves.eq(self.o.valid & self.o.ready),
+            write.en.eq(enters),
+            write.addr.eq(tail),
+            write.data.eq(self.i.payload),
+            read.addr.eq(head),
+            self.o.payload.eq(read.data),
+        ]
+        m.d.sync += level.eq(level + enters - leaves)
+        with m.If(enters):
+            m.d.sync += tail.eq(_after(tail, self.depth))
+        with m.If(leaves):
+            m.d.sync += head.eq(_after(head, self.depth))
+        return m
+
+    def _with_flip_flops(self, m):
+        """The buffer with entries in flip-flops, and a bit per entry for the newest and oldest."""
         # Entries, counted from where a full buffer has the highest bit set.
         empty = (1 << (self.depth - 1).bit_length()) - self.depth
         level = Signal(range(empty + self.depth + 1), init=empty)
@@ -57,29 +86,6 @@ class RowBuffer(wiring.Component):
             leaves.eq(self.o.valid & self.o.ready),
         ]
         m.d.sync += level.eq(level + enters - leaves)
-        store = self._flip_flops if self.in_flip_flops else self._memory
-        store(m, enters, leaves)
-        return m
-
-    def _memory(self, m, enters, leaves):
-        """Entries in a memory, with the addresses of the newest and of the oldest."""
-        m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        head = Signal(range(self.depth))
-        tail = Signal(range(self.depth))
-        m.d.comb += [
-            write.en.eq(enters),
-            write.addr.eq(tail),
-            write.data.eq(self.i.payload),
-            read.addr.eq(head),
-            self.o.payload.eq(read.data),
-        ]
-        for moves, index in ((enters, tail), (leaves, head)):
-            with m.If(moves):
-                m.d.sync += index.eq(Mux(index == self.depth - 1, 0, index + 1))
-
-    def _flip_flops(self, m, enters, leaves):
-        """Entries in flip-flops, with a bit per entry for the newest and for the oldest."""
         entries = [Signal(self.shape, name=f"row{k}", reset_less=True) for k in range(self.depth)]
         head = Signal(self.depth, init=1)
         tail = Signal(self.depth, init=1)
@@ -93,3 +99,8 @@ class RowBuffer(wiring.Component):
         for moves, index in ((enters, tail), (leaves, head)):
             with m.If(moves):
                 m.d.sync += index.eq(index.rotate_left(1))
+        return m
+
+
+def _after(index, depth):
+    return Mux(index == depth - 1, 0, index + 1)

@@ -67,7 +67,7 @@ class Counter(wiring.Component):
             next_first = Mux(self.restart, self.step, total[:first_bits])
         else:
             m.d.comb += total.eq(Mux(self.restart, 0, first) + self.step)
-            next_first = total[:first_bits]
+            next_first = total
         with m.If(self.enable):
             m.d.sync += first.eq(next_first)
         carry = total[first_bits]

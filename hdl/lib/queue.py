@@ -21,6 +21,8 @@ class Queue(wiring.Component):
     pipe : bool
         A full queue accepts an entry as one leaves: ``i.ready`` follows ``o.ready`` through a
         gate, and one entry is enough for a transfer a cycle.
+    for_cells : bool
+        The last entry loads only while it is empty, so that a late ``o.ready`` drives less.
 
     Members
     -------
@@ -34,12 +36,13 @@ class Queue(wiring.Component):
     entries: data.View
     valid: Signal
 
-    def __init__(self, shape, depth: int, *, pipe: bool = False):
+    def __init__(self, shape, depth: int, *, pipe: bool = False, for_cells: bool = False):
         if depth < 1:
             raise ValueError(f"Depth of a queue must be at least 1, not {depth!r}")
         self.shape = shape
         self.depth = depth
         self.pipe = pipe
+        self.for_cells = for_cells
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
@@ -78,7 +81,7 @@ class Queue(wiring.Component):
             m.d.comb += self.entries[k].eq(entry)
             # An empty entry loads any offered value; it counts only when `valid` is set. Nothing
             # moves to the last, unless an entry can come in as it is emptied.
-            moves = leaves if self.pipe or k + 1 < self.depth else 0
-            with m.If(moves | ~valid[k]):
+            is_idle = self.for_cells and not self.pipe and k + 1 == self.depth
+            with m.If(~valid[k] if is_idle else leaves | ~valid[k]):
                 m.d.sync += entry.eq(Mux(is_filled_behind, behind, self.i.payload))
         return m

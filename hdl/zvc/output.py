@@ -52,7 +52,7 @@ class PacketOutput(wiring.Component):
         m = Module()
         row, beat = self.i.payload, self.o.payload
         size = self.config.format.word_bytes
-        m.submodules.statuses = statuses = Queue(self.status, 2)
+        m.submodules.statuses = statuses = Queue(self.status, 2, for_cells=self.config.is_asic)
         due = Signal()  # a status is to be queued
         flows = Signal(init=1)  # none is due, or there is room for it
         m.d.comb += [

@@ -28,7 +28,6 @@ class IssueControl(wiring.Component):
     offers_end : In, a beat that ends its block is offered; it comes in when there is room
     placed : In, a bit per waiting beat: the beat has its place
     places : In, the next beat gets its place in this cycle
-    may_issue : Out, the beat at the head leaves if ``enable``; from a register
     issue : Out, the beat at the head leaves
     """
 
@@ -38,11 +37,12 @@ class IssueControl(wiring.Component):
     offers_end: Signal
     placed: Signal
     places: Signal
-    may_issue: Signal
     issue: Signal
 
     def __init__(self, rows: int):
         self.rows = rows
+        #: The beat at the head leaves if ``enable``; from a register.
+        self.may_issue = Signal()
         super().__init__(
             {
                 "enable": In(1),
@@ -51,18 +51,18 @@ class IssueControl(wiring.Component):
                 "offers_end": In(1),
                 "placed": In(rows),
                 "places": In(1),
-                "may_issue": Out(1),
                 "issue": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.issue.eq(self.enable & self.may_issue)
+        may_issue = self.may_issue
+        m.d.comb += self.issue.eq(self.enable & may_issue)
         hold, advance = kept_apart("hold"), kept_apart("advance")
         # A block's end that waits is the first block's, since a later block's is behind.
         for head, (may, has_room) in enumerate(((hold, ~self.is_full), (advance, 1))):
             is_complete = self.ends[head:].any() | (self.offers_end & has_room)
             m.d.comb += may.eq((self.places | self.placed[head]) & is_complete)
-        m.d.sync += self.may_issue.eq(Mux(self.issue, advance, hold))
+        m.d.sync += may_issue.eq(Mux(self.issue, advance, hold))
         return m

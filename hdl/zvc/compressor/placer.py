@@ -130,7 +130,8 @@ class Placer(wiring.Component):
         most = 2 * lanes - 1 + mask_words
         for complete, fits in enumerate(place.fits, 1):
             room = (rows_of_ring(config) - complete) * lanes
-            m.d.comb += fits.eq(behind <= room if room < most else 1)
+            is_known = config.is_asic and room >= most
+            m.d.comb += fits.eq(1 if is_known else behind <= room)
         m.d.comb += [reaches.eq(behind > k * lanes) for k, reaches in enumerate(place.reaches, 1)]
         with m.If(valid):
             m.d.sync += lane.eq(Mux(last, 0, behind[:lane_bits]))

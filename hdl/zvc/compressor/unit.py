@@ -122,9 +122,12 @@ class Compressor(wiring.Component):
             network.words.eq(intake.words),
             network.routes.eq(placed.o.payload.routes),
             beside.enable.eq(assembler.enable),
-            beside.i_valid.eq(issue.may_issue),
+            beside.i_valid.eq(issue.may_issue if config.is_asic else issue.issue),
         ]
         self._describe(m, beside.i, placed.o.payload.place, block, issue.issue)
+
+        if config.is_asic:
+            m.d.comb += assembler.closes.eq(beside.o.closes)
 
         # It lands after the beats before, and full rows leave.
         m.d.comb += [
@@ -132,7 +135,6 @@ class Compressor(wiring.Component):
             assembler.place.eq(beside.o.place),
             assembler.first.eq(beside.o.first),
             assembler.mask.eq(beside.o.mask),
-            assembler.closes.eq(beside.o.closes),
             assembler.kept.eq(beside.o.kept),
             assembler.bank_words.eq(network.bank_words),
             output.i.valid.eq(assembler.o.valid),
@@ -148,7 +150,7 @@ class Compressor(wiring.Component):
         """Data that accompanies the words of the issued beat."""
         # A packet may end with beats of nothing but zeros. Where its stream ends with a full row
         # before them, that row is the packet's last, and the rows that they complete do not exist.
-        is_closed, closes = Signal(), Signal()
+        is_asic, is_closed, closes = self.config.is_asic, Signal(), Signal()
         mask_words = Mux(place.has_mask, self.config.format.mask_words, 0)
         m.d.comb += [
             closes.eq(block.last & block.is_zero_behind & place.is_full),
@@ -156,10 +158,11 @@ class Compressor(wiring.Component):
             beside.kept.eq(Mux(place.has_mask, block.words, 0)),
             beside.first.eq(place.lane + mask_words),
             beside.place.eq(place),
-            beside.place.last.eq(place.last & ~is_closed),
-            beside.closes.eq(closes & ~is_closed),
+            beside.place.last.eq((place.last if is_asic else place.last | closes) & ~is_closed),
             beside.place.rows.eq(Mux(is_closed, 0, place.rows)),
         ]
+        if is_asic:
+            m.d.comb += beside.closes.eq(closes & ~is_closed)
         with m.If(issue):
             m.d.sync += is_closed.eq((closes | is_closed) & ~place.last)
 
@@ -174,7 +177,7 @@ class _Beside(data.StructLayout):
                 "mask": block_words,
                 "kept": range(block_words + 1),
                 "place": Place(config),
-                "closes": 1,
+                **({"closes": 1} if config.is_asic else {}),
                 "first": range(config.lanes + config.format.mask_words),
             }
         )

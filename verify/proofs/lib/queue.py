@@ -80,10 +80,12 @@ PROOFS = (
         name="queue",
         promise="A queue keeps the order and never holds more entries than its depth",
         components=(Queue,),
-        design=lambda size: KeepsOrder(Queue(BITS, size[0], pipe=size[1]), pipe=size[1]),
+        design=lambda size: KeepsOrder(
+            Queue(BITS, size[0], pipe=size[1], for_cells=len(size) > 2), pipe=size[1]
+        ),
         sizes={
-            f"8 bits, depth {depth}{', pipe' if pipe else ''}": (depth, pipe)
-            for pipe in (False, True)
+            f"8 bits, depth {depth}{name}": (depth, *how)
+            for name, how in (("", (False,)), (", pipe", (True,)), (", cells", (False, True)))
             for depth in (1, 2, 5, 8)
         },
         mode=PDR,

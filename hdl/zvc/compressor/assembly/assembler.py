@@ -33,7 +33,8 @@ class Assembler(wiring.Component):
     place : In, its :class:`~cdma.hdl.zvc.compressor.assembly.place.Place`
     first : In, place of its first word of data, counted as ``place.end`` is
     mask : In, its block's mask
-    closes : In, beats without words follow, and the packet's stream ends with this beat's row
+    closes : In, only for standard cells, else a part of ``place.last``: the packet's stream ends
+        with this beat's row, and beats without words follow
     kept : In, words of data of the block that begins with the beat, or 0
     bank_words : In, its words as :class:`~cdma.hdl.zvc.network.Compactor` gives them, a cycle later
         than those above
@@ -62,7 +63,7 @@ class Assembler(wiring.Component):
                 "place": In(Place(config)),
                 "first": In(range(config.lanes + config.format.mask_words)),
                 "mask": In(config.format.block_words),
-                "closes": In(1),
+                **({"closes": In(1)} if config.is_asic else {}),
                 "kept": In(range(config.format.block_words + 1)),
                 "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
                 "enable": Out(1),
@@ -95,19 +96,12 @@ class Assembler(wiring.Component):
         kept = Signal.like(self.o.payload.kept)  # words of data that no row counts, the beat's too
         is_whole = ~place.last | place.is_full
         ends_at = thermometer(place.end[: len(place.lane)], lanes)
-        # Only a packet's last block has a number of words with low bits set: they need no sum.
-        low = _low_bits(self.config)
-        offered, behind = Signal.like(kept), Signal.like(kept)
-        m.d.comb += [
-            offered.eq(Mux(self.valid, self.kept, 0)),
-            behind.eq(Cat(kept[:low] | offered[:low], kept[low:] + offered[low:])),
-        ]
         with m.If(account.lands):
             m.d.sync += [
-                last.eq(place.last | self.closes),
+                last.eq(place.last | self.closes if self.config.is_asic else place.last),
                 keep.eq(ends_at | is_whole.replicate(lanes)),
                 mask.eq(self.mask),
-                kept.eq(Mux(plan.o.completes.any(), offered, behind)),
+                kept.eq(self._counted(m, kept, plan.o.completes.any())),
             ]
         m.d.comb += [
             store.enable.eq(account.lands),
@@ -125,6 +119,19 @@ class Assembler(wiring.Component):
                 m.d.sync += lane.eq(place.lane)
             m.d.comb += store.lane.eq(lane)
         return m
+
+    def _counted(self, m, kept, completes):
+        """Words of data that no row counts, with those of the offered beat."""
+        if not self.config.is_asic:
+            return Mux(completes, 0, kept) + Mux(self.valid, self.kept, 0)
+        # Only a packet's last block has a number of words with low bits set: they need no sum.
+        low = _low_bits(self.config)
+        offered, behind = Signal.like(kept), Signal.like(kept)
+        m.d.comb += [
+            offered.eq(Mux(self.valid, self.kept, 0)),
+            behind.eq(Cat(kept[:low] | offered[:low], kept[low:] + offered[low:])),
+        ]
+        return Mux(completes, offered, behind)
 
 
 def _low_bits(config):

@@ -61,7 +61,9 @@ class BeatCounter(wiring.Component):
         # one before a block is accepted.
         is_short = fetcher_of(self.config) is LookupFetcher
         m.submodules.prefix = prefix = PrefixSum(lanes)
-        m.submodules.queue = queue = Queue(CountedBeat(self.config), 3 if is_short else 2)
+        m.submodules.queue = queue = Queue(
+            CountedBeat(self.config), 3 if is_short else 2, for_cells=self.config.is_asic
+        )
         wiring.connect(m, queue.o, wiring.flipped(self.o))
 
         stages = prefix.latency(lanes)

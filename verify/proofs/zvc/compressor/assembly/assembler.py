@@ -1,7 +1,19 @@
 """Beat assembly: each word is at its place in its row, each row has its keep, last and count."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import (
+    Array,
+    Assert,
+    Assume,
+    Cat,
+    Const,
+    Cover,
+    Elaboratable,
+    Module,
+    Mux,
+    Signal,
+    Value,
+)
 
 from cdma.hdl.zvc.compressor.assembly.account import RowAccount
 from cdma.hdl.zvc.compressor.assembly.assembler import Assembler
@@ -45,7 +57,9 @@ class Assembles(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         held, is_held, level, depth = self.held, self.is_held, self.level, self.depth
-        inputs = (dut.valid, dut.place, dut.first, dut.mask, dut.closes, dut.kept, dut.bank_words)
+        inputs = [dut.valid, dut.place, dut.first, dut.mask, dut.kept, dut.bank_words]
+        self.closes = dut.closes if self.config.is_asic else Const(0, 1)
+        inputs += [self.closes] if self.config.is_asic else []
         for k, value in enumerate(map(Value.cast, inputs)):
             m.d.comb += value.eq(anything(m, len(value), f"input{k}"))
         m.d.comb += self.lane.eq(AnyConst(len(self.lane)))
@@ -63,7 +77,7 @@ class Assembles(Elaboratable):
         # Accept a beat. Its place follows the previous beat.
         with m.If(dut.enable):
             m.d.sync += [is_held.eq(dut.valid), held.eq(dut.place)]
-            m.d.sync += held.last.eq(dut.place.last | dut.closes)
+            m.d.sync += held.last.eq(dut.place.last | self.closes)
             m.d.sync += [self.mask.eq(dut.mask), self.kept.eq(dut.kept)]
         lands = dut.enable & is_held
         behind = Mux(held.last, 0, held.end[: len(self.behind)])
@@ -72,8 +86,9 @@ class Assembles(Elaboratable):
             m.d.comb += [Assume(rule) for rule in self._follows(dut.place, dut.kept, offered)]
             m.d.comb += Assume(dut.first == self._first(dut.place))
             # A packet may end with a full row, before beats without words.
-            m.d.comb += Assume(~dut.closes | (dut.place.is_full & ~dut.place.last))
-        self._end_packets(m)
+            m.d.comb += Assume(~self.closes | (dut.place.is_full & ~dut.place.last))
+        if self.config.is_asic:
+            self._end_packets(m)
         with m.If(is_held):
             m.d.comb += [Assert(rule) for rule in self._follows(held, self.kept, self.behind)]
 
@@ -116,7 +131,7 @@ class Assembles(Elaboratable):
         is_accepted = dut.enable & dut.valid
         with m.If(is_accepted):
             m.d.comb += Assume(~is_partial | (dut.kept == 0))
-            ends = dut.place.last | dut.closes
+            ends = dut.place.last | self.closes
             m.d.sync += is_partial.eq((is_partial | (dut.kept[:low] != 0)) & ~ends)
         completes = self.is_held & (self.held.rows != 0)
         tags = probe(m, "dut.store.tags", RowTags(self.config))
@@ -271,8 +286,11 @@ PROOFS = (
         components=(Assembler,),
         parts=(RowAccount, LandingPlan, RowStore),
         design=lambda config: Assembles(Assembler(config)),
-        sizes=named(Config.of(8, 32), Config.of(16, 16), Config.of(2, 8, 32), Config.of(4, 8, 24)),
-        slow=("8x32", "16x16", "2x8b32"),
+        sizes=named(
+            *(Config.of(8, 32), Config.of(16, 16), Config.of(2, 8, 32), Config.of(4, 8, 24)),
+            *map(Config.parse, ("8x32-asic", "2x8b32-asic", "4x8b24-asic")),
+        ),
+        slow=("8x32", "16x16", "2x8b32", "8x32-asic", "2x8b32-asic", "4x8b24-asic"),
         broken=faults(
             Config.of(2, 8, 8),
             8,
