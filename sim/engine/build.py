@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from cdma.hdl.emit.engine import TOP
@@ -11,8 +12,38 @@ from cdma.toolchain import verilator
 from cdma.toolchain.cache import cache_folder, digest, kept
 
 _FOLDER = Path(__file__).parent
-SOURCES = [_FOLDER / name for name in ("axi.h", "lite.h", "memory.h", "rules.h", "space.h")]
-SOURCES += [_FOLDER / "model.cpp", _FOLDER.parent / "compiled" / "stalls.h"]
+_NAMES = ("axi.h", "digest.h", "lite.h", "memory.h", "rules.h", "space.h", "model.cpp")
+SOURCES = [_FOLDER / name for name in _NAMES]
+SOURCES.append(_FOLDER.parent / "compiled" / "stalls.h")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model that was built.
+
+    Attributes
+    ----------
+    library : Path
+    managers : list of str
+        Prefixes of the AXI4 ports: those of the channels, then that of the link.
+    """
+
+    library: Path
+    managers: list[str]
+
+
+def compiled(
+    design: str | Compiled,
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+    *,
+    has_waves: bool = False,
+) -> Compiled:
+    """The model of a design, built or to be built: parameters and errors as of :func:`build`."""
+    if isinstance(design, Compiled):
+        return design
+    library = build(design, cache, progress, has_waves=has_waves)
+    return Compiled(library, pins.managers(pins.declared(design, TOP)))
 
 
 def build(

@@ -81,8 +81,8 @@ class Engine:
     Parameters
     ----------
     config : EngineConfig
-    verilog : str
-        The design.
+    design : str or Compiled
+        The Verilog, or a model that was built.
     device : Memory or sequence of Memory
         Memory of all channels, or of each channel.
     host : Memory
@@ -102,7 +102,7 @@ class Engine:
     def __init__(
         self,
         config: EngineConfig,
-        verilog: str,
+        design: str | build.Compiled,
         device: Memory | Sequence[Memory],
         host: Memory,
         seed: int = 0,
@@ -113,13 +113,14 @@ class Engine:
         power_up: int | None = None,
     ):
         self.config = config
-        self._library = _load(build.build(verilog, cache, progress, has_waves=waves is not None))
+        compiled = build.compiled(design, cache, progress, has_waves=waves is not None)
+        self._library = _load(compiled.library)
         self._engine = self._library.engine_new(
             1 + (seed if power_up is None else power_up) % (1 << 30)
         )
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._kept = []
-        names = pins.managers(pins.declared(verilog, build.TOP))
+        names = compiled.managers
         self.ports = {name: number for number, name in enumerate(names)}
         if waves is not None:
             self._library.engine_open_waves(self._engine, str(waves).encode())
@@ -160,6 +161,15 @@ class Engine:
     def irq(self) -> int:
         """The interrupt line."""
         return self._library.engine_irq(self._engine)
+
+    @property
+    def digest(self) -> int:
+        """A digest of what the engine drove in each cycle since power-up, but in reset.
+
+        Fields of an AXI channel count while its VALID is high, bytes of write data where they are
+        enabled.
+        """
+        return self._library.engine_digest(self._engine)
 
     def reset(self, cycles: int = 4) -> None:
         """Hold ``aresetn`` low for some cycles. Memories drop outstanding transactions."""
@@ -307,14 +317,6 @@ class Engine:
         return reason
 
 
-def choose_mutant(library: Path, number: int) -> None:
-    """Select a fault of a design with mutants, for all engines of this library in this process.
-
-    0 selects the design without a fault.
-    """
-    _load(library).engine_choose(number)
-
-
 def _load(path: Path):
     library = ctypes.CDLL(str(path))
     pointer = ctypes.c_void_p
@@ -344,6 +346,7 @@ def _load(path: Path):
         "engine_reset": (None, [pointer, ctypes.c_int]),
         "engine_cycle": (ctypes.c_int64, [pointer]),
         "engine_irq": (ctypes.c_int, [pointer]),
+        "engine_digest": (ctypes.c_uint64, [pointer]),
         "engine_failure": (ctypes.c_char_p, [pointer]),
         "engine_counts": (ctypes.POINTER(pins.Counts), [pointer, ctypes.c_int]),
         "engine_log": (None, [pointer, ctypes.c_int, ctypes.c_int]),
@@ -352,13 +355,10 @@ def _load(path: Path):
         "engine_access": (None, [pointer, pointer]),
         "engine_drop_access": (None, [pointer]),
         "engine_run": (ctypes.c_int, [pointer, pointer]),
-        "engine_choose": (None, [ctypes.c_int]),
         "engine_open_waves": (None, [pointer, ctypes.c_char_p]),
     }
     for name, (result, arguments) in signatures.items():
-        function = getattr(
-            library, name, None
-        )  # only models with waveforms or with mutants have all of them
+        function = getattr(library, name, None)  # only models with waveforms have all of them
         if function is not None:
             function.restype, function.argtypes = result, arguments
     return library

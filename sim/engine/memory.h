@@ -44,6 +44,8 @@ class Memory {
     std::vector<Event> log;
     bool is_logged = false;
 
+    int beat_bytes() const { return size_; }
+
     // Stall this channel until a cycle.
     void hold(int channel, int64_t until) { held_[channel] = until; }
 

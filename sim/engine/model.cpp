@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "Vmodel.h"
+#include "digest.h"
 #include "lite.h"
 #include "memory.h"
 #include "pins.h"
@@ -43,6 +44,7 @@ struct Engine {
     void step() {
         load_pins(top, asks.data(), lite.pins);
         const bool in_reset = !top.aresetn;
+        if (!in_reset) watch();
         for (int k = 0; k < PORTS; ++k)
             if (in_reset) memories[k]->reset(asks[k], answers[k], cycle, !was_reset);
             else memories[k]->tick(asks[k], answers[k], cycle);
@@ -57,6 +59,11 @@ struct Engine {
         top.eval();
         dump(1);
         ++cycle;
+    }
+
+    void watch() {
+        for (int k = 0; k < PORTS; ++k) digest.add(asks[k], memories[k]->beat_bytes());
+        digest.add(lite.pins, top.irq);
     }
 
     void dump(int half) {
@@ -83,6 +90,7 @@ struct Engine {
     std::array<Ask, PORTS> asks{};
     std::array<Answer, PORTS> answers{};
     Lite lite;
+    Digest digest;
     int64_t cycle = 0;
     bool was_reset = false;
     char failure[FAILURE_BYTES] = "";
@@ -146,6 +154,7 @@ EXPORT void engine_reset(Engine* engine, int is_in_reset) {
 
 EXPORT int64_t engine_cycle(const Engine* engine) { return engine->cycle; }
 EXPORT int engine_irq(const Engine* engine) { return engine->top.irq; }
+EXPORT uint64_t engine_digest(const Engine* engine) { return engine->digest.value; }
 EXPORT const char* engine_failure(const Engine* engine) { return engine->failure; }
 
 EXPORT const Counts* engine_counts(const Engine* engine, int port) {

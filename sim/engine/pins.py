@@ -147,17 +147,6 @@ EVENT = np.dtype(
     ]
 )
 
-#: Input of a design with mutants that selects one of them (``verify/mutation/mutants.py``), and the
-#: function of the library that sets it for all of its engines.
-MUTANT = "mutant"
-_CHOOSE = """\
-inline int chosen_mutant = 0;
-extern "C" [[gnu::visibility("default")]] inline void engine_choose(int number) {
-    chosen_mutant = number;
-}
-[[gnu::used]] static auto* const kept_choice = &engine_choose;
-"""
-
 #: Fields of an address channel, and pins of the AXI4-Lite port by driver.
 ADDRESS = ("addr", "id", "user", "valid", "len", "size", "burst", "lock", "cache", "prot", "qos")
 LITE_OUT = ("rdata", "awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rresp")
@@ -215,15 +204,10 @@ def bind(ports: dict[str, int]) -> str:
         ]
     load += [f"lite.{pin} = top.{lite}_{pin};" for pin in LITE_OUT]
     drive += [f"top.{lite}_{pin} = lite.{pin};" for pin in LITE_IN if f"{lite}_{pin}" in ports]
-    faults = ""
-    if MUTANT in ports:
-        drive.append(f"top.{MUTANT} = chosen_mutant;")
-        faults = _CHOOSE
     lines = "\n    ".join
     return (
         "// The pins of one design.\n"
         "#pragma once\n"
-        f"{faults}"
         f"constexpr int PORTS = {len(prefixes)};\n"
         "inline void load_pins(const Vmodel& top, Ask* asks, LitePins& lite) {\n"
         f"    {lines(load)}\n}}\n"

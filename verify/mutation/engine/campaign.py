@@ -1,11 +1,13 @@
 """Mutation testing of the engine: measure whether its stimulus detects faults.
 
-The mutants are those of :mod:`cdma.verify.mutation.mutants`, all in one compiled model. Each one
-plays the trials of :mod:`cdma.verify.mutation.engine.trials` until a check fails. Mutants inside
-the units are left out: they are played by the units' own campaign. A mutant that no trial kills is
-equivalent where that is proven of the netlist (:mod:`cdma.verify.mutation.engine.dead`), else it is
-open, whether it is a fault or not. Results are kept, so a run that was interrupted continues, and a
-later run with more mutants adds to them.
+The mutants are those of :mod:`cdma.verify.mutation.mutants`, hundreds in one model, each in a lane
+of its own (:mod:`cdma.verify.mutation.engine.lanes`). All lanes play the same trials
+(:mod:`cdma.verify.mutation.engine.trials`). A mutant is killed when one of its outputs differs in
+some cycle from the engine without a fault: what that one does is on record, so the regression
+notices the fault. Mutants inside the units are left out: they are played by the units' own
+campaign. A mutant that no trial kills is equivalent where that is proven of the netlist
+(:mod:`cdma.verify.mutation.engine.dead`), else it is open, whether it is a fault or not. Results
+are kept, so a run that was interrupted continues, and a later run with more mutants adds to them.
 """
 
 import json
@@ -15,25 +17,23 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
 
 from cdma.engine_config import EngineConfig
 from cdma.errors import SimulationError
 from cdma.files import write_text
 from cdma.sim.cocotb.ports import Violation
-from cdma.sim.engine import build
-from cdma.sim.engine.engine import choose_mutant
 from cdma.sweep import Packed, Task, sweep
 from cdma.toolchain.cache import cache_folder, digest
 from cdma.verify.mutation import mutants
 from cdma.verify.mutation.engine import dead
+from cdma.verify.mutation.engine.lanes import LANES, build_lanes
 from cdma.verify.mutation.engine.trials import trials
-from cdma.verify.mutation.mutants import ENGINE, Mutant
+from cdma.verify.mutation.mutants import ENGINE, Drawn, Mutant
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
 from cdma.verify.mutation.proof import EQUIVALENT
 
-#: Mutants in a task of the sweep, and in a model: more make the compiler slow.
-GROUP, WOVEN = 5, 250
+#: The first trials kill most mutants. Then fewer lanes play the others.
+FIRST = 3
 #: What is known of survivors.
 _ALIVE = "no trial kills this mutant"
 _UNPROVEN = f"{_ALIVE}, and it changes some step"
@@ -47,7 +47,7 @@ class Setup:
     ----------
     config : EngineConfig
     design : Packed
-        Verilog of the engine with its mutants.
+        The netlist, and the mutants that its model has.
     seed : int
     cache : str or None
     """
@@ -89,7 +89,7 @@ def mutate(
     config : EngineConfig
         Size of the engine.
     count : int
-        Mutants to draw.
+        Mutants to draw, without those inside the units.
     seed : int
         Seed of the choice of mutants and of the stimulus.
     sample : int or None
@@ -117,45 +117,87 @@ def mutate(
     start, progress = time.monotonic(), progress or (lambda text: None)
     folder = cache_folder(cache, "mutation")
     progress("drawing mutants")
-    drawn = mutants.draw(ENGINE, config, count, seed, folder)
-    played = _spread([each for each in drawn.mutants if is_own(each)], sample)
+    drawn = draw(config, count, seed, folder)
+    played = spread(drawn.mutants, sample)
     file = folder / f"{digest('engine', drawn.rtlil, seed, sources())}.results.json"
-    kept = json.loads(file.read_text()) if file.is_file() else {}
-    known = {
-        each: MutantResult(each, *kept[each.command]) for each in played if each.command in kept
-    }
-    missing = [each for each in played if each not in known]
-    for at in range(0, len(missing), WOVEN):
-        group = missing[at : at + WOVEN]
-        progress(f"building a model with {len(group)} mutants")
-        verilog = mutants.weave(drawn, group, folder).verilog
-        build.build(verilog, cache, progress)
-        setup = Setup(config, Packed(verilog), seed, None if cache is None else str(cache))
-        where = {"jobs": jobs, "scheduler": scheduler}
-        for result in _played(setup, group, where):
-            known[result.mutant] = result
-            kept[result.mutant.command] = [result.verdict, result.trial, result.reason]
-            write_text(file, json.dumps(kept))
-            left = sum(each.verdict == OPEN for each in known.values())
-            progress(f"{len(known):,} of {len(played):,} mutants, {left:,} left")
-    _exclude(drawn, known, kept, folder, progress)
-    write_text(file, json.dumps(kept))
-    results = [known[each] for each in played]
+    kept = Kept(file)
+    design = Packed((drawn, played))
+    setup = Setup(config, design, seed, None if cache is None else str(cache))
+    names = [trial.name for trial in trials(config, "", seed)]
+    for stage in (names[:FIRST], names[FIRST:]):
+        tasks = list(_tasks(setup, stage, kept, played))
+        if tasks:
+            build_lanes(drawn, played, cache, progress)
+        for name, part, found in _played(tasks, {"jobs": jobs, "scheduler": scheduler}):
+            kept.add(name, part, found)
+            left = sum(each.command not in kept.killed for each in played)
+            progress(f"{name}: {left:,} of {len(played):,} mutants left")
+    _exclude(drawn, kept, [each for each in played if each.command not in kept.killed], progress)
+    results = [kept.result(each) for each in played]
     return Outcome(ENGINE, config, results, time.monotonic() - start)
 
 
-def _exclude(drawn, known, kept, folder, progress):
-    """Mark the survivors that are proven to be none. Those that were looked at before stay."""
-    left = [each.mutant for each in known.values() if (each.verdict, each.reason) == (OPEN, _ALIVE)]
-    if not left:
-        return
-    progress(f"looking for proofs of {len(left)} survivors")
-    proven = dead.proven(drawn, left, folder)
-    for mutant in left:
-        verdict = EQUIVALENT if mutant in proven else OPEN
-        reason = proven.get(mutant, _UNPROVEN)
-        known[mutant] = MutantResult(mutant, verdict, reason=reason)
-        kept[mutant.command] = [verdict, "", reason]
+class Kept:
+    """Results by mutant, in a file that grows with each trial.
+
+    Attributes
+    ----------
+    killed : dict
+        By the command of a mutant: the trial that killed it, and the reason.
+    folder : Path
+        Folder of the file.
+    """
+
+    def __init__(self, file):
+        self._file, self.folder = file, file.parent
+        kept = json.loads(file.read_text()) if file.is_file() else {}
+        self.killed: dict[str, list[str]] = kept.get("killed", {})
+        self._passed = {name: set(each) for name, each in kept.get("passed", {}).items()}
+        self._judged = kept.get("judged", {})
+
+    def has_played(self, name: str, mutant: Mutant) -> bool:
+        """Whether the result of a trial is known, or does not matter."""
+        return mutant.command in self.killed or mutant.command in self._passed.get(name, ())
+
+    def is_judged(self, mutant: Mutant) -> bool:
+        """Whether a proof was looked for."""
+        return mutant.command in self._judged
+
+    def add(self, name: str, part: list[Mutant], found: dict[Mutant, str]) -> None:
+        """Add the results of a trial."""
+        for mutant in part:
+            if mutant in found:
+                self.killed.setdefault(mutant.command, [name, found[mutant]])
+            else:
+                self._passed.setdefault(name, set()).add(mutant.command)
+        self._write()
+
+    def judge(self, mutant: Mutant, verdict: str, reason: str) -> None:
+        """Add what a proof says."""
+        self._judged[mutant.command] = [verdict, reason]
+        self._write()
+
+    def result(self, mutant: Mutant) -> MutantResult:
+        """What became of a mutant."""
+        if mutant.command in self.killed:
+            return MutantResult(mutant, KILLED, *self.killed[mutant.command])
+        verdict, reason = self._judged.get(mutant.command, [OPEN, _ALIVE])
+        return MutantResult(mutant, verdict, reason=reason)
+
+    def _write(self):
+        passed = {name: sorted(each) for name, each in self._passed.items()}
+        kept = {"killed": self.killed, "passed": passed, "judged": self._judged}
+        write_text(self._file, json.dumps(kept))
+
+
+def draw(config: EngineConfig, count: int, seed: int, folder) -> Drawn:
+    """Mutants of the engine without those inside the units, evenly spread over all.
+
+    Parameters and errors as of :func:`cdma.verify.mutation.mutants.draw`.
+    """
+    drawn = mutants.draw(ENGINE, config, 2 * count, seed, folder)
+    own = [each for each in drawn.mutants if is_own(each)]
+    return Drawn(ENGINE, drawn.rtlil, spread(own, count))
 
 
 def is_own(mutant: Mutant) -> bool:
@@ -167,79 +209,60 @@ def is_own(mutant: Mutant) -> bool:
     return not {"compressor", "decompressor"} & set(mutant.module.split("."))
 
 
-def _spread(drawn, sample):
+def spread(drawn: list[Mutant], sample: int | None) -> list[Mutant]:
     """A part of the mutants, evenly spread."""
     if sample is None or sample >= len(drawn):
         return list(drawn)
     return [drawn[k * len(drawn) // sample] for k in range(sample)]
 
 
-def _played(setup, group, where):
-    tasks = [
-        Task(str(group[at]), (setup, group[at : at + GROUP]), GROUP)
-        for at in range(0, len(group), GROUP)
-    ]
+def _tasks(setup, names, kept, played):
+    """A task for each trial and each group of mutants that fits the lanes."""
+    for name in names:
+        left = [each for each in played if not kept.has_played(name, each)]
+        for at in range(0, len(left), LANES - 1):
+            part = left[at : at + LANES - 1]
+            yield Task(f"{name}, {len(part)} mutants", (setup, name, part), len(part))
+
+
+def _played(tasks, where):
     with closing(sweep(decide, tasks, **where)) as outcomes:
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error
-            yield from outcome.value
+            yield outcome.value
 
 
-def decide(task: tuple[Setup, list[Mutant]]) -> list[MutantResult]:
-    """Results of some mutants.
+def decide(task: tuple[Setup, str, list[Mutant]]) -> tuple[str, list[Mutant], dict[Mutant, str]]:
+    """Play a trial with a mutant in each lane: the trial, the mutants, and those it kills.
 
     Raises
     ------
     SimulationError
-        When the engine without a fault fails a trial.
+        When the engine without a fault fails the trial.
     """
-    setup, group = task
-    player = _player(setup)
-    return [player.result(mutant) for mutant in group]
+    setup, name, part = task
+    lanes = build_lanes(*setup.design.value, setup.cache)
+    found = trials(setup.config, lanes.compiled, setup.seed, setup.cache)
+    (trial,) = (trial for trial in found if trial.name == name)
+    lanes.choose(part)
+    try:
+        trial.play()
+    except (Violation, SimulationError) as error:
+        raise SimulationError(f"{name}: the engine without a fault: {error}") from None
+    return name, part, lanes.found(part)
 
 
-class Player:
-    """Plays the trials on the engine without a fault once, and then on mutants."""
-
-    def __init__(self, setup: Setup):
-        verilog = setup.design.value
-        self._library = build.build(verilog, setup.cache)
-        self._trials = list(trials(setup.config, verilog, setup.seed, setup.cache))
-        self._expected = {}
-        choose_mutant(self._library, 0)
-        for trial in self._trials:
-            try:
-                self._expected[trial.name] = trial.play()
-            except (Violation, SimulationError) as error:
-                raise SimulationError(
-                    f"{trial.name}: the engine without a fault: {error}"
-                ) from None
-
-    def result(self, mutant: Mutant) -> MutantResult:
-        """Play the trials until a check fails."""
-        choose_mutant(self._library, mutant.number)
-        for trial in self._trials:
-            reason = self._fault(trial)
-            if reason:
-                return MutantResult(mutant, KILLED, trial.name, reason)
-        return MutantResult(mutant, OPEN, reason=_ALIVE)
-
-    def _fault(self, trial) -> str:
-        """The failed check, or an empty text."""
-        try:
-            seen = trial.play()
-        except (Violation, SimulationError) as error:
-            return str(error)
-        except (ValueError, KeyError, OverflowError, IndexError) as error:
-            # A status, a state or an address that does not exist.
-            return f"{type(error).__name__}: {error}"
-        return "" if seen == self._expected[trial.name] else "other values or cycles"
-
-
-@lru_cache(maxsize=1)
-def _player(setup: Setup) -> Player:
-    return Player(setup)
+def _exclude(drawn, kept, left, progress):
+    """Look for proofs that survivors are no faults. Those that were looked at before stay."""
+    left = [each for each in left if not kept.is_judged(each)]
+    if not left:
+        return
+    progress(f"looking for proofs of {len(left)} survivors")
+    proven = dead.proven(drawn, left, kept.folder)
+    for mutant in left:
+        verdict = EQUIVALENT if mutant in proven else OPEN
+        kept.judge(mutant, verdict, proven.get(mutant, _UNPROVEN))
 
 
 def record(outcome, seed: int, count: int) -> dict:
@@ -258,7 +281,7 @@ def record(outcome, seed: int, count: int) -> dict:
 def interval(killed: int, played: int) -> tuple[float, float]:
     """Interval of the share of killed mutants with a confidence of 95 % (Wilson, 1927)."""
     z = 1.96
-    share, spread = killed / played, z * z / played
-    middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / played + spread / (4 * played))
+    share, extra = killed / played, z * z / played
+    middle = (share + extra / 2) / (1 + extra)
+    half = z / (1 + extra) * math.sqrt(share * (1 - share) / played + extra / (4 * played))
     return max(0.0, middle - half), min(1.0, middle + half)

@@ -9,13 +9,13 @@ from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor, phase
 from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel
-from cdma.verify.mutation.engine.land import LoggedModel
+from cdma.verify.mutation.engine.land import MarkedModel
 
 #: Longest timeout that is waited for, as a power of two, and one that has several bits.
 _WAITED, _LIMIT = 12, 0x1DA5
 
 
-def timeouts(made: Callable[[int], LoggedModel], channels: int) -> list:
+def timeouts(made: Callable[[int], MarkedModel], channels: int) -> list:
     """A read or a write of a channel or of the link is not answered, with each bit of TIMEOUT."""
     seen = []
     places = [(HOST, on, 0) for on in ("read", "write")]
@@ -67,7 +67,7 @@ def timeouts(made: Callable[[int], LoggedModel], channels: int) -> list:
     return seen
 
 
-def numbers(made: Callable[[int], LoggedModel]) -> list:
+def numbers(made: Callable[[int], MarkedModel]) -> list:
     """Jobs of some hundred stripes that fail behind many of them, and what the registers keep."""
     seen = []
     for number, op in enumerate((Op.OFFLOAD, Op.PREFETCH)):

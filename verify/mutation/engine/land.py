@@ -19,15 +19,13 @@ _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
 _PATIENCE = 40_000
 
 
-class LoggedModel(EngineModel):
-    """A model with attributes of its own for each ring and channel, whose ports are logged.
+class MarkedModel(EngineModel):
+    """A model with attributes of its own for each ring and channel.
 
     Parameters as of :class:`cdma.sim.engine.model.EngineModel`.
     """
 
     def _set_up(self):
-        for port in range(self.config.channels + 1):
-            self.engine.start_log(port)
         for channel in range(self.config.channels):
             self.write("CHANNEL", "QOS", 5 << channel & 15, channel)
         super()._set_up()
@@ -45,16 +43,16 @@ class LoggedModel(EngineModel):
         """As of any model, but a hang is found early."""
         super().until_state(ring, state, min(cycles, _PATIENCE))
 
-    def moves(self) -> list[bytes]:
-        """What each port did since the last call: addresses, responses and their cycles."""
-        return [self.engine.log(port).tobytes() for port in range(self.config.channels + 1)]
+    def moves(self) -> list[int]:
+        """A digest of what the engine drove in each cycle."""
+        return [self.engine.digest]
 
 
-class OpenModel(LoggedModel):
+class OpenModel(MarkedModel):
     """An engine with all of its address space behind each port, mostly zeros.
 
     The system gives pages when they are touched. No access is outside of a buffer here: only
-    the logs of the ports tell where the engine was.
+    the digest of the outputs tells where the engine was.
 
     Parameters
     ----------

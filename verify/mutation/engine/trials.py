@@ -14,7 +14,7 @@ from cdma.errors import SimulationError
 from cdma.sim.engine.memory import Memory
 from cdma.verify.fuzz.engine import Batch
 from cdma.verify.mutation.engine import clocks, edges, jobs, queues, wide
-from cdma.verify.mutation.engine.land import LoggedModel, OpenModel
+from cdma.verify.mutation.engine.land import MarkedModel, OpenModel
 
 #: Batches of the fuzzer, and rounds in each of them.
 BATCHES, ROUNDS = 4, 3
@@ -58,7 +58,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     def model(number, latency=3, log2=2):
         memories = Memory(latency=latency), Memory(latency=latency + 3)
         options = {"log2": log2, "verilog": verilog, "cache": cache}
-        return LoggedModel(config, *memories, seed + number, **options)
+        return MarkedModel(config, *memories, seed + number, **options)
 
     def land(number):
         memories = Memory(latency=3), Memory(latency=6)
@@ -99,11 +99,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
 def _batch(config, seed, number, verilog, cache):
     """Jobs of the fuzzer, with faults, stalls and aborts, against the golden engine."""
     batch = Batch(config, seed, number, verilog, cache=cache)
-    ports = range(config.channels + 1)
-    for port in ports:
-        batch.model.engine.start_log(port)
     problem = batch.play(rounds=ROUNDS)
     if problem:
         raise SimulationError(problem)
-    logs = [batch.model.engine.log(port).tobytes() for port in ports]
-    return [sorted(batch.statuses.items()), batch.model.engine.cycle, *logs]
+    return [sorted(batch.statuses.items()), batch.model.engine.cycle, batch.model.engine.digest]

@@ -1,0 +1,305 @@
+"""Build the model of an engine with many faults, one in each lane."""
+
+import ctypes
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cdma.sim.engine import build, pins
+from cdma.toolchain import tool, verilator, yowasp
+from cdma.toolchain.cache import cache_folder, digest, kept
+from cdma.verify.mutation.engine.lanes.source import Source
+from cdma.verify.mutation.mutants import Drawn, Mutant
+
+_FOLDER = Path(__file__).parent
+_SOURCES = [_FOLDER / name for name in ("lanes.h", "verilated.h", "source.py", "build.py")]
+#: Lanes of a model. Lane 0 has no fault.
+LANES = 512
+_FAULT = "fault_{}"
+_SCRIPT = """
+read_rtlil flat.il
+{mutations}
+opt -full -keepdc
+techmap
+opt_dff
+opt -full -keepdc
+opt_dff
+opt -full -keepdc
+techmap
+opt -full -keepdc
+opt_clean
+write_json gates.json
+"""
+_COMPILE = ["-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-Wno-psabi"]
+_COMPILE += ["-O1", "-march=native", "-DHAS_WAVES=0"]
+_TYPES = ((8, "uint8_t"), (16, "uint16_t"), (32, "uint32_t"), (64, "uint64_t"))
+_VERDICT = np.dtype([("cycle", "<i8"), ("port", "<i4"), ("pad", "<i4")])
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A model with faults.
+
+    Attributes
+    ----------
+    compiled : Compiled
+        For :class:`cdma.sim.engine.engine.Engine`.
+    ports : list of str
+        Outputs of the engine.
+    """
+
+    compiled: build.Compiled
+    ports: list[str]
+
+    def choose(self, mutants: list[Mutant]) -> None:
+        """Put a fault into each lane but the first, for all engines until the next choice."""
+        numbers = np.zeros(LANES, np.int32)
+        numbers[1 : 1 + len(mutants)] = [each.number for each in mutants]
+        ctypes.CDLL(str(self.compiled.library)).lanes_choose(
+            ctypes.c_void_p(numbers.ctypes.data), 1 + len(mutants)
+        )
+
+    def found(self, mutants: list[Mutant]) -> dict[Mutant, str]:
+        """Of the chosen mutants, those with an output that differed from the engine without a
+        fault: the first such output, and the cycle."""
+        verdicts = np.zeros(LANES, _VERDICT)
+        library = ctypes.CDLL(str(self.compiled.library))
+        library.lanes_verdicts(ctypes.c_void_p(verdicts.ctypes.data))
+        return {
+            mutant: f"{self.ports[verdict['port']]} differs in cycle {verdict['cycle']}"
+            for mutant, verdict in zip(mutants, verdicts[1:], strict=False)
+            if verdict["cycle"] >= 0
+        }
+
+
+def build_lanes(
+    drawn: Drawn,
+    mutants: list[Mutant],
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Lanes:
+    """Build the model of an engine in which each lane can have any of the mutants.
+
+    Parameters
+    ----------
+    drawn : Drawn
+        The netlist.
+    mutants : list of Mutant
+        Any number of them.
+    cache, progress
+        See :func:`cdma.sim.engine.build.build`.
+
+    Raises
+    ------
+    UserError, SimulationError
+        When a tool is missing or fails.
+    """
+    env = verilator.environment()
+    commands = [f"mutate -ctrl {_FAULT.format(each.number)} 1 1 {each.command}" for each in mutants]
+    headers = (_FOLDER, _FOLDER.parents[3] / "sim/engine", _FOLDER.parents[3] / "sim/compiled")
+    texts = [file.read_text() for file in (*_SOURCES, *build.SOURCES)]
+    cache = cache_folder(cache, "builds")
+    name = digest("lanes", drawn.rtlil, commands, texts, _COMPILE, verilator.versions(env), _cpu())
+
+    def make(work):
+        if progress:
+            progress(f"building a model with {len(mutants)} lanes")
+        script = _SCRIPT.format(mutations="\n".join(commands))
+        inputs = {"flat.il": drawn.rtlil, "gates.ys": script}
+        made = tool.execute(yowasp.yosys(), ["gates.ys"], inputs, ["gates.json"], work)
+        (module,) = json.loads(made["gates.json"])["modules"].values()
+        source = Source(module)
+        ports = _ports(module)
+        (work / "pins.h").write_text(pins.bind(ports))
+        (work / "Vmodel.h").write_text(_model(source, ports))
+        out = work / "out"
+        out.mkdir()
+        flags = [*_COMPILE, "-I.", *(f"-I{folder}" for folder in headers)]
+        loop = str(headers[1] / "model.cpp")
+        target = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
+        verilator.compile_cpp([*flags, loop, *target], work, env, "the model with lanes")
+        (out / "ports.json").write_text(json.dumps([ports, list(source.outputs)]))
+
+    folder = kept(cache, name, make)
+    ports, outputs = json.loads((folder / "ports.json").read_text())
+    return Lanes(build.Compiled(folder / "model.so", pins.managers(ports)), outputs)
+
+
+def _cpu() -> str:
+    """The processor, for which the model is compiled."""
+    info = Path("/proc/cpuinfo")
+    return (
+        "\n".join(sorted(set(re.findall("^flags.*$", info.read_text(), re.MULTILINE))))
+        if info.exists()
+        else ""
+    )
+
+
+def _ports(module: dict) -> dict[str, int]:
+    """Bits of the ports of the engine without its faults."""
+    ports = {name: len(port["bits"]) for name, port in module["ports"].items()}
+    return {name: bits for name, bits in ports.items() if not name.startswith("fault_")}
+
+
+def _model(source: Source, ports: dict[str, int]) -> str:
+    """The text of ``Vmodel.h``: a class with the ports of Verilator's."""
+    members, sets, gets = [], [], []
+    places, place = {}, 0
+    for name, nets in source.inputs.items():
+        places[name] = place
+        place += len(nets)
+    for name, bits in ports.items():
+        fits = [text for most, text in _TYPES if bits <= most]
+        members.append(
+            f"{fits[0]} {name} = 0;" if fits else f"uint32_t {name}[{-(-bits // 32)}] = {{}};"
+        )
+        if name in source.inputs:
+            sets.append(f"give({name}, old.{name}, &state.in[{places[name]}], {bits});")
+        elif name in source.outputs:
+            nets = ", ".join(source.name(net) for net in source.outputs[name])
+            gets.append(f"{{ const V v[] = {{{nets}}}; take({name}, v, {bits}); }}")
+    faults = [
+        f"{{{name.removeprefix('fault_')}, {places[name]}}}"
+        for name in source.inputs
+        if name.startswith("fault_")
+    ]
+    memories = "".join(f"state.{m.name}.fill(random); " for m in source.memories.values())
+    return _TEXT.format(
+        source=source.text(),
+        members="\n    ".join(members),
+        sets="\n        ".join(sets),
+        gets="\n        ".join(gets),
+        faults=", ".join(faults),
+        memories=memories,
+        compare="\n        ".join(_compare(source)),
+    )
+
+
+def _compare(source: Source) -> list[str]:
+    """Statements that compare the outputs of all lanes with those of lane 0.
+
+    Fields of a channel are compared where its VALID is high, bytes where they are enabled.
+    """
+    outputs = source.outputs
+    order = {name: number for number, name in enumerate(outputs)}
+    lines = []
+
+    def differ(name, where="~V{}", only=None):
+        nets = outputs[name] if only is None else outputs[name][only]
+        listed = ", ".join(source.name(net) for net in nets)
+        lines.append(
+            f"{{ const V v[] = {{{listed}}}; "
+            f"note(unlike(v, {len(nets)}) & {where}, {order[name]}, cycle); }}"
+        )
+
+    for name in outputs:
+        prefix, _, pin = name.rpartition("_")
+        channel = re.match(r"(aw|ar|w|r|b)(?!ready|valid)", pin)
+        if channel is None or f"{prefix}_{channel[1]}valid" not in outputs:
+            differ(name)
+            continue
+        (valid,) = outputs[f"{prefix}_{channel[1]}valid"]
+        where = source.name(valid)
+        if pin != "wdata" or f"{prefix}_wstrb" not in outputs:
+            differ(name, where)
+            continue
+        for byte, strobe in enumerate(outputs[f"{prefix}_wstrb"]):
+            only = slice(8 * byte, 8 * byte + 8)
+            differ(name, f"{where} & {source.name(strobe)}", only)
+    return lines
+
+
+_TEXT = """\
+// An engine with many lanes, written by verify/mutation/engine/lanes/build.py.
+#pragma once
+#include "lanes.h"
+#include "verilated.h"
+
+namespace {{
+
+{source}
+template <class T>
+void give(const T& now, T& old, V* to, int bits) {{
+    if (!memcmp(&now, &old, sizeof(T))) return;
+    memcpy(&old, &now, sizeof(T));
+    const uint8_t* bytes = reinterpret_cast<const uint8_t*>(&now);
+    for (int k = 0; k < bits; ++k) to[k] = splat(bytes[k / 8] >> k % 8 & 1);
+}}
+
+template <class T>
+void take(T& to, const V* v, int bits) {{
+    uint8_t bytes[sizeof(T)] = {{}};
+    for (int k = 0; k < bits; ++k) bytes[k / 8] |= first(v[k]) << k % 8;
+    memcpy(&to, bytes, sizeof(T));
+}}
+
+inline V unlike(const V* v, int count) {{
+    V all{{}};
+    for (int k = 0; k < count; ++k) all |= v[k] ^ splat(first(v[k]));
+    return all;
+}}
+
+constexpr int FAULTS[][2] = {{{faults}}};  // number, place
+
+struct Pins {{
+    {members}
+}};
+
+}}  // namespace
+
+struct Vmodel : Pins {{
+    explicit Vmodel(VerilatedContext* context) {{
+        std::mt19937_64 random(context->seed);
+        for (int k = 0; k < REGISTERS; ++k)
+            state.registers[0][k] = state.registers[1][k] = splat(random() & 1);
+        {memories}
+        for (const auto& fault : FAULTS)
+            for (int lane = 1; lane < LANES; ++lane)
+                if (chosen[lane] == fault[0])
+                    state.in[fault[1]][lane / 64] |= uint64_t(1) << lane % 64;
+    }}
+
+    void eval() {{
+        const bool rises = aclk && !was, falls = !aclk && was;
+        was = aclk;
+        if (rises) {{
+            clock(state);
+            ++cycle;
+            return;
+        }}
+        {sets}
+        settle(state);
+        [[maybe_unused]] const V *q = state.registers[state.now], *in = state.in;
+        [[maybe_unused]] const V* w = state.w;
+        {gets}
+        if (falls && aresetn && any(alive)) compare(q, in, w);
+    }}
+
+    void compare([[maybe_unused]] const V* q, [[maybe_unused]] const V* in, const V* w) {{
+        {compare}
+    }}
+
+    Pins old;
+    State state;
+    bool was = false;
+    int64_t cycle = 0;
+}};
+
+extern "C" [[gnu::visibility("default"), gnu::used]] inline void lanes_choose(const int32_t* faults,
+                                                                              int count) {{
+    memcpy(chosen, faults, sizeof(chosen));
+    alive = V{{}};
+    for (int lane = 0; lane < LANES; ++lane) {{
+        verdicts[lane] = {{-1, 0, 0}};
+        if (lane < count) alive[lane / 64] |= uint64_t(1) << lane % 64;
+    }}
+}}
+extern "C" [[gnu::visibility("default"), gnu::used]] inline void lanes_verdicts(Verdict* to) {{
+    memcpy(to, verdicts, sizeof(verdicts));
+}}
+"""
