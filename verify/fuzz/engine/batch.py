@@ -16,6 +16,9 @@ from cdma.sim.engine.model import OFFLOAD, PREFETCH
 from cdma.verify.fuzz.engine.jobs.heap import Heap
 from cdma.verify.fuzz.engine.jobs.plan import Plan
 from cdma.verify.fuzz.engine.jobs.words import Words
+from cdma.verify.fuzz.engine.moods import MOODS
+from cdma.verify.fuzz.engine.moods import draw as draw_mood
+from cdma.verify.fuzz.engine.registers import Counted
 from cdma.verify.fuzz.engine.rounds import Round
 from cdma.verify.fuzz.engine.software import Software
 
@@ -36,6 +39,8 @@ class Batch:
         See :class:`cdma.sim.engine.model.EngineModel`.
     observe : callable or None
         Called with each descriptor and its completion.
+    is_read : bool
+        Read registers and counters back after each round, and not after some only.
 
     Attributes
     ----------
@@ -54,15 +59,18 @@ class Batch:
         cache=None,
         progress: Callable[[str], None] | None = None,
         observe: Callable | None = None,
+        is_read: bool = False,
     ):
         self.config, self.seed, self.number = config, seed, number
         self.observe = observe or (lambda descriptor, completion: None)
         self.kinds, self.statuses = Counter(), Counter()
         self.failed_round: int | None = None
+        self.is_read = is_read
         rng = np.random.default_rng([seed, number, 4])
         self._random = random = Random(f"{seed} {number}")
         self.heap = Heap(config, rng)
-        self.words = Words(config, rng)
+        self.mood = MOODS[draw_mood(random)][1]
+        self.words = Words(config, rng, self.mood.lengths)
         self.is_near = random.random() < 0.75
         self.latency = 10 if self.is_near else 350
         device, host = (_memory(random, self.is_near, config.beat_bytes) for _ in range(2))
@@ -90,8 +98,11 @@ class Batch:
     def set_up(self, *, is_first: bool = False) -> None:
         """Program the engine, after its creation or after a reset."""
         model = self.model
-        if not is_first:
+        if is_first:
+            self.counted = Counted(model)
+        else:
             model.recover()
+            self.counted.reset()
         model.attributes = self._attributes
         for ring in (OFFLOAD, PREFETCH):
             log2 = model.rings[ring].log2
@@ -117,6 +128,7 @@ class Batch:
     def count(self, plan: Plan, completion: Completion) -> None:
         """Count a job."""
         status = completion.status
+        self.counted.add(status != Status.OK)
         self.kinds[plan.kind] += 1
         self.statuses[Status(status).name if status in set(Status) else f"{status}?"] += 1
         self.observe(plan.descriptor, completion)

@@ -9,7 +9,7 @@ from cdma.golden.engine.descriptor import Completion
 from cdma.golden.engine.rules import Bounds, Window, refusal
 from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.sim.engine.model import OFFLOAD
-from cdma.verify.fuzz.engine import breaks, scenarios
+from cdma.verify.fuzz.engine import breaks, registers, scenarios
 from cdma.verify.fuzz.engine.jobs.maker import Maker
 from cdma.verify.fuzz.engine.jobs.plan import Plan
 from cdma.verify.fuzz.engine.jobs.words import MOST_BYTES
@@ -35,8 +35,8 @@ _NEAR = ("timeout", "link")
 _RESETS = ("reset", "clear", "link")
 #: Share of the rounds with an arena of APPEND, and of those whose bursts are logged.
 _ARENAS, _LOGGED = 0.2, 0.15
-#: Share of the jobs with a fault of a memory.
-_FAULTS = 0.06
+#: Share of the rounds after which registers and counters are read back.
+_READ = 0.04
 #: Jobs of a ring in a round.
 _MOST_JOBS = 28
 
@@ -67,9 +67,10 @@ class Round:
         (scenario,) = random.choices(tuple(SCENARIOS), weights)
         self.scenario = scenario if batch.is_near or scenario not in _NEAR else "plain"
         self.is_logged = random.random() < _LOGGED and self.scenario not in _RESETS
+        self.is_read = random.random() < _READ or batch.is_read
         batch.heap.begin(random, are_apart=self.is_logged)
         self.arena = self._arena()
-        maker = Maker(batch.words, batch.heap, random, _FAULTS, self.arena)
+        maker = Maker(batch.words, batch.heap, random, batch.mood, self.arena)
         self.plans: list[list[Plan]] = [self._draw(maker, ring) for ring in RINGS]
         self.addresses: list[list[int]] = [[], []]  # of the descriptors
         self._set_bounds(maker)
@@ -155,6 +156,8 @@ class Round:
         problem = SCENARIOS[self.scenario][1](self) or self._memory_differs(before)
         if self.is_logged:
             problem = problem or model.attributes_differ(heap.parts)
+        if self.is_read:
+            problem = problem or registers.difference(model) or self.batch.counted.difference()
         if problem:
             return problem  # jobs may still be in work
         engine.clear_faults()

@@ -133,6 +133,7 @@ def completion(round_) -> str:
     if reason != _HOST_ERRORS[response] or not memory.address <= where < memory.end:
         return f"ring {ring} is in ERROR with {reason.name} at {where:#x}"
     model.abort(ring)
+    round_.batch.counted.lose()
     round_.give_up(round_.plans[ring])
     model.engine.clear_faults()
     model.resync(ring)

@@ -32,7 +32,7 @@ class Software(EngineModel):
     def __init__(self, config, device, host, seed, heap: Heap, **options):
         self._heap = heap
         self.attributes = [0x2000, 0x2000]
-        self.qos = [0] * config.channels
+        self.rates, self.qos = [0] * config.channels, [0] * config.channels
         super().__init__(config, device, host, seed, **options)
 
     def allocate(self, space, size, *, align=64, offset=0, fill=None, **access) -> Buffer:
@@ -50,7 +50,7 @@ class Software(EngineModel):
 
     def set_channels(self, rates: list[int], qos: list[int]) -> None:
         """Write RATE and QOS of each channel."""
-        self.qos = qos
+        self.rates, self.qos = rates, qos
         for channel, (rate, each) in enumerate(zip(rates, qos, strict=True)):
             self.write("CHANNEL", "RATE", rate, channel)
             self.write("CHANNEL", "QOS", each, channel)

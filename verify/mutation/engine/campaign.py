@@ -77,6 +77,7 @@ def mutate(
     seed: int = 0,
     *,
     sample: int | None = None,
+    only: tuple[str, ...] | None = None,
     jobs: int = 2,
     scheduler: str | None = None,
     cache: str | os.PathLike | None = None,
@@ -94,6 +95,8 @@ def mutate(
         Seed of the choice of mutants and of the stimulus.
     sample : int or None
         Mutants to play, evenly spread over all. ``None`` is all.
+    only : tuple of str or None
+        Names of the trials to play. ``None`` is all.
     jobs : int
         Processes, without a scheduler.
     scheduler : str or None
@@ -123,7 +126,7 @@ def mutate(
     kept = Kept(file)
     design = Packed((drawn, played))
     setup = Setup(config, design, seed, None if cache is None else str(cache))
-    names = [trial.name for trial in trials(config, "", seed)]
+    names = [each.name for each in trials(config, "", seed) if only is None or each.name in only]
     for stage in (names[:FIRST], names[FIRST:]):
         tasks = list(_tasks(setup, stage, kept, played))
         if tasks:

@@ -17,9 +17,10 @@ from cdma.sim.engine.model import OFFLOAD, PREFETCH
 from cdma.verify.fuzz.engine import SIZES
 from cdma.verify.fuzz.engine.jobs.damage import damaged
 from cdma.verify.fuzz.engine.jobs.heap import Heap
-from cdma.verify.fuzz.engine.jobs.maker import KINDS, Maker
+from cdma.verify.fuzz.engine.jobs.maker import Maker
 from cdma.verify.fuzz.engine.jobs.plan import Plan
 from cdma.verify.fuzz.engine.jobs.words import Words
+from cdma.verify.fuzz.engine.moods import MOODS, Mood
 
 CONFIGS = [config for config, _ in SIZES]
 NAMES = [config.name for config in CONFIGS]
@@ -56,7 +57,7 @@ def drawn(request):
     heap, words, random = Heap(config, rng), Words(config, rng), Random(7)
     heap.begin(random)
     arena = heap.place(HOST, 1 << 14, OFFLOAD, writable=True)
-    maker = Maker(words, heap, random, 0.0, arena)
+    maker = Maker(words, heap, random, Mood(faults=0), arena)
     plans = [maker.make(number % 2) for number in range(160)]
     return config, heap, arena, plans
 
@@ -85,7 +86,7 @@ def test_results_are_those_of_the_engine_in_software(drawn):
             there = slice(part.at + first, part.at + last)
             before[part.space][there] = heap.now(part.space)[there]
     assert all(np.array_equal(before[space], heap.now(space)) for space in (DEVICE, HOST))
-    assert set(kinds) == {kind for ring in KINDS.values() for kind in ring}
+    assert set(kinds) == {kind for ring in Mood().kinds.values() for kind in ring}
 
 
 def test_buffers_are_apart_and_no_rule_is_broken(drawn):
@@ -108,7 +109,7 @@ def test_jobs_that_are_refused_break_a_rule(drawn):
     config, heap, _, plans = drawn
     end = 1 << config.address_bits
     bounds = Bounds(Window(0, end), Window(0, end))
-    maker = Maker(None or Words(config, np.random.default_rng(1)), heap, Random(3), 0.0, None)
+    maker = Maker(None or Words(config, np.random.default_rng(1)), heap, Random(3), Mood(), None)
     reasons = Counter()
     for plan in plans:
         bad = Plan("bad", plan.ring, plan.descriptor)
@@ -126,7 +127,7 @@ def test_faults_are_of_every_place():
     rng = np.random.default_rng(5)
     heap, words, random = Heap(config, rng), Words(config, rng), Random(7)
     heap.begin(random)
-    maker = Maker(words, heap, random, 1.0, None)
+    maker = Maker(words, heap, random, Mood(faults=1), None)
     seen = Counter()
     for number in range(300):
         plan = maker.make(number % 2)
@@ -171,3 +172,18 @@ def test_damage_changes_stream_index_or_limit():
         assert limit % config.word_bytes == 0
         same += np.array_equal(other, stream) and np.array_equal(entries, index)
     assert same < 20, "a size may change by zero"
+
+
+@pytest.mark.parametrize("name", MOODS)
+def test_moods_give_jobs_of_their_kinds_and_lengths(name):
+    _, mood = MOODS[name]
+    config, rng = CONFIGS[0], np.random.default_rng(5)
+    words = Words(config, rng, mood.lengths)
+    heap, random = Heap(config, rng), Random(7)
+    heap.begin(random)
+    maker = Maker(words, heap, random, mood, None)
+    made = [maker.make(number % 2) for number in range(60)]
+    assert {plan.kind for plan in made} <= {kind for ring in mood.kinds.values() for kind in ring}
+    counts = [words.count(random) for _ in range(200)]
+    assert mood.lengths != "long" or max(counts) > 20 * config.stripe_words
+    assert (max(counts) < config.stripe_words) == (mood.lengths == "tiny")

@@ -27,8 +27,8 @@ def test_interval_of_a_sample(killed, played, low, high):
 
 def test_a_sample_is_spread_evenly():
     drawn = mutants(10)
-    assert [each.number for each in engine._spread(drawn, 4)] == [1, 3, 6, 8]
-    assert engine._spread(drawn, None) == engine._spread(drawn, 12) == drawn
+    assert [each.number for each in engine.spread(drawn, 4)] == [1, 3, 6, 8]
+    assert engine.spread(drawn, None) == engine.spread(drawn, 12) == drawn
 
 
 def test_faults_of_the_units_are_left_out():
@@ -50,10 +50,28 @@ def test_record_has_the_interval():
 @pytest.mark.slow
 def test_some_mutants_are_played_and_kept(tmp_path):
     said = []
-    arguments = {"sample": 6, "jobs": 2, "cache": tmp_path}
+    arguments = {"sample": 20, "only": ("few jobs", "registers", "queues"), "cache": tmp_path}
     first = engine.mutate(engine.small_engine(), 60, 1, **arguments)
-    assert len(first.results) == 6
-    assert len(first.of(KILLED)) >= 4
+    assert len(first.results) == 20
+    assert len(first.of(KILLED)) >= 9
+    assert {each.trial for each in first.of(KILLED)} <= set(arguments["only"])
     again = engine.mutate(engine.small_engine(), 60, 1, progress=said.append, **arguments)
     assert again.results == first.results
     assert said == ["drawing mutants"]
+
+
+def test_results_are_kept_by_trial(tmp_path):
+    one, two, three = mutants(3)
+    kept = engine.Kept(tmp_path / "results.json")
+    kept.add("few jobs", [one, two], {one: "irq differs in cycle 5"})
+    kept.add("queues", [one, two], {one: "irq differs in cycle 9", two: "irq differs in cycle 3"})
+    kept.judge(three, "equivalent", "reaches no port")
+    again = engine.Kept(tmp_path / "results.json")
+    for each in (kept, again):
+        assert each.result(one) == MutantResult(one, KILLED, "few jobs", "irq differs in cycle 5")
+        assert each.result(two) == MutantResult(two, KILLED, "queues", "irq differs in cycle 3")
+        assert each.result(three).verdict == "equivalent"
+        assert each.has_played("queues", one)
+        assert each.has_played("rings", two), "it is killed"
+        assert not each.has_played("rings", three)
+        assert not each.is_judged(two)

@@ -7,7 +7,6 @@ from cdma import designs
 from cdma.engine_codes import Op, State
 from cdma.golden.engine.descriptor import Descriptor
 from cdma.sim.cocotb.ports import Violation
-from cdma.sim.engine import pins
 from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD
@@ -45,9 +44,12 @@ def test_jobs_lie_anywhere(model):
 @pytest.mark.slow
 def test_the_logs_have_addresses_and_the_attributes_of_ring_and_channel(model):
     _, descriptor = job(model)
-    model.moves()
+    for port in range(CONFIG.channels + 1):
+        model.engine.start_log(port)
+    before = model.moves()
     model.run(OFFLOAD, descriptor)
-    first, second, link = (np.frombuffer(each, pins.EVENT) for each in model.moves())
+    assert model.moves() != before
+    first, second, link = (model.engine.log(port) for port in range(CONFIG.channels + 1))
     assert {*first["address"], *second["address"]} >= {DEVICE_AT, 1 << 32}
     assert set(first["qos"]) == {5}
     assert set(second["qos"]) == {10}

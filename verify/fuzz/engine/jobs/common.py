@@ -7,6 +7,7 @@ from cdma.engine_config import EngineConfig
 from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.verify.fuzz.engine.jobs.heap import Heap, Part
 from cdma.verify.fuzz.engine.jobs.words import Words
+from cdma.verify.fuzz.engine.moods import Mood
 
 _BUS = {
     (DEVICE, 2): Status.DEVICE_SLVERR,
@@ -28,24 +29,24 @@ class Common:
     heap : Heap
     random : Random
         Draws all.
-    faults : float
-        Share of the jobs in which a memory answers with an error.
+    mood : Mood
+        Share of the jobs in which a memory answers with an error, and of those with FENCE.
     """
 
-    def __init__(self, words: Words, heap: Heap, random: Random, faults: float):
-        self.words, self.heap, self.random, self.faults = words, heap, random, faults
+    def __init__(self, words: Words, heap: Heap, random: Random, mood: Mood):
+        self.words, self.heap, self.random, self._mood = words, heap, random, mood
         self.config: EngineConfig = words.config
 
     def is_faulty(self) -> bool:
         """Whether a memory answers with an error in the next job."""
-        return self.random.random() < self.faults
+        return self.random.random() < self._mood.faults
 
     def flags(self) -> dict:
         """Fields that change nothing of a job's result."""
         random = self.random
         return {
             "interrupt": random.random() < 0.4,
-            "fence": random.random() < 0.08,
+            "fence": random.random() < self._mood.fences,
             "cookie": random.getrandbits(64),
         }
 

@@ -6,34 +6,30 @@ from random import Random
 from cdma.engine_codes import Op
 from cdma.golden.engine.descriptor import CONTROL, Descriptor
 from cdma.golden.engine.rules import Bounds, refusal
-from cdma.sim.engine.model import OFFLOAD, PREFETCH
+from cdma.sim.engine.model import OFFLOAD
 from cdma.verify.fuzz.engine.jobs.common import FIELDS
 from cdma.verify.fuzz.engine.jobs.heap import Heap, Part
 from cdma.verify.fuzz.engine.jobs.offloads import Offloads
 from cdma.verify.fuzz.engine.jobs.plan import Plan
 from cdma.verify.fuzz.engine.jobs.prefetches import Prefetches
 from cdma.verify.fuzz.engine.jobs.words import Words
+from cdma.verify.fuzz.engine.moods import Mood
 
-#: Kinds of jobs of each ring, with their weights.
-KINDS = {
-    OFFLOAD: {"offload": 60, "append": 8, "copy_out": 10, "measure": 12, "nop": 4, "bad": 6},
-    PREFETCH: {"prefetch": 56, "damaged": 20, "copy_in": 10, "verify": 6, "nop": 4, "bad": 4},
-}
 _TRIES = 8
 
 
 class Maker:
     """Makes the jobs of one round. Parameters as of :class:`Common` and :class:`Offloads`."""
 
-    def __init__(self, words: Words, heap: Heap, random: Random, faults: float, arena: Part | None):
-        self.random, self.config = random, words.config
-        common = (words, heap, random, faults)
+    def __init__(self, words: Words, heap: Heap, random: Random, mood: Mood, arena: Part | None):
+        self.random, self.config, self._kinds = random, words.config, mood.kinds
+        common = (words, heap, random, mood)
         self._offloads = Offloads(*common, arena=arena)
         self._prefetches = Prefetches(*common)
 
     def make(self, ring: int) -> Plan:
         """A job of any kind. One of the kind "bad" is still to be refused, see :meth:`refuse`."""
-        kinds = KINDS[ring]
+        kinds = self._kinds[ring]
         (kind,) = self.random.choices(tuple(kinds), tuple(kinds.values()))
         if kind == "nop":
             return self._nop(ring)

@@ -22,10 +22,12 @@ class Words:
     config : EngineConfig
     rng : np.random.Generator
         Draws the words.
+    lengths : str
+        See :class:`cdma.verify.fuzz.engine.moods.Mood`.
     """
 
-    def __init__(self, config: EngineConfig, rng: np.random.Generator):
-        self.config = config
+    def __init__(self, config: EngineConfig, rng: np.random.Generator, lengths: str = "usual"):
+        self.config, self._lengths = config, lengths
         most = 3 * config.stripe_words + config.channels * config.stripe_words
         self._has_long = self._long(1) * config.word_bytes <= MOST_BYTES
         size = 3 * max(most, self._long(1) if self._has_long else 0)
@@ -46,7 +48,13 @@ class Words:
         """Number of words of a tensor."""
         config = self.config
         stripe, lap = config.stripe_words, config.channels * config.stripe_words
+        if self._lengths == "tiny":
+            return random.choice((0, 1, 2, random.randrange(4 * config.lanes + 1)))
+        if self._lengths == "stripes":
+            return max(0, random.randrange(4) * stripe + random.choice((0, 0, -1, 1)))
         kind = random.random()
+        if self._lengths == "long" and self._has_long and kind < 0.15:
+            return random.randrange(self._long(0.8), self._long(1.0))
         if kind < _LONG and self._has_long:
             return random.randrange(self._long(0.8), self._long(1.0))
         if kind < 0.35:

@@ -206,12 +206,14 @@ class Source:
         )
 
     def _clock(self):
-        """Memories at the clock: reads of old bytes, then writes."""
-        for memory in self.memories.values():
-            if memory.is_clocked:
-                yield from memory.read(self._names)
+        """Memories at the clock: reads of old bytes, then writes, then reads of new bytes."""
+        clocked = [memory for memory in self.memories.values() if memory.is_clocked]
+        for memory in clocked:
+            yield from memory.read(self._names)
         for memory in self.memories.values():
             yield from memory.write(self._names)
+        for memory in clocked:
+            yield from memory.read(self._names, is_new=True)
 
 
 class Memory:
@@ -225,7 +227,7 @@ class Memory:
     """
 
     def __init__(self, cell: dict, number: int):
-        known = {"WR_PORTS": 1, "RD_TRANSPARENCY_MASK": 0, "RD_COLLISION_X_MASK": 0, "OFFSET": 0}
+        known = {"WR_PORTS": 1, "RD_COLLISION_X_MASK": 0, "OFFSET": 0}
         values = {name: int(cell["parameters"][name], 2) for name in known}
         if values != known:
             raise SimulationError(f"no memory with {values} can be simulated in lanes")
@@ -239,6 +241,7 @@ class Memory:
         if clocked not in (0, (1 << self._ports) - 1):
             raise SimulationError("no memory with reads of both kinds can be simulated in lanes")
         self.is_clocked = clocked != 0
+        self._new = int(cell["parameters"]["RD_TRANSPARENCY_MASK"], 2)  # a bit for each read port
         self.place = 0
 
     @property
@@ -262,9 +265,12 @@ class Memory:
         """The member of the state."""
         return f"Rows<{self._depth}, {self._width}, {self._bits}, {self._ports}> {self.name};"
 
-    def read(self, names: dict) -> Iterator[str]:
-        """Statements that read all ports."""
+    def read(self, names: dict, *, is_new: bool = False) -> Iterator[str]:
+        """Statements that read all ports: those that give what is written in the same cycle, or the
+        others."""
         for port in range(self._ports):
+            if (self._new >> port & 1) != is_new:
+                continue
             address = self._pins["RD_ADDR"][port * self._bits : (port + 1) * self._bits]
             listed = ", ".join(names[net] for net in address)
             place = self.place + port * self._width
