@@ -101,7 +101,8 @@ def build_lanes(
     """
     env = verilator.environment()
     commands = [f"mutate -ctrl {_FAULT.format(each.number)} 1 1 {each.command}" for each in mutants]
-    headers = (_FOLDER, _FOLDER.parents[3] / "sim/engine", _FOLDER.parents[3] / "sim/compiled")
+    sim = Path(build.__file__).parent
+    headers = (_FOLDER, sim, sim.parent / "compiled")
     texts = [file.read_text() for file in (*_SOURCES, *build.SOURCES)]
     cache = cache_folder(cache, "builds")
     name = digest("lanes", drawn.rtlil, commands, texts, _COMPILE, verilator.versions(env), _cpu())
@@ -120,7 +121,7 @@ def build_lanes(
         out = work / "out"
         out.mkdir()
         flags = [*_COMPILE, "-I.", *(f"-I{folder}" for folder in headers)]
-        loop = str(headers[1] / "model.cpp")
+        loop = str(sim / "model.cpp")
         target = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
         verilator.compile_cpp([*flags, loop, *target], work, env, "the model with lanes")
         (out / "ports.json").write_text(json.dumps([ports, list(source.outputs)]))
