@@ -47,6 +47,8 @@ class Batch:
     kinds, statuses : Counter of str
         Jobs by their kind and by the status that they ended with.
     failed_round : int or None
+    is_prompt : bool
+        The memories are near, and never stall.
     """
 
     def __init__(
@@ -74,6 +76,9 @@ class Batch:
         self.is_near = random.random() < 0.75
         self.latency = 10 if self.is_near else 350
         device, host = (_memory(random, self.is_near, config.beat_bytes) for _ in range(2))
+        self.is_prompt = self.is_near and not any(
+            memory.stalls or memory.bandwidth or memory.refresh[0] for memory in (device, host)
+        )
         self.heap.begin(random)
         self.coalesces = random.random() < 0.3
         log2 = random.choice((0, 1, 2, 3, 4, 5, 5, 5, 5, 6))

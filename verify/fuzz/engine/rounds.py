@@ -29,8 +29,9 @@ SCENARIOS: dict[str, tuple[int, Callable]] = {
     "clear": (1, breaks.clear),
     "link": (1, breaks.link),
 }
-#: Scenarios in which a slow memory would be taken for one that does not answer.
-_NEAR = ("timeout", "link")
+#: Scenarios in which a slow memory would be taken for one that does not answer, or goes on with
+#: other bursts until the late answer has come.
+_PROMPT = ("timeout", "link")
 #: Scenarios that end with a reset: rings then have other memory.
 _RESETS = ("reset", "clear", "link")
 #: Share of the rounds with an arena of APPEND, and of those whose bursts are logged.
@@ -65,7 +66,7 @@ class Round:
         self.random = random = Random(f"{batch.seed} {batch.number} {number}")
         weights = [weight for weight, _ in SCENARIOS.values()]
         (scenario,) = random.choices(tuple(SCENARIOS), weights)
-        self.scenario = scenario if batch.is_near or scenario not in _NEAR else "plain"
+        self.scenario = scenario if batch.is_prompt or scenario not in _PROMPT else "plain"
         self.is_logged = random.random() < _LOGGED and self.scenario not in _RESETS
         self.is_read = random.random() < _READ or batch.is_read
         batch.heap.begin(random, are_apart=self.is_logged)

@@ -56,7 +56,7 @@ def test_scenarios_of_rounds(monkeypatch, scenario):
     """Each scenario alone, in rounds that all have it."""
     monkeypatch.setitem(SCENARIOS, scenario, (10**9, SCENARIOS[scenario][1]))
     batches = (Batch(CONFIG, 11, number) for number in itertools.count())
-    batch = next(each for each in batches if each.is_near)
+    batch = next(each for each in batches if each.is_prompt)
     assert batch.play() == ""
     batch.close()
 
