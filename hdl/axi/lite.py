@@ -50,7 +50,7 @@ class BusSignature(wiring.Signature):
     """Register bus, seen from its initiator: one write and one read at a time, separately.
 
     A write is done in the cycle of ``write``; ``write_refused`` answers in the same cycle, and
-    ``write_data`` is stable in the next one, too. A read
+    ``write_data`` is stable in the next two, too. A read
     begins in the one cycle of ``read`` and ends in the cycle of ``read_done``, which may be the
     same one or any later one; ``read_address`` is stable until then.
 
@@ -118,10 +118,12 @@ class LiteSubordinate(wiring.Component):
     def _write(self, m):
         axi, bus = self.axi, self.bus
         has_address, has_data, strobes = Signal(), Signal(), Signal(4)
-        is_free, is_valid = Signal(), Signal()
+        is_free, was_free = Signal(), Signal()
+        is_valid = Signal()
+        m.d.sync += was_free.eq(is_free)
         m.d.comb += [
             axi.awready.eq(~has_address),
-            axi.wready.eq(~has_data),
+            axi.wready.eq(~has_data & ~was_free),
             is_free.eq(has_address & has_data & (~axi.bvalid | axi.bready)),
             is_valid.eq((strobes == 0b1111) & (bus.write_address[:2] == 0)),
             bus.write.eq(is_free & is_valid),

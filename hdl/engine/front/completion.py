@@ -23,7 +23,7 @@ class _State(enum.Enum):
 
 
 class CompletionWriter(wiring.Component):
-    """Writes completions and reports their arrival, a cycle after their answer.
+    """Writes completions and reports their arrival, two cycles after their answer.
 
     A link of 32 bytes or more takes a completion in one beat. With a narrower one the beats before
     the last are a burst of their own, and the last beat, with the phase, is written after the B of
@@ -112,7 +112,7 @@ class CompletionWriter(wiring.Component):
         second = {"data": min(link_bits, 8 * COMPLETION_BYTES), "attr": Attributes()}
         layout = data.StructLayout({**facts, **(second if self.is_split else {})})
         m.submodules.kept = kept = Memory(shape=layout, depth=self.slots, init=[])
-        write, self._end_port = kept.write_port(), kept.read_port(domain="comb")
+        write, self._end_port = kept.write_port(), kept.read_port()
         m.d.comb += [
             write.en.eq(enters),
             write.addr.eq(taken[:-1]),
@@ -189,33 +189,32 @@ class CompletionWriter(wiring.Component):
         for bit in range(self.slots):
             is_new = leaves & (place == bit)
             m.d.sync += kinds[bit].eq(Mux(is_new, is_late, rest[bit]))
-        is_end, failure = Signal(), Signal(2)
-        m.d.comb += [
-            is_end.eq(answered),
-            failure.eq(resp),
-            self._end_port.addr.eq(ended[:-1]),
-        ]
+        # A completion's end is another cycle later, when what is kept of it was read.
+        is_end, ends = Signal(), Signal()
+        failure = Signal(Response, reset_less=True)
+        m.d.comb += [is_end.eq(answered), self._end_port.addr.eq(ended[:-1])]
+        m.d.sync += [ends.eq(is_end), failure.eq(resp), ended.eq(ended + is_end)]
         if self.is_split:
+            first = self._first_end
             m.d.comb += [
                 is_end.eq(answered & kinds[0]),
-                self._first_end.addr.eq(ended[:-1]),
+                first.addr.eq(ended[:-1]),
                 self._first_write.addr.eq(ripe[:-1]),
                 self._first_write.data.eq(resp),
                 self._first_write.en.eq(answered & ~kinds[0]),
             ]
-            with m.If(self._first_end.data[1]):
-                m.d.comb += failure.eq(self._first_end.data)
+            with m.If(first.data[1]):
+                m.d.sync += failure.eq(first.data)
             m.d.sync += ripe.eq(ripe + (answered & ~kinds[0]))
-        m.d.sync += ended.eq(ended + is_end)
-        is_decode = failure == Response.DECERR.value
+        is_failed = failure.as_value()[1]
         m.d.comb += [
-            self.written.eq(is_end),
+            self.written.eq(ends),
             self.ring.eq(end.ring),
-            self.is_failed.eq(failure[1]),
+            self.is_failed.eq(is_failed),
             self.status.eq(
                 Mux(
-                    failure[1],
-                    Mux(is_decode, Status.HOST_DECERR, Status.HOST_SLVERR),
+                    is_failed,
+                    Mux(failure == Response.DECERR, Status.HOST_DECERR, Status.HOST_SLVERR),
                     end.status,
                 )
             ),

@@ -10,6 +10,7 @@ from cdma.hdl.engine.registers import ADDRESS_BITS, Map
 
 _BLOCK_BITS = 4  # log2 of the counters that one block may have
 _STEP_BITS = 16  # of a latency
+_PART_BITS = 10
 _BASE = 0x400 >> 7
 
 
@@ -93,13 +94,20 @@ class Counters(wiring.Component):
             with m.If(ends):
                 m.d.sync += copy.eq(most)
             return copy
-        low, copy = Signal(copy_bits, name=label), Signal(copy_bits, name=f"{label}_copy")
+        count, copy = Signal(copy_bits, name=label), Signal(copy_bits, name=f"{label}_copy")
+        # The carry out of the lower part is added a cycle later, also to the copy.
+        low = min(copy_bits, _PART_BITS)
+        carry, upper = Signal(name=f"{label}_carry"), Signal(copy_bits - low, name=f"{label}_upper")
+        m.d.comb += upper.eq(count[low:] + carry + Mux(ends, 0, step[low:]))
         with m.If(self.clear):
-            m.d.sync += [low.eq(0), copy.eq(0)]
+            m.d.sync += [count.eq(0), copy.eq(0), carry.eq(0)]
         with m.Elif(ends):
-            m.d.sync += [low.eq(step), copy.eq(low)]
+            m.d.sync += [count.eq(step), copy.eq(Cat(count[:low], upper)), carry.eq(0)]
         with m.Else():
-            m.d.sync += low.eq(low + step)
+            m.d.sync += [
+                Cat(count[:low], carry).eq(count[:low] + step[:low]),
+                count[low:].eq(upper),
+            ]
         return copy
 
     def _selected(self, m, block, number, copies):

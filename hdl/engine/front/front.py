@@ -173,6 +173,7 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             interrupts.count.eq(engine.irq_coalesce_count),
             interrupts.timer.eq(engine.irq_coalesce_timer),
+            interrupts.changes.eq(engine.irq_coalesce_write | clear),
             interrupts.completed.eq(rings.completed),
             interrupts.urgent.eq(rings.urgent),
             interrupts.alarm.eq(rings.alarm),

@@ -1,19 +1,23 @@
 """Interrupts: what waits, coalescing of completions, and the level of irq."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.timer import Timer
 
 
 class Coalescer(wiring.Component):
     """Joins the completions of one ring into fewer interrupts.
 
     Fires at ``count`` completions, or ``timer`` cycles after the first of them; at once when
-    ``timer`` is 0, or for a status other than OK.
+    ``timer`` is 0, or for a status other than OK. With a new ``count`` and ``timer``, both count
+    anew for what waits.
 
     Members
     -------
     count, timer : In, as of the register IRQ_COALESCE
+    changes : In, one cycle: they are new, and after reset
     completed : In, one cycle: a completion that asks for an interrupt
     urgent : In, one cycle: a completion with a status other than OK
     rearm : In, one cycle: software has read completions, and not all of them
@@ -26,6 +30,7 @@ class Coalescer(wiring.Component):
             {
                 "count": In(8),
                 "timer": In(24),
+                "changes": In(1),
                 "completed": In(1),
                 "urgent": In(1),
                 "rearm": In(1),
@@ -36,25 +41,29 @@ class Coalescer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        m.submodules.elapsed = elapsed = Timer(len(self.timer))
         waits = Signal()
-        number = Signal(8)
-        elapsed = Signal(24)
+        left = Signal(8, reset_less=True)  # completions before the one that fires
+        has_timer = Signal(reset_less=True)
         is_new, is_over, is_enough = Signal(), Signal(), Signal()
-        total = Signal(9)
         m.d.comb += [
-            total.eq(number + self.completed),
-            is_enough.eq((total != 0) & (total >= self.count)),
+            elapsed.load.eq(~waits | self.changes),
+            elapsed.number.eq(self.timer),
+            elapsed.step.eq(1),
             is_new.eq(self.completed | self.rearm),
-            is_over.eq(waits & (elapsed >= self.timer)),
-            self.fire.eq(self.urgent | (is_new & ((self.timer == 0) | is_enough)) | is_over),
+            is_enough.eq((self.completed & (left == 0)) | (is_new & ~has_timer)),
+            is_over.eq(waits & (elapsed.done | ~has_timer)),
+            self.fire.eq(self.urgent | is_enough | is_over),
         ]
+        m.d.sync += has_timer.eq(self.timer.any())
         with m.If(self.fire | self.clear):
-            m.d.sync += [waits.eq(0), number.eq(0), elapsed.eq(0)]
-        with m.Else():
-            with m.If(is_new):
-                m.d.sync += [waits.eq(1), number.eq(total)]
-            with m.If(waits):
-                m.d.sync += elapsed.eq(elapsed + 1)
+            m.d.sync += waits.eq(0)
+        with m.Elif(is_new):
+            m.d.sync += waits.eq(1)
+        with m.If(self.fire | self.clear | self.changes):
+            m.d.sync += left.eq(Mux(self.count == 0, 0, self.count - 1))
+        with m.Elif(self.completed):
+            m.d.sync += left.eq(left - 1)
         return m
 
 
@@ -63,8 +72,10 @@ class Interrupts(wiring.Component):
 
     Members
     -------
-    completed, urgent, rearm : In, one bit for each ring, see :class:`Coalescer`
+    completed, urgent, rearm : In, one bit for each ring, see :class:`Coalescer`; they go into
+        registers
     count, timer : In, of both rings
+    changes : In, one cycle: ``count`` and ``timer`` are new two cycles later
     alarm : In, one bit for each ring: HALTED or ERROR was entered
     quarantined : In, one cycle: a channel was quarantined
     fatal : In, one cycle: the link has failed
@@ -83,6 +94,7 @@ class Interrupts(wiring.Component):
                 "rearm": In(2),
                 "count": In(8),
                 "timer": In(24),
+                "changes": In(1),
                 "alarm": In(2),
                 "quarantined": In(1),
                 "fatal": In(1),
@@ -96,6 +108,16 @@ class Interrupts(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        changed = Signal(2, init=0b11)
+        has_completed = Signal(2)
+        is_urgent = Signal(2)
+        rearms = Signal(2)
+        m.d.sync += [
+            changed.eq(Cat(self.changes, changed)),
+            has_completed.eq(self.completed),
+            is_urgent.eq(self.urgent),
+            rearms.eq(self.rearm),
+        ]
         fires = []
         for ring in range(2):
             coalescer = Coalescer()
@@ -103,9 +125,10 @@ class Interrupts(wiring.Component):
             m.d.comb += [
                 coalescer.count.eq(self.count),
                 coalescer.timer.eq(self.timer),
-                coalescer.completed.eq(self.completed[ring]),
-                coalescer.urgent.eq(self.urgent[ring]),
-                coalescer.rearm.eq(self.rearm[ring]),
+                coalescer.changes.eq(changed.any()),
+                coalescer.completed.eq(has_completed[ring]),
+                coalescer.urgent.eq(is_urgent[ring]),
+                coalescer.rearm.eq(rearms[ring]),
                 coalescer.clear.eq(self.clear),
             ]
             fires.append(coalescer.fire)

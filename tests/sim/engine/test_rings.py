@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from cdma.engine_codes import Op, State, Status
+from cdma.engine_config import EngineConfig
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
-from cdma.sim.engine.engine import HOST
+from cdma.sim.engine.engine import HOST, Buffer
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, PREFETCH
 
@@ -327,3 +328,17 @@ def test_refused_accesses(model_of, address, strobe):
     assert model.read("ENGINE", "CTRL") == 0
     if address != 0x10 and address != 0x2C:
         assert model.engine.access(address).response == 2
+
+
+@pytest.mark.slow
+def test_host_addresses_of_64_bits(model_with):
+    """An offload to the upper half of all addresses."""
+    config = EngineConfig(
+        channels=1, lanes=2, address_bits=64, stripe_bytes=1024, latency=20, link_fifo_bytes=2048
+    )
+    model = model_with(config)
+    tensor = model.place_tensor(np.ones(8, config.format.dtype))
+    address = (1 << 63) + 4096
+    job = Descriptor(Op.OFFLOAD, device=tensor.address, host=address, row_bytes=32, limit=64)
+    model.engine.add(Buffer(HOST, address, np.zeros(64, np.uint8)))
+    assert model.run(OFFLOAD, job).status is Status.OK

@@ -78,8 +78,8 @@ class Checker(wiring.Component):
                 "abandon": In(1),
                 "ring": In(1),
                 "descriptor": In(Descriptor()),
-                "host": In(64),
-                "limit": In(64),
+                "host": In(max(64, bits + 1)),
+                "limit": In(max(64, bits + 1)),
                 "window": In(Window(bits)),
                 "is_below": Out(1),
                 "is_past": Out(1),
@@ -214,7 +214,7 @@ class Checker(wiring.Component):
         shift = self.config.stripe_bytes.bit_length() - 1
         span_bits = bits + 1 - shift
         m.submodules.multiplier = multiplier = Multiplier(max(span_bits, STRIPE_COUNT_BITS + 1))
-        pitch = d.pitch.as_unsigned()[shift:]
+        pitch = d.pitch >> shift
         is_down = d.pitch < 0
         product, is_multiplied = multiplier.product, Signal()
         is_far, is_many = Signal(reset_less=True), Signal(reset_less=True)

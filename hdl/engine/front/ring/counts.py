@@ -13,19 +13,19 @@ _PART_BITS = 4
 class Counts(wiring.Component):
     """SQ TAIL, CQ HEAD and the number of completions of both rings.
 
-    A count that software writes is checked in the cycle after the write, and counts from the next
-    cycle on; a wrong one is ignored. ``is_error`` and ``has_read`` come in the cycle of the check.
+    A count that software writes is checked in the cycle after the write. In the next cycle
+    ``is_error`` and ``has_read`` say what it was, and after that it counts; a wrong one is ignored.
 
     Members
     -------
     ring, is_read : In, of the address that is written: the ring, and CQ HEAD in place of SQ TAIL
     writes : In, one cycle: software writes
-    written : In, the count; stable in the next cycle
+    written : In, the count; stable in the two cycles after ``writes``
     log2, completion_log2 : In, arrays: sizes of the rings
     completes : In, a bit for each ring, one cycle: a completion has arrived
     clear : In, counts start over
     tail, head, completion_head : Out, arrays: descriptors submitted and completed, completions read
-    doorbell, doorbell_ring : Out, a tail is checked in this cycle
+    doorbell, doorbell_ring : Out, a tail was written, in the two cycles after ``writes``
     is_error : Out, a bit for each ring: a count was more than the ring's entries ahead
     has_read : Out, a bit for each ring: software has read completions, and not all
     """
@@ -53,12 +53,20 @@ class Counts(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        checks, ring, is_read = Signal(), Signal(), Signal()
-        m.d.sync += [checks.eq(self.writes), ring.eq(self.ring), is_read.eq(self.is_read)]
-        is_wrong, is_all = self._compare(m, ring, is_read)
-        m.d.comb += [self.doorbell.eq(checks & ~is_read), self.doorbell_ring.eq(ring)]
+        # Written, and checked.
+        checks, follows, ring, is_read = Signal(), Signal(), Signal(), Signal()
+        is_wrong, is_all = Signal(), Signal()
+        m.d.sync += [checks.eq(self.writes), follows.eq(checks)]
+        with m.If(self.writes):
+            m.d.sync += [ring.eq(self.ring), is_read.eq(self.is_read)]
+        is_wrong_now, is_all_now = self._compare(m, is_read)
+        m.d.sync += [is_wrong.eq(is_wrong_now), is_all.eq(is_all_now)]
+        m.d.comb += [
+            self.doorbell.eq((checks | follows) & ~is_read),
+            self.doorbell_ring.eq(ring),
+        ]
         for number in range(RINGS):
-            is_here = checks & (ring == number)
+            is_here = follows & (ring == number)
             tail, head = self.tail[number], self.head[number]
             completion_head = self.completion_head[number]
             m.d.comb += [
@@ -68,14 +76,15 @@ class Counts(wiring.Component):
             with m.If(self.clear):
                 m.d.sync += [tail.eq(0), completion_head.eq(0), head.eq(0)]
             with m.Else():
-                m.d.sync += head.eq(incremented(head, self.completes[number]))
+                with m.If(self.completes[number]):
+                    m.d.sync += head.eq(incremented(head, 1))
                 with m.If(is_here & ~is_wrong & ~is_read):
                     m.d.sync += tail.eq(self.written)
                 with m.If(is_here & ~is_wrong & is_read):
                     m.d.sync += completion_head.eq(self.written)
         return m
 
-    def _compare(self, m, ring, is_read):
+    def _compare(self, m, is_read):
         """Whether a count is too far from the head, and whether it is the head; a cycle later.
 
         A tail may be ahead of the head by as many as the ring has entries, and the head of a count

@@ -9,7 +9,7 @@ from cdma.engine_config import DESCRIPTOR_BYTES
 from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.job import ReadClient
-from cdma.hdl.lib.lookahead import sum_in_parts
+from cdma.hdl.lib.lookahead import incremented, sum_in_parts
 
 COUNT_BITS = 16
 RINGS = 2
@@ -30,10 +30,16 @@ def entry_mask(log2) -> Value:
 
 
 def entry_address(m, base, count, log2, entry_bytes: int, name: str) -> Value:
-    """Address of an entry of a ring, valid in the cycle after its ``count``."""
-    shift = entry_bytes.bit_length() - 1
-    entry = (count & entry_mask(log2))[: COUNT_BITS - 1]
-    return Cat(base[:shift], sum_in_parts(m, base[shift:], entry, name, part=5))
+    """Address of an entry of a ring, valid two cycles after its ``count``.
+
+    ``base`` stays. Only the carry passes its upper bits, from a register.
+    """
+    shift, bits = entry_bytes.bit_length() - 1, COUNT_BITS - 1
+    low = Signal(bits + 1, name=f"{name}_low", reset_less=True)
+    entry = (count & entry_mask(log2))[:bits]
+    start, upper = base[shift : shift + bits], base[shift + bits :]
+    m.d.sync += low.eq(sum_in_parts(m, Cat(start, 0), entry, name, part=5))
+    return Cat(base[:shift], low[:bits], incremented(upper, low[bits], part=9))
 
 
 class Fetcher(wiring.Component):
@@ -41,9 +47,9 @@ class Fetcher(wiring.Component):
 
     A descriptor is asked for when it was submitted, a slot of this memory is free, and the
     completion ring has an entry for it: what is asked for can always be finished. The address of an
-    idle ring's descriptor is valid in the cycle after ``doorbell``. A ring asks every other cycle
-    at most, and the rings take turns. When ``run`` falls, descriptors that were not started are
-    dropped and fetched again later, from ``started`` on; those on their way are awaited first.
+    idle ring's descriptor is valid in the cycle after ``doorbell``. A ring asks in every third
+    cycle at most, and the rings take turns. When ``run`` falls, descriptors that were not started
+    are dropped and fetched again later, from ``started`` on; those on their way are awaited first.
 
     Latency from the last beat to ``has``: one cycle. ``descriptor`` is read from a small memory.
 
@@ -58,8 +64,8 @@ class Fetcher(wiring.Component):
     base, log2, attr : In, arrays: address, size and attributes of the submission rings
     tail, started : In, arrays: descriptors submitted and started
     completion_head, completion_log2 : In, arrays: completions read, size of the completion rings
-    doorbell, doorbell_ring, doorbell_tail : In, a ring's ``tail`` becomes this in the next cycle,
-        or the ring runs no longer
+    doorbell, doorbell_ring, doorbell_tail : In, software writes a ring's ``tail``: two cycles, the
+        second one with ``is_refused`` when ``tail`` will not follow
     next_place, place : In, slot of ``descriptor``: the ring, and the lowest bits of ``started``; a
         register, and its value in the next cycle
     has : Out, a bit for each ring: the descriptor at ``started`` has come
@@ -87,6 +93,7 @@ class Fetcher(wiring.Component):
                 "doorbell": In(1),
                 "doorbell_ring": In(1),
                 "doorbell_tail": In(COUNT_BITS),
+                "is_refused": In(1),
                 "next_place": In(Place()),
                 "place": In(Place()),
                 "has": Out(RINGS),
@@ -103,16 +110,19 @@ class Fetcher(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        turn, asks = Signal(), Signal(RINGS)
-        placing = Signal()  # the address at `place` is made
+        turn, asks, asked = Signal(), Signal(RINGS), Signal(RINGS)
+        placing = Signal(RINGS)  # the address at `place` is made
         wants = Signal(RINGS)
+        m.d.sync += asked.eq(asks)
         owner, arrives = self._owners(m, turn, asks)
         addresses, slots = [], []
         for ring in range(RINGS):
             following, arrived = self._count(m, ring, turn, asks, owner, arrives)
-            m.d.sync += wants[ring].eq(self._may_ask(ring, following) & ~asks[ring])
+            # The next address follows the count.
+            is_new = asks[ring] | asked[ring]
+            m.d.sync += wants[ring].eq(self._may_ask(ring, following) & ~is_new)
             # Of the next descriptor, or of that at `place`.
-            count = Mux(placing & (self.place.ring == ring), self.started[ring], following)
+            count = Mux(placing[ring], self.started[ring], following)
             addresses.append(
                 entry_address(
                     m, self.base[ring], count, self.log2[ring], DESCRIPTOR_BYTES, f"address{ring}"
@@ -153,10 +163,10 @@ class Fetcher(wiring.Component):
         with m.If(~run & idle):
             m.d.sync += [following.eq(started), arrived.eq(started)]
         with m.Else():
-            m.d.sync += [
-                following.eq(following + asks[ring]),
-                arrived.eq(arrived + (arrives & (owner == ring))),
-            ]
+            with m.If(asks[ring]):
+                m.d.sync += following.eq(incremented(following, 1))
+            with m.If(arrives & (owner == ring)):
+                m.d.sync += arrived.eq(arrived + 1)
         asking = self.link.ar.valid & (turn == ring)
         m.d.comb += [
             self.has[ring].eq(run & (arrived != started[:low])),
@@ -177,21 +187,24 @@ class Fetcher(wiring.Component):
 
     def _ask(self, m, turn, wants, asks, placing):
         """Issue addresses."""
-        ar, is_held, was_placing = self.link.ar, Signal(), Signal()
+        ar, is_held, was_placing = self.link.ar, Signal(), Signal(2)
         other = Mux(turn, wants[0], wants[1])
         own = Mux(turn, wants[1] & self.run[1], wants[0] & self.run[0])
         m.d.comb += [
-            ar.valid.eq(is_held | (own & ~placing & ~was_placing)),
+            ar.valid.eq(is_held | (own & ~self.is_refused & ~placing.any() & ~was_placing.any())),
             ar.payload.address.eq(self.address),
             ar.payload.beats.eq(self.beats),
             ar.payload.attr.eq(Mux(turn, self.attr[1], self.attr[0])),
             asks.eq(Cat(~turn, turn) & (ar.valid & ar.ready).replicate(RINGS)),
-            self.has_address.eq(was_placing),
+            self.has_address.eq(was_placing.all()),
         ]
         m.d.sync += [
             is_held.eq(ar.valid & ~ar.ready),
-            was_placing.eq(placing),
-            placing.eq(self.wants_address & (placing | ~ar.valid)),
+            was_placing.eq(Cat(placing.any(), was_placing)),
+            placing.eq(
+                Cat(~self.place.ring, self.place.ring)
+                & (self.wants_address & (placing.any() | ~ar.valid)).replicate(RINGS)
+            ),
         ]
         with m.If(ar.valid), m.If(ar.ready & other):
             m.d.sync += turn.eq(~turn)
@@ -199,7 +212,7 @@ class Fetcher(wiring.Component):
             m.d.sync += turn.eq(self.place.ring)
         with m.Elif(self.doorbell):
             m.d.sync += turn.eq(self.doorbell_ring)
-        with m.Elif(other & ~placing & ~was_placing):
+        with m.Elif(other & ~placing.any() & ~was_placing.any()):
             m.d.sync += turn.eq(~turn)
 
     def _judge(self, m, ring, owner, arrived):

@@ -1,7 +1,7 @@
 """Makes completions of descriptors that have ended, in the order of each ring."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -13,6 +13,7 @@ from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS, entry_address
 from cdma.hdl.engine.front.ring.start import Started
 from cdma.hdl.engine.job import Done
 from cdma.hdl.lib.lookahead import incremented
+from cdma.hdl.lib.signals import duplicates
 
 #: Descriptors of a ring that are started and have no completion yet.
 STARTED = 16
@@ -42,11 +43,17 @@ class Ended(data.StructLayout):
         )
 
 
+class _State(enum.Enum):
+    LOOK = 0  # which ring has something that has ended
+    PLACE = 1  # its completion's address
+    OFFER = 2
+    NEXT = 3
+
+
 class Finisher(wiring.Component):
     """Pairs what was started with what the data path has done.
 
-    The rings take turns. A completion in two cycles; ``o.valid`` is a register, and ``o.payload``
-    is combinational from ``done``.
+    The rings take turns. A completion in four cycles; ``o.payload`` is combinational from ``done``.
 
     Parameters
     ----------
@@ -62,9 +69,10 @@ class Finisher(wiring.Component):
         :class:`~cdma.hdl.engine.front.ring.start.Started`; only where there ``has_room``
     started : In, array: descriptors started, without that one
     has_room : Out, a bit for each ring
+    arena_pointer : In, address of a stream with APPEND, until ``ends_append``
     done : In, array of streams of :class:`~cdma.hdl.engine.job.Done`
     o : Out stream of :class:`Ended`
-    ends_append : Out, one cycle: the completion of a descriptor with APPEND leaves
+    ends_append : Out, one cycle: the completion of a descriptor with APPEND, of ring 0, has left
     advances, size : Out, with it: its stream is complete, and has so many bytes
     """
 
@@ -87,6 +95,7 @@ class Finisher(wiring.Component):
                 "record": In(Started(address_bits)),
                 "started": In(COUNT_BITS).array(RINGS),
                 "has_room": Out(RINGS),
+                "arena_pointer": In(address_bits + 1),
                 "done": In(stream.Signature(Done())).array(RINGS),
                 "o": Out(stream.Signature(Ended(address_bits))),
                 "ends_append": Out(1),
@@ -98,55 +107,65 @@ class Finisher(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         low = (self.depth - 1).bit_length()
-        ring, slot = Signal(), Signal(low)  # what is looked at
-        ended = [Signal(COUNT_BITS, name=f"ended{number}") for number in range(RINGS)]
+        state, ring, slot = Signal(_State), Signal(), Signal(low)  # what is looked at
         next_ring = Signal()
         next_slot = Signal(low)
+        ended = [Signal(COUNT_BITS, name=f"ended{number}") for number in range(RINGS)]
         record = self._records(m, Cat(next_ring, next_slot))
-        done = Signal(Done())
-        is_done, has, other_has = Signal(), Signal(), Signal()
         in_flight = [
             each[: low + 1] ^ started[: low + 1]
             for each, started in zip(ended, self.started, strict=True)
         ]
-        count = Mux(ring, ended[1], ended[0])
-        following = incremented(count, 1)
-        m.d.comb += [
-            self.has_room.eq(Cat(each != self.depth for each in in_flight)),
-            has.eq(Mux(ring, in_flight[1], in_flight[0]) != 0),
-            other_has.eq(Mux(ring, in_flight[0], in_flight[1]) != 0),
-            done.eq(Mux(ring, self.done[1].payload.as_value(), self.done[0].payload.as_value())),
-            is_done.eq(record.is_local | Mux(ring, self.done[1].valid, self.done[0].valid)),
-        ]
-        leaves = Signal()
-        turns = Signal()
-        m.d.comb += [
-            leaves.eq(self.o.valid & self.o.ready),
-            turns.eq(Mux(self.o.valid, leaves, ~(has & is_done)) & other_has),
-        ]
-        m.d.sync += self.o.valid.eq(Mux(self.o.valid, ~leaves, has & is_done))
+        self._step(m, state, ring, record, in_flight)
+        goes_on, turns = state == _State.NEXT, self._turns
         m.d.comb += [next_ring.eq(ring), next_slot.eq(slot)]
         with m.If(self.clear):
             m.d.comb += next_slot.eq(0)
         with m.Elif(turns):
             m.d.comb += [next_ring.eq(~ring), next_slot.eq(Mux(ring, ended[0], ended[1]))]
-        with m.Elif(leaves):
+        with m.Elif(goes_on):
             m.d.comb += next_slot.eq(slot + 1)
         m.d.sync += [ring.eq(next_ring), slot.eq(next_slot)]
+        count = Mux(ring, ended[1], ended[0])
+        following = incremented(count, 1)
         for number in range(RINGS):
-            is_here = leaves & (ring == number)
+            is_here = goes_on & (ring == number)
             with m.If(self.clear):
                 m.d.sync += ended[number].eq(0)
             with m.Elif(is_here):
                 m.d.sync += ended[number].eq(following)
             m.d.comb += self.done[number].ready.eq(is_here & ~record.is_local)
-        self._complete(m, ring, record, done, count, following)
+        copies = duplicates(m, next_ring, "done_ring")
+        is_ok = self._complete(m, ring, copies, record, count, following)
+        advances = Signal(reset_less=True)
+        m.d.sync += advances.eq(is_ok & ~record.is_local)
         m.d.comb += [
-            self.ends_append.eq(leaves & record.append),
-            self.advances.eq(~record.is_local & (done.status == Status.OK)),
-            self.size.eq(done.stream_bytes),
+            self.has_room.eq(Cat(each != self.depth for each in in_flight)),
+            self.ends_append.eq(goes_on & record.append),
+            self.advances.eq(advances),
+            self.size.eq(self.done[0].payload.stream_bytes),
         ]
         return m
+
+    def _step(self, m, state, ring, record, in_flight):
+        """Go from state to state, and in some cycles to the other ring."""
+        busy = [each != 0 for each in in_flight]
+        has, other_has = Mux(ring, busy[1], busy[0]), Mux(ring, busy[0], busy[1])
+        is_done = record.is_local | Mux(ring, self.done[1].valid, self.done[0].valid)
+        self._turns = Signal(name="turns")
+        m.d.comb += self.o.valid.eq(state == _State.OFFER)
+        with m.If(state == _State.LOOK):
+            with m.If(has & is_done):
+                m.d.sync += state.eq(_State.PLACE)
+            with m.Else():
+                m.d.comb += self._turns.eq(other_has)
+        with m.If(state == _State.PLACE):
+            m.d.sync += state.eq(_State.OFFER)
+        with m.If((state == _State.OFFER) & self.o.ready):
+            m.d.sync += state.eq(_State.NEXT)
+        with m.If(state == _State.NEXT):
+            m.d.comb += self._turns.eq(other_has)
+            m.d.sync += state.eq(_State.LOOK)
 
     def _records(self, m, next_place):
         """What was started; gives the record that is looked at."""
@@ -165,14 +184,21 @@ class Finisher(wiring.Component):
         ]
         return read.data
 
-    def _complete(self, m, ring, record, done, count, following):
+    def _complete(self, m, ring, copies, record, count, following):
+        """The completion of what is looked at; gives whether its status is OK."""
         ended, completion = self.o.payload, self.o.payload.completion
+        done, status, is_job, is_ok = Signal(Done()), Signal(8), ~record.is_local, Signal()
         base, log2 = Mux(ring, self.base[1], self.base[0]), Mux(ring, self.log2[1], self.log2[0])
-        status, is_job, is_ok = Signal(8), ~record.is_local, Signal()
+        # Half of the many bits follow one register of the ring, and half another one.
+        names = [name for name, _ in Done()]
+        for number, name in enumerate(names):
+            choice = copies[0] if number % 2 else copies[2]
+            values = [Value.cast(each.payload[name]) for each in self.done]
+            m.d.comb += Value.cast(done[name]).eq(Mux(choice, values[1], values[0]))
         m.d.comb += [
             status.eq(Mux(record.is_local, record.status, Value.cast(done.status))),
             is_ok.eq(status == Status.OK),
-            completion.cookie.eq(record.cookie),
+            completion.cookie.eq(Mux(record.is_untrusted, 0, record.cookie)),
             completion.stream_bytes.eq(Mux(is_job, done.stream_bytes, 0)),
             completion.stripe.eq(Mux(is_job, done.stripe, 0)),
             completion.head.eq(following),
@@ -186,8 +212,9 @@ class Finisher(wiring.Component):
         ]
         statistics = Cat(done.raw_stripes, done.cycles)
         with m.If(record.append & is_ok):
-            m.d.comb += completion.where.eq(record.address)
+            m.d.comb += completion.where.eq(self.arena_pointer)
         with m.Elif(is_job):
             m.d.comb += completion.where.eq(Mux(is_ok, statistics, done.where))
         with m.Elif(~is_ok):
             m.d.comb += completion.where.eq(record.address)
+        return is_ok

@@ -28,7 +28,7 @@ class Rings(wiring.Component):
     Members
     -------
     registers0, registers1 : In, registers of the rings
-    write_data, write_address : In, what is written to them; the data is stable in the next cycle
+    write_data, write_address : In, what is written to them; the data is stable for two more cycles
     reset : In, one cycle: abort both
     clear : In, counts start over
     fatal : In, level: the link has failed
@@ -232,6 +232,7 @@ class Rings(wiring.Component):
             fetcher.doorbell.eq(counts.doorbell),
             fetcher.doorbell_ring.eq(counts.doorbell_ring),
             fetcher.doorbell_tail.eq(self.write_data),
+            fetcher.is_refused.eq(counts.is_error.any()),
             fetcher.next_place.eq(starter.next_place),
             fetcher.place.eq(starter.place),
             fetcher.wants_address.eq(starter.wants_address),
@@ -248,6 +249,7 @@ class Rings(wiring.Component):
             finisher.starts.eq(starter.starts),
             finisher.ring.eq(starter.place.ring),
             finisher.record.eq(starter.record),
+            finisher.arena_pointer.eq(starter.arena_pointer),
         ]
 
     def _arena(self, m, state, arena, starter, finisher):

@@ -11,6 +11,8 @@ from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.front.ring.check import Checker, Window
 from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS, Place
 from cdma.hdl.engine.job import Job
+from cdma.hdl.lib.lookahead import incremented
+from cdma.hdl.lib.signals import duplicates
 
 #: Bits that count the descriptors of a ring that were started and have not completed.
 FLIGHT_BITS = 6
@@ -23,8 +25,9 @@ class Started(data.StructLayout):
     -------
     is_local : the front end itself finishes the descriptor, with ``status``
     status : :class:`~cdma.engine_codes.Status`; of jobs the data path's counts
+    is_untrusted : the cookie does not count
     cookie, interrupt, append : as in the descriptor
-    address : of the stream with APPEND; of the descriptor when it is refused
+    address : of the descriptor when it is refused
     """
 
     def __init__(self, address_bits: int):
@@ -32,10 +35,11 @@ class Started(data.StructLayout):
             {
                 "is_local": unsigned(1),
                 "status": unsigned(8),
+                "is_untrusted": unsigned(1),
                 "cookie": unsigned(64),
                 "interrupt": unsigned(1),
                 "append": unsigned(1),
-                "address": unsigned(address_bits + 1),
+                "address": unsigned(address_bits),
             }
         )
 
@@ -47,7 +51,8 @@ class _State(enum.Enum):
     CHECK = 3
     ISSUE = 4
     RANGE = 5  # compare a ring that is to run with its window
-    JUDGE = 6
+    WEIGH = 6
+    JUDGE = 7
 
 
 class Starter(wiring.Component):
@@ -144,12 +149,15 @@ class Starter(wiring.Component):
         m.submodules.checker = checker = Checker(self.config)
         d, state, ring = self.descriptor, Signal(_State), self.place.ring
         uses_arena, is_second = Signal(), Signal()
+        self._windows(m, checker, state)
         self._check(m, checker, state, uses_arena, is_second)
         fence_is_open = self._fences(m, state)
         halted = Signal(RINGS)  # since a descriptor that cannot be trusted
         is_untrusted, failure = self._distrust(m)
         status, is_refused, is_local = Signal(8), Signal(), Signal()
         can, goes = Signal(), Signal()
+        has_room = Signal(reset_less=True)
+        m.d.sync += has_room.eq(_of(ring, self.has_room))
         m.d.comb += [
             status.eq(Mux(is_untrusted, failure, Mux(checker.is_bad, Status.BAD_DESCRIPTOR, 0))),
             is_refused.eq(is_untrusted | checker.is_bad),
@@ -158,17 +166,18 @@ class Starter(wiring.Component):
             can.eq(
                 (state == _State.ISSUE)
                 & _of(ring, self.run)
-                & _of(ring, self.has_room)
+                & has_room
                 & Mux(is_refused, self.has_address, ~d.fence | fence_is_open)
             ),
             goes.eq(can & (is_local | _of(ring, [job.ready for job in self.job]))),
             self.starts.eq(goes),
             self.record.is_local.eq(is_local),
             self.record.status.eq(status),
-            self.record.cookie.eq(Mux(is_untrusted, 0, d.cookie)),
+            self.record.is_untrusted.eq(is_untrusted),
+            self.record.cookie.eq(d.cookie),
             self.record.interrupt.eq(d.interrupt & ~is_untrusted),
             self.record.append.eq(d.append & ~is_refused),
-            self.record.address.eq(Mux(is_refused, self.descriptor_address, self.arena_pointer)),
+            self.record.address.eq(self.descriptor_address),
             self.appends.eq(goes & self.record.append),
         ]
         self._step(m, checker, state, halted, goes, uses_arena, is_second)
@@ -176,8 +185,8 @@ class Starter(wiring.Component):
             is_here = goes & (ring == number)
             with m.If(self.clear):
                 m.d.sync += self.started[number].eq(0)
-            with m.Else():
-                m.d.sync += self.started[number].eq(self.started[number] + is_here)
+            with m.Elif(is_here):
+                m.d.sync += self.started[number].eq(incremented(self.started[number], 1))
             with m.If(~self.run[number]):
                 m.d.sync += halted[number].eq(0)
             with m.Elif(is_here & is_untrusted):
@@ -246,11 +255,11 @@ class Starter(wiring.Component):
         """Compare the submission ring with its window, then the completion ring."""
         ring = self.place.ring
         asks = _of(ring, self.asks)
-        m.d.comb += [
-            self.is_inside.eq(~(checker.is_below | checker.is_past)),
-            self.address.eq(checker.host),
-        ]
+        m.d.comb += self.address.eq(checker.host)
+        m.d.sync += self.is_inside.eq(~(checker.is_below | checker.is_past))
         with m.If(state == _State.RANGE):
+            m.d.sync += state.eq(_State.WEIGH)
+        with m.If(state == _State.WEIGH):
             m.d.sync += state.eq(_State.JUDGE)
         with m.If(state == _State.JUDGE):
             m.d.sync += [state.eq(_State.RANGE), is_second.eq(1)]
@@ -258,14 +267,27 @@ class Starter(wiring.Component):
                 m.d.comb += self.answered.eq(Cat(~ring, ring) & asks.replicate(RINGS))
                 m.d.sync += state.eq(_State.LOOK)
 
+    def _windows(self, m, checker, state):
+        """The windows of the ring, or the arena in place of that of the host."""
+        device, _, host = duplicates(m, self.next_place.ring, "window_ring")
+        for name in Window(self.config.address_bits).members:
+            ring = device if name.startswith("device") else host
+            value = _of(ring, [getattr(window, name) for window in self.window])
+            m.d.comb += getattr(checker.window, name).eq(value)
+        with m.If(state == _State.CLIP):
+            m.d.comb += checker.window.host_end.eq(self.arena_end)
+
     def _check(self, m, checker, state, uses_arena, is_second):
         """What the checker compares."""
-        d, ring, bits = self.descriptor, self.place.ring, self.config.address_bits
-        is_range = (state == _State.RANGE) | (state == _State.JUDGE)
-        is_clipped = Signal(reset_less=True)
+        d, ring = self.descriptor, self.place.ring
+        is_range, is_clipped = Signal(), Signal(reset_less=True)
+        is_range_now = (state == _State.LOOK) & self.asks.any()
+        with m.If(is_range_now | self.answered.any() | (state == _State.LOOK)):
+            m.d.sync += is_range.eq(is_range_now)
         with m.If(state == _State.CLIPPED):
             m.d.sync += is_clipped.eq(checker.is_past)
-        bases = [_of(ring, self.base), _of(ring, self.completion_base)]
+        base_ring = duplicates(m, ~self.next_place.ring, "base_ring")[2]
+        bases = [_of(~base_ring, self.base), _of(~base_ring, self.completion_base)]
         sizes = [
             DESCRIPTOR_BYTES << _of(ring, self.log2),
             COMPLETION_BYTES << _of(ring, self.completion_log2),
@@ -276,11 +298,8 @@ class Starter(wiring.Component):
             checker.host.eq(Mux(uses_arena, self.arena_pointer, d.host)),
             checker.limit.eq(Mux(uses_arena & is_clipped, self.arena_room, d.limit)),
         ]
-        for name in Window(bits).members:
-            value = _of(ring, [getattr(window, name) for window in self.window])
-            m.d.comb += getattr(checker.window, name).eq(value)
         with m.If(state == _State.CLIP):
-            m.d.comb += [checker.limit.eq(d.limit), checker.window.host_end.eq(self.arena_end)]
+            m.d.comb += checker.limit.eq(d.limit)
         with m.If(is_range):
             m.d.comb += [
                 checker.host.eq(Mux(is_second, bases[1], bases[0])),
@@ -292,8 +311,11 @@ class Starter(wiring.Component):
         is_untrusted = Signal(reset_less=True)
         failure = Signal(8, reset_less=True)
         ring, response = self.place.ring, self.response
-        # Phase is the complement of bit log2 of the count.
-        phase = ~(_of(ring, self.started) >> _of(ring, self.log2))[0]
+        # Phase is the complement of bit log2 of the count. It is late by a cycle, which ends before
+        # the state ISSUE.
+        phases = Signal(RINGS, reset_less=True)
+        m.d.sync += phases.eq(Cat(~(self.started[k] >> self.log2[k])[0] for k in range(RINGS)))
+        phase = _of(ring, phases)
         is_failed = response.as_value()[1]
         m.d.sync += [
             is_untrusted.eq(is_failed | (self.descriptor.phase != phase)),

@@ -1,6 +1,6 @@
 """State of a ring: run, halt, abort, error."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -67,10 +67,8 @@ class RingState(wiring.Component):
         state = self.state
         starts = Signal()
         can_start = Signal()
-        enters = {State.ERROR: Signal(name="errs"), State.HALTED: Signal(name="halts")}
+        errs, halts = Signal(), Signal()
         m.d.comb += [
-            self.run.eq(state == State.RUNNING),
-            self.aborts.eq(state == State.ABORTING),
             self.is_active.eq(self.run | starts | ~self.is_drained),
             can_start.eq((state == State.STOPPED) | (state == State.HALTED)),
             self.asks.eq(starts & can_start & self.is_drained),
@@ -82,26 +80,34 @@ class RingState(wiring.Component):
         with m.Elif(self.answered | (self.is_drained & ~can_start)):
             m.d.sync += starts.eq(0)
         with m.If(self.abort):
-            m.d.sync += [state.eq(State.ABORTING), self.status.eq(Status.OK)]
-        with m.Elif(state == State.ABORTING):
-            m.d.sync += state.eq(Mux(self.is_drained, State.STOPPED, State.ABORTING))
+            self._enter(m, State.ABORTING, Status.OK)
+        with m.Elif(self.aborts), m.If(self.is_drained):
+            self._enter(m, State.STOPPED)
         with m.Elif(self.fail):
-            self._enter(m, enters, State.ERROR, self.fail_status)
+            m.d.comb += errs.eq(1)
+            self._enter(m, State.ERROR, self.fail_status)
         with m.Elif(self.halt & self.run):
-            self._enter(m, enters, State.HALTED, self.halt_status)
+            m.d.comb += halts.eq(1)
+            self._enter(m, State.HALTED, self.halt_status)
         with m.Elif(self.stop & self.run):
-            m.d.sync += state.eq(State.STOPPED)
+            self._enter(m, State.STOPPED)
         with m.Elif(self.asks & self.answered):
             with m.If(self.is_inside):
-                m.d.sync += [state.eq(State.RUNNING), self.status.eq(Status.OK)]
+                self._enter(m, State.RUNNING, Status.OK)
             with m.Else():
-                self._enter(m, enters, State.ERROR, Status.HOST_DECERR)
-        with m.If(enters[State.ERROR]):
+                m.d.comb += errs.eq(1)
+                self._enter(m, State.ERROR, Status.HOST_DECERR)
+        with m.If(errs):
             m.d.sync += self.error_address.eq(self.address)
-        is_new = [enter & (state != entered) for entered, enter in enters.items()]
-        m.d.sync += self.alarm.eq(is_new[0] | is_new[1])
+        m.d.sync += self.alarm.eq((errs & (state != State.ERROR)) | halts)
         return m
 
-    def _enter(self, m, enters, state, status):
-        m.d.comb += enters[state].eq(1)
-        m.d.sync += [self.state.eq(state), self.status.eq(status)]
+    def _enter(self, m, state, status=None):
+        """Enter a state. Two have registers of their own, which many look at."""
+        m.d.sync += [
+            self.state.eq(state),
+            self.run.eq(state == State.RUNNING),
+            self.aborts.eq(state == State.ABORTING),
+        ]
+        if status is not None:
+            m.d.sync += self.status.eq(status)

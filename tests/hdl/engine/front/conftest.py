@@ -16,6 +16,7 @@ def _around(rng, points):
 def _descriptor(rng, config, bounds, is_wild):
     """A random descriptor; a wild one breaks rules often."""
     stripe, end = config.stripe_bytes, 1 << config.address_bits
+    farthest = (1 << 63) - stripe
     ring_ops = [int(op) for op in Op]
     rows = int(rng.choice([0, 1, 1, 2, 3, 7, 64]))
     row_bytes = stripe * int(rng.integers(0, 6))
@@ -44,7 +45,9 @@ def _descriptor(rng, config, bounds, is_wild):
         "op": lambda: int(rng.integers(16)),
         "rows": lambda: int(rng.choice([0, 1, 2, (1 << 32) - 1, int(rng.integers(1 << 32))])),
         "row_bytes": lambda: _around(rng, [*points, stripe << 32, (stripe << 32) - stripe]),
-        "pitch": lambda: int(rng.choice([-(1 << 63), (1 << 63) - stripe, end >> 1, -stripe, 12])),
+        "pitch": lambda: int(
+            rng.choice([-(1 << 63), farthest, min(end >> 1, farthest), -stripe, 12])
+        ),
         "device": lambda: _around(rng, [each & ~(stripe - 1) for each in points]),
         "host": lambda: _around(rng, points),
         "index": lambda: _around(rng, points),

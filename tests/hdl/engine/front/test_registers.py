@@ -19,6 +19,7 @@ async def write(ctx, dut, address, value):
     refused = ctx.get(dut.bus.write_refused)
     await ctx.tick()
     ctx.set(dut.bus.write, 0)
+    await ctx.tick()  # the fields have the new value
     return not refused
 
 
@@ -129,6 +130,7 @@ def test_clear_keeps_locked_windows(simulate):
         ctx.set(dut.clear, 1)
         await ctx.tick()
         ctx.set(dut.clear, 0)
+        await ctx.tick()
         for name in names:
             register = block.register(name)
             reset = sum(

@@ -1,6 +1,6 @@
 """Registers: reads change nothing, and writes change only what they name."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
@@ -30,6 +30,9 @@ class ReadsChangeNothing(Elaboratable):
             port = getattr(one.bus, name)
             same = anything(m, len(port), name)
             m.d.comb += [port.eq(same), getattr(other.bus, name).eq(same)]
+        # All that software writes has its reset value in the second cycle.
+        has_run = Signal()
+        m.d.sync += has_run.eq(1)
         write, clear = anything(m, 1, "write"), anything(m, 1, "clear")
         m.d.comb += [
             one.bus.write.eq(write),
@@ -52,7 +55,8 @@ class ReadsChangeNothing(Elaboratable):
                     free = anything(m, len(value), f"{block}_{name}")
                     m.d.comb += [value.eq(free), twin.eq(free)]
                 elif member.flow is Out:
-                    m.d.comb += Assert(value == twin)
+                    with m.If(has_run):
+                        m.d.comb += Assert(value == twin)
                     if name.endswith(("_write", "_pulse")):
                         with m.If(~write | one.bus.write_refused):
                             m.d.comb += Assert(value == 0)
@@ -61,11 +65,16 @@ class ReadsChangeNothing(Elaboratable):
         return m
 
     def _kept(self, m, block, name, value, accepted, clear):
-        """A register changes only with an accepted write or when all are cleared."""
-        was, has_run = Signal(len(value), name=f"{block}_{name}_was"), Signal()
-        may_change = Signal(name=f"{block}_{name}_may_change")
-        m.d.sync += [was.eq(value), may_change.eq(accepted | clear), has_run.eq(1)]
-        with m.If(has_run & ~may_change):
+        """A register changes only two cycles after an accepted write, or when all are cleared, or
+        after reset; LOCK a cycle after the write."""
+        was, has_run = Signal(len(value), name=f"{block}_{name}_was"), Signal(2)
+        may_change = Signal(2, name=f"{block}_{name}_may_change")
+        m.d.sync += [
+            was.eq(value),
+            may_change.eq(Cat(accepted | clear, may_change)),
+            has_run.eq(Cat(1, has_run)),
+        ]
+        with m.If(has_run.all() & ~may_change[name != "ctrl_lock"]):
             m.d.comb += Assert(value == was)
 
 
@@ -74,9 +83,8 @@ class ReadsClear(RegisterBlock):
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        kept = self.engine0.timeout_cycles
         with m.If(self.bus.read):
-            m.d.sync += kept.eq(0)
+            m.d.sync += self.ring0.ctrl_lock.eq(0)
         return m
 
 
@@ -90,9 +98,10 @@ PROOFS = (
         ),
         sizes={"1 channel": SIZE},
         slow=("1 channel",),
+        depth=2,
         broken=(
             *swapped(
-                3,
+                5,
                 {
                     "reads clear": lambda: ReadsChangeNothing(
                         ReadsClear.of(SIZE), RegisterBlock.of(SIZE)

@@ -68,10 +68,10 @@ class MovesByRules(Elaboratable):
                     | ~dut.is_drained
                 ),
                 Assert(dut.alarm == (errs | ((was != State.HALTED) & (state == State.HALTED)))),
-                Assert(dut.aborts == (state == aborts)),
-                Assert(dut.run == (state == runs)),
             ]
         m.d.comb += [
+            Assert(dut.aborts == (state == aborts)),
+            Assert(dut.run == (state == runs)),
             Assert(~dut.run | dut.is_active),
             Assert(~dut.asks | dut.is_active),
             Assert(dut.is_drained | dut.is_active),

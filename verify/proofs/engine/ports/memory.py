@@ -1,7 +1,7 @@
 """The port of a channel: what passes, quarantine, throttling, and what watches the port."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.hdl.engine.ports.channel import MemoryPort
 from cdma.hdl.engine.ports.latency import LatencySampler
@@ -12,6 +12,7 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, hold_to_rule, offer
 from cdma.verify.proofs.engine.small import small
+from cdma.verify.proofs.lib.timer import timer_counts
 from cdma.verify.proofs.proof import Proof, faults
 
 
@@ -27,50 +28,33 @@ class Watches(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        limit, on, has_run = Signal(32), Signal(), Signal()
-        fresh = anything(m, 32, "fresh")
+        limit, has_run = Signal(32), Signal()
         m.d.comb += [
             # The limit changes only while it is off, and it is off after reset.
             dut.limit.on.eq(anything(m, 1, "on") & has_run),
-            dut.limit.cycles.eq(Mux(dut.limit.on, limit, fresh)),
+            dut.limit.cycles.eq(Mux(dut.limit.on, limit, anything(m, 32, "fresh"))),
             Assume(~dut.limit.on | (limit != 0)),
             dut.waits.eq(anything(m, 1, "waits")),
             dut.moves.eq(anything(m, 1, "moves")),
         ]
-        m.d.sync += [limit.eq(dut.limit.cycles), on.eq(dut.limit.on), has_run.eq(1)]
+        m.d.sync += [limit.eq(dut.limit.cycles), has_run.eq(1)]
         # What the ports were a cycle ago, and cycles that count up to then.
         waits, moves = Signal(), Signal()
         waited = Signal(32)
         m.d.sync += [waits.eq(dut.waits), moves.eq(dut.moves)]
-        m.d.comb += [
-            Assert(probe(m, "dut.has_waited", 1) == waits),
-            Assert(probe(m, "dut.has_moved", 1) == moves),
-        ]
         with m.If(moves | dut.expired | ~dut.limit.on):
             m.d.sync += waited.eq(0)
         with m.Else():
             m.d.sync += waited.eq(waited + waits)
         m.d.comb += [
+            Assert(probe(m, "dut.has_waited", 1) == waits),
+            Assert(probe(m, "dut.has_moved", 1) == moves),
             Assert(dut.expired == (dut.limit.on & (waited == limit))),
             Cover(dut.expired & (limit == 3)),
         ]
-        self._invariants(m, limit, waited, has_run)
-        return m
-
-    def _invariants(self, m, limit, waited, has_run):
-        """What the parts say, less the borrows on their way, is what is left to count."""
-        parts = [probe(m, f"dut.left{k}", 8) for k in range(4)]
-        borrows, is_low = probe(m, "dut.borrows", 3), probe(m, "dut.is_low", 1)
-        owed = Cat(*(Cat(Const(0, 8) if k == 0 else Const(0, 7), borrows[k]) for k in range(3)))
-        is_zero = ~Cat(*parts[1:], borrows).any()
         with m.If(has_run):
-            m.d.comb += [
-                Assert(Cat(parts) + waited == limit + owed),
-                Assert(waited <= limit),
-                *(Assert(~borrows[k] | parts[k].all()) for k in range(3)),
-                Assert(~is_low | is_zero),
-                Assert(~self.dut.limit.on | (waited != limit) | is_low),
-            ]
+            timer_counts(m, "dut.timer", 32, limit, waited, dut.limit.on)
+        return m
 
 
 class Limits(Elaboratable):
@@ -249,7 +233,7 @@ PROOFS = (
         components=(Watchdog,),
         design=lambda _: Watches(Watchdog()),
         sizes={"32 bits": 32},
-        broken=faults(32, 8, stuck_at(0, "dut.left0", 0), late("dut.expired")),
+        broken=faults(32, 8, stuck_at(0, "dut.timer.left0", 0), late("dut.expired")),
     ),
     Proof(
         name="rate_limiter",

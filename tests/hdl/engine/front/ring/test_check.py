@@ -13,6 +13,7 @@ CONFIGS = [
     EngineConfig(channels=2),
     EngineConfig(channels=1, lanes=4, word_bits=16, address_bits=40),
     EngineConfig(channels=8, word_bits=8, lanes=32, stripe_bytes=65536, address_bits=33),
+    EngineConfig(channels=1, lanes=2, stripe_bytes=1024, address_bits=64),
 ]
 
 

@@ -13,6 +13,8 @@ async def write(ctx, dut, ring, is_read, value):
     ctx.set(dut.writes, 0)
     assert ctx.get(dut.doorbell) == (not is_read)
     assert ctx.get(dut.doorbell_ring) == ring
+    await ctx.tick()
+    assert ctx.get(dut.doorbell) == (not is_read)
     found = ctx.get(dut.is_error), ctx.get(dut.has_read)
     assert not (found[0] | found[1]) & ~(1 << ring)
     await ctx.tick()
