@@ -1,9 +1,9 @@
-"""The counter, against plain sums."""
+"""Counters, against plain sums."""
 
 import pytest
 
 from cdma.hdl.lib import counter
-from cdma.hdl.lib.counter import Counter
+from cdma.hdl.lib.counter import Counter, LateCounter, StepCounter
 
 
 def check(play, rng, width, step_bits, boundaries):
@@ -71,3 +71,35 @@ def test_bits_of_a_step_out_of_range(step_bits):
     message = f"^Bits of a step must be positive and fewer than the 12 of the sum, not {step_bits}$"
     with pytest.raises(ValueError, match=message):
         Counter(12, step_bits)
+
+
+@pytest.mark.parametrize("down", [False, True], ids=["up", "down"])
+@pytest.mark.parametrize("first", [0, 1, 254, 255, 256, 65534, 65536, (1 << 20) - 2])
+def test_a_step_counter_passes_its_parts(play, down, first):
+    rows, values, value = [{"load": 1, "load_value": first, "step": 0}], [0], first
+    for step in (0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0):
+        rows.append({"load": 0, "step": step})
+        values.append(value)
+        value = (value + (-step if down else step)) % (1 << 20)
+    found = play(StepCounter(20, down=down), rows, ["value", "is_end"])
+    assert found["value"] == values
+    last = 0 if down else (1 << 20) - 1
+    settled = [k for k in range(3, len(rows)) if not any(rows[k - n]["step"] for n in (1, 2))]
+    assert len(settled) > 2
+    assert all(found["is_end"][k] == (values[k] == last) for k in settled)
+
+
+@pytest.mark.parametrize(("width", "step_bits"), [(20, 8), (40, 12), (30, 17)])
+def test_a_late_sum_has_its_latency(play, rng, width, step_bits):
+    dut = LateCounter(width, step_bits)
+    latency, rows, sums, total = dut.latency, [], [], 0
+    for cycle in range(300):
+        enable, step = int(rng.random() < 0.7), int(rng.integers(1 << step_bits))
+        rows.append({"enable": enable, "step": step, "clear": int(cycle == 200)})
+        sums.append(total)
+        total = 0 if cycle == 200 else (total + enable * step) % (1 << width)
+    found = play(dut, rows, ["value"])["value"]
+    expected = [0] * (latency - 1) + sums
+    assert found[:200] == expected[:200]
+    assert found[201 + latency :] == expected[201 + latency : len(rows)]
+    assert found[201] == 0
