@@ -22,7 +22,7 @@ ROOTS = {
     "link port": ("_link",),
     "gather and write": ("_data_offload",),
     "read and split": ("_data_prefetch",),
-    "CRC-32": ("_data_offload_crc", "_data_prefetch_check_crc"),
+    "CRC-32": ("_data_offload_host_crc", "_data_prefetch_check_crc"),
     "wires between": ("", "_data"),
     "channel": ("_data_offload_channel0", "_data_prefetch_channel0", "_data_memory0"),
     "codec": (

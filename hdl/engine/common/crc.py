@@ -45,14 +45,132 @@ def _joined(m: Module, parts: list, name: str):
     return _step(m, _forward, left, _BITS * (len(parts) - first), name) ^ right
 
 
-class StripeCrc(wiring.Component):
-    """CRC-32 (ISO-HDLC, as zlib) of the bytes of each stripe.
+class UnitCrc(wiring.Component):
+    """CRC-32 (ISO-HDLC, as zlib) of the bytes of each stripe, which come in units.
 
-    A row is taken in pieces of a beat of the link, at most a row, one a cycle: as fast as the link
-    takes or gives a stream. Words past a stripe's end are zero; what they add is taken back
+    A unit a cycle. What a stripe's last unit has too much is zero; what that adds is taken back
     afterwards, a word a cycle (a byte, when stripes can end inside a word), while the next stripe
-    begins. Latency three cycles after a stripe's last piece, and one for each word or byte that is
-    taken back. ``i.ready`` comes from registers and the row.
+    begins. Latency three cycles after a stripe's last unit, and one for each word or byte that is
+    taken back. ``o`` and ``idle`` come from registers.
+
+    Parameters
+    ----------
+    bits : int
+        Of a unit, a multiple of 32.
+    size : int
+        Bits of a word, or of a byte, see above.
+
+    Members
+    -------
+    clear : In, forget the stripe that has begun; only while ``idle``
+    valid : In, a unit comes
+    unit : In, its bits
+    last : In, the stripe ends with it: only while ``idle``
+    excess : In, words or bytes of the unit past the stripe's end
+    o : Out stream of CRCs, one for each stripe
+    idle : Out, no CRC is on its way
+    """
+
+    clear: Signal
+    valid: Signal
+    unit: Signal
+    last: Signal
+    excess: Signal
+    o: stream.Interface
+    idle: Signal
+
+    def __init__(self, bits: int, size: int):
+        self.bits = bits
+        self.size = size
+        super().__init__(
+            {
+                "clear": In(1),
+                "valid": In(1),
+                "unit": In(bits),
+                "last": In(1),
+                "excess": In(range(bits // size)),
+                "o": Out(stream.Signature(_BITS)),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        past, left = (Signal.like(self.excess, name=name) for name in ("past", "left"))
+        is_busy, ends = (Signal(name=name) for name in ("is_busy", "ends"))
+        result = Signal(_BITS)
+        m.d.comb += [
+            self.o.valid.eq(is_busy & (left == 0)),
+            self.o.payload.eq(~result),
+            self.idle.eq(~(ends | is_busy)),
+        ]
+        m.d.sync += [ends.eq(self.valid & self.last & ~self.clear), past.eq(self.excess)]
+        after = self._add(m, ends)
+        with m.If(ends):
+            m.d.sync += [result.eq(after), left.eq(past), is_busy.eq(1)]
+        with m.Elif(left != 0):
+            back = _step(m, _back, result, self.size, "back")
+            m.d.sync += [result.eq(back), left.eq(left - 1)]
+        with m.Elif(self.o.ready):
+            m.d.sync += is_busy.eq(0)
+        return m
+
+    def _add(self, m, ends):
+        """Add a unit in two steps: what its data is, then the state; gives the state after it."""
+        added, state = Signal(_BITS, name="added"), Signal(_BITS, name="state", init=_ONES)
+        has_added = Signal()
+        parts = [self.unit[k : k + _BITS] for k in range(0, self.bits, _BITS)]
+        m.d.sync += [has_added.eq(self.valid & ~self.clear), added.eq(_joined(m, parts, "joined"))]
+        moved = _step(m, _forward, state, self.bits, "moved")
+        after = Signal(_BITS)
+        m.d.comb += after.eq(moved ^ _step(m, _forward, added, _BITS, "last"))
+        with m.If(has_added):
+            m.d.sync += state.eq(Mux(ends, _ONES, after))
+        with m.If(self.clear):
+            m.d.sync += state.eq(_ONES)
+        return after
+
+
+def unit_of(m: Module, config: EngineConfig, row, place) -> tuple:
+    """A unit of a row: as many of its words as a beat of the link has, at most all.
+
+    Parameters
+    ----------
+    m : Module
+    config : EngineConfig
+    row : data.View
+        With ``words``, of which those from ``count`` on are zero, ``last`` and, where the engine
+        has padding, ``missing``.
+    place : Value
+        Number of the unit in the row.
+
+    Returns
+    -------
+    (Value, Value)
+        Bits of the unit, zero past the end of a stripe that ends with it, and the words, or the
+        bytes if stripes can end inside a word, that are past it.
+    """
+    size, units = row.words.shape().length, unit_words(config)
+
+    def chosen(values, name):
+        values = [Cat(values[k : k + units]) for k in range(0, size, units)]
+        return select(m, place, values, name) if len(values) > 1 else values[0]
+
+    unit = chosen([row.words[k] for k in range(size)], "unit")
+    past = -row.count
+    if config.has_padding:
+        past = (past << (config.word_bytes.bit_length() - 1)) + row.missing
+        ends = chosen([row.last & (row.count == k + 1) for k in range(size)], "unit_ends")
+        kept = thermometer(config.word_bytes - row.missing, config.word_bytes)
+        kept = Cat(bit.replicate(8) for bit in kept)
+        unit = unit & Cat(kept | ~end.replicate(len(kept)) for end in ends)
+    return unit, past
+
+
+class StripeCrc(wiring.Component):
+    """:class:`UnitCrc` of rows: each is taken in units, as fast as the link has a stream.
+
+    ``i.ready`` comes from registers and the row.
 
     Parameters
     ----------
@@ -71,8 +189,8 @@ class StripeCrc(wiring.Component):
 
     def __init__(self, config: EngineConfig):
         self.config = config
-        #: Words of a piece.
-        self.words = min(config.link_bytes, config.beat_bytes) // config.word_bytes
+        #: Words of a unit.
+        self.words = unit_words(config)
         super().__init__(
             {
                 "i": In(stream.Signature(Row(config))),
@@ -83,67 +201,33 @@ class StripeCrc(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        row, words = self.i.payload, self.words
-        pieces, bits = self.config.lanes // words, words * self.config.word_bits
-        place = Signal(range(max(pieces, 2)))
-        works, is_end, ends = Signal(), Signal(), Signal()
-        # What is taken back of a stripe: units past its end in the last piece.
-        unit, past = self.config.word_bits, -row.count
-        rows = row.words.as_value()
-        if self.config.has_padding:
-            unit, past = 8, (past << (self.config.word_bytes.bit_length() - 1)) + row.missing
-            rows = self._unpadded(m)
-        excess, result, left = (
-            Signal(range(bits // unit)),
-            Signal(_BITS),
-            Signal(range(bits // unit)),
-        )
-        is_busy, is_pending = Signal(), Signal()
+        config, row, words = self.config, self.i.payload, self.words
+        m.submodules.core = core = UnitCrc(words * config.word_bits, excess_bits(config))
+        wiring.connect(m, core.o, wiring.flipped(self.o))
+        units = config.lanes // words
+        place, is_end, goes = Signal(range(max(units, 2))), Signal(), Signal()
+        unit, past = unit_of(m, config, row, place)
         m.d.comb += [
-            # A stripe's last piece waits until the CRC of the stripe before is taken.
-            is_pending.eq(ends | is_busy),
-            is_end.eq((place + 1) * words >= row.count if pieces > 1 else 1),
-            works.eq(self.i.valid & ~(row.last & is_pending)),
-            self.i.ready.eq(is_end & ~(row.last & is_pending)),
-            self.o.valid.eq(is_busy & (left == 0)),
-            self.o.payload.eq(~result),
-            self.idle.eq(~is_pending),
+            is_end.eq((place + 1) * words >= row.count if units > 1 else 1),
+            # A stripe's last unit waits until the CRC of the stripe before is taken.
+            goes.eq(~row.last | core.idle),
+            core.valid.eq(self.i.valid & goes),
+            core.unit.eq(unit),
+            core.last.eq(row.last & is_end),
+            core.excess.eq(past),
+            self.i.ready.eq(is_end & goes),
+            self.idle.eq(core.idle),
         ]
-        with m.If(works):
-            m.d.sync += [place.eq(Mux(is_end, 0, place + 1)), excess.eq(past)]
-        m.d.sync += ends.eq(works & is_end & row.last)
-        piece = select(m, place, [rows[bits * k : bits * (k + 1)] for k in range(pieces)], "piece")
-        after = self._add(m, piece, works, ends)
-        with m.If(ends):
-            m.d.sync += [result.eq(after), left.eq(excess), is_busy.eq(1)]
-        with m.Elif(left != 0):
-            back = _step(m, _back, result, unit, "back")
-            m.d.sync += [result.eq(back), left.eq(left - 1)]
-        with m.Elif(self.o.ready):
-            m.d.sync += is_busy.eq(0)
+        with m.If(core.valid):
+            m.d.sync += place.eq(Mux(is_end, 0, place + 1))
         return m
 
-    def _unpadded(self, m):
-        """The row, with zeros in place of the bytes of its last word that do not count."""
-        row, size = self.i.payload, self.config.word_bytes
-        kept = thermometer(size - row.missing, size)
-        mask = Cat(bit.replicate(8) for bit in kept)
-        words = [
-            Mux(row.last & (row.count == k + 1), row.words[k] & mask, row.words[k])
-            for k in range(self.config.lanes)
-        ]
-        rows = Signal(len(row.words.as_value()), name="unpadded")
-        m.d.comb += rows.eq(Cat(words))
-        return rows
 
-    def _add(self, m, piece, works, ends):
-        """Add a piece in two steps: what its data is, then the state; gives the state after it."""
-        added, state, has_added = Signal(_BITS), Signal(_BITS, init=_ONES), Signal()
-        parts = [piece[k : k + _BITS] for k in range(0, len(piece), _BITS)]
-        m.d.sync += [has_added.eq(works), added.eq(_joined(m, parts, "joined"))]
-        moved = _step(m, _forward, state, len(piece), "moved")
-        after = Signal(_BITS)
-        m.d.comb += after.eq(moved ^ _step(m, _forward, added, _BITS, "last"))
-        with m.If(has_added):
-            m.d.sync += state.eq(Mux(ends, _ONES, after))
-        return after
+def unit_words(config: EngineConfig) -> int:
+    """Words of a beat of the link, at most a row: a CRC takes as many in a cycle."""
+    return min(config.link_bytes, config.beat_bytes) // config.word_bytes
+
+
+def excess_bits(config: EngineConfig) -> int:
+    """Bits of what a stripe's last unit may have too much: of words, or of bytes."""
+    return 8 if config.has_padding else config.word_bits

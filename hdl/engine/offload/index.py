@@ -1,21 +1,25 @@
 """The index on its way to host memory."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import INDEX_BYTES, EngineConfig
-from cdma.hdl.engine.common.writer import PlacedBeat
+from cdma.hdl.engine.common.words import Words
 from cdma.hdl.engine.offload.ledger import IndexEntry
-from cdma.hdl.lib.adder import advance_in_two
+from cdma.hdl.lib.queue import Queue
+from cdma.hdl.lib.signals import assert_ready
 
-_ENTRY_BITS = 8 * INDEX_BYTES
+ENTRY_BITS = 8 * INDEX_BYTES
+_ON_THE_WAY = 2  # entries that come after ``is_tight`` is set
+_WAITING = 4
 
 
-class IndexPacker(wiring.Component):
-    """Put the entries of consecutive stripes into beats of the link.
+class IndexEntries(wiring.Component):
+    """Put the entries of consecutive stripes together with their CRCs.
 
-    Throughput an entry a cycle, less one cycle a beat; latency one cycle.
+    Throughput an entry a cycle; latency one cycle. There is no back-pressure in front: at most
+    three entries come from the cycle before ``is_tight`` on.
 
     Parameters
     ----------
@@ -23,83 +27,54 @@ class IndexPacker(wiring.Component):
 
     Members
     -------
-    start : In, a new index begins at ``address``
-    address : In, a multiple of 8
     has_crc : In, entries wait for their CRC and carry it
-    flush : In, no entry will come: give the last, partial beat
-    i : In stream of :class:`~cdma.hdl.engine.offload.ledger.IndexEntry`
+    valid, i : In, :class:`~cdma.hdl.engine.offload.ledger.IndexEntry`
+    is_tight : Out, send no further entry; a register
     i_crc : In stream of CRCs, one for each entry if ``has_crc``
-    o : Out stream of :class:`~cdma.hdl.engine.common.writer.PlacedBeat`
+    hold : In, give nothing in this cycle
+    o_valid, o : Out, an entry as it is in memory: :class:`~cdma.hdl.engine.common.words.Words` of
+        one word
     idle : Out, no entry waits
     """
-
-    start: Signal
-    address: Signal
-    has_crc: Signal
-    flush: Signal
-    i: stream.Interface
-    i_crc: stream.Interface
-    o: stream.Interface
-    idle: Signal
 
     def __init__(self, config: EngineConfig):
         self.config = config
         super().__init__(
             {
-                "start": In(1),
-                "address": In(config.address_bits),
                 "has_crc": In(1),
-                "flush": In(1),
-                "i": In(stream.Signature(IndexEntry())),
+                "valid": In(1),
+                "i": In(IndexEntry(config)),
+                "is_tight": Out(1),
                 "i_crc": In(stream.Signature(32)),
-                "o": Out(stream.Signature(PlacedBeat(config.address_bits, config.link_bytes))),
+                "hold": In(1),
+                "o_valid": Out(1),
+                "o": Out(Words(ENTRY_BITS, 1)),
                 "idle": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        link = self.config.link_bytes
-        slots, low = link // INDEX_BYTES, link.bit_length() - 1
-        place = Signal(self.config.address_bits)  # of the next entry
-        is_full, is_empty = Signal(), Signal(init=1)
-        beat, entry, moves = self.o.payload, Signal(_ENTRY_BITS), Signal()
-        carry = advance_in_two(m, place[3:], moves, len(place) // 2, "place")
+        m.submodules.waiting = waiting = Queue(IndexEntry(self.config), _WAITING)
+        entry = waiting.o.payload
         m.d.comb += [
-            moves.eq(self.i.valid & ~is_full & ~carry & (self.i_crc.valid | ~self.has_crc)),
-            self.i.ready.eq(moves),
-            self.i_crc.ready.eq(moves & self.has_crc),
-            entry.eq(
+            waiting.i.valid.eq(self.valid),
+            waiting.i.payload.eq(self.i),
+            self.is_tight.eq(waiting.valid[_WAITING - 1 - _ON_THE_WAY]),
+            self.idle.eq(~waiting.o.valid),
+            self.o_valid.eq(waiting.o.valid & ~self.hold & (self.i_crc.valid | ~self.has_crc)),
+            waiting.o.ready.eq(self.o_valid),
+            self.i_crc.ready.eq(self.o_valid & self.has_crc),
+            self.o.count.eq(1),
+            self.o.words[0].eq(
                 Cat(
-                    self.i.payload.bytes,
-                    self.i.payload.raw,
+                    Const(0, 24) | entry.bytes,
+                    entry.raw,
                     self.has_crc,
                     Const(0, 6),
                     Mux(self.has_crc, self.i_crc.payload, 0),
                 )
             ),
-            self.o.valid.eq(is_full | (self.flush & ~is_empty)),
-            beat.last.eq(~is_full),
-            self.idle.eq(is_empty),
         ]
-        with m.If(self.start):
-            m.d.sync += [place.eq(self.address), carry.eq(0)]
-        with m.If(moves):
-            slot = Signal(range(max(slots, 2)))
-            m.d.comb += slot.eq(place[3:low] if slots > 1 else 0)
-            for k in range(slots):
-                bits = slice(_ENTRY_BITS * k, _ENTRY_BITS * (k + 1))
-                with m.If(slot == k):
-                    m.d.sync += beat.data[bits].eq(entry)
-                with m.If((slot == k) | is_empty):
-                    strobes = (slot == k).replicate(INDEX_BYTES)
-                    m.d.sync += beat.strobe[INDEX_BYTES * k : INDEX_BYTES * (k + 1)].eq(strobes)
-            with m.If(is_empty):
-                m.d.sync += [beat.address.eq(place & -link), beat.tag.eq(self.i.payload.tag)]
-            m.d.sync += [
-                is_empty.eq(0),
-                is_full.eq(slot == slots - 1),
-            ]
-        with m.Elif(self.o.valid & self.o.ready):
-            m.d.sync += [is_full.eq(0), is_empty.eq(1)]
+        assert_ready(m, platform, waiting.i)
         return m

@@ -21,7 +21,7 @@ def _module(name, *children):
 def _design(channels):
     """Modules with the names of an engine's parts, and nothing in them."""
     offload, prefetch, memories, text = (
-        ["e_data_offload_crc"],
+        ["e_data_offload_host_crc"],
         ["e_data_prefetch_check_crc"],
         [],
         [],

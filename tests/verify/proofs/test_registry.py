@@ -19,7 +19,8 @@ UNPROVEN = (
     *("AxiEngine", "DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
     *("Checker", "Starter", "Counters", "Fetcher", "Counts", "Arena"),
     "StripeReader",
-    *("Packer", "StripeCompressor", "StreamStripeCompressor"),
+    *("StripeCompressor", "StreamStripeCompressor"),
+    *("HostWriter", "StreamWriter", "BurstCutter", "WordRing", "BurstSender", "BurstLog"),
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
     *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
     *("FloatSurvey", "FloatPlanner"),

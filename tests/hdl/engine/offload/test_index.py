@@ -1,42 +1,39 @@
-"""Index entries in beats of the link."""
+"""Index entries with their CRCs."""
 
 import numpy as np
 import pytest
 
 from cdma.golden.engine.index import pack_index
-from cdma.hdl.engine.offload.index import IndexPacker
+from cdma.hdl.engine.offload.index import IndexEntries
+from cdma.sim.backpressure import parse
 
 
-@pytest.mark.parametrize("link_bytes", [8, 32])
 @pytest.mark.parametrize("crc", [False, True], ids=["plain", "crc"])
-@pytest.mark.parametrize(("first", "count"), [(0, 1), (8, 3), (24, 9), (0, 8)])
-def test_entries(exchange, begin, small, link_bytes, crc, first, count):
-    config = small(link_bytes=link_bytes)
-    sizes = np.arange(count) * 77 + 4
+@pytest.mark.parametrize("hold", ["never", "bernoulli:0.5"])
+def test_entries(exchange, begin, small, crc, hold):
+    """Entries come as long as there is room, and in the two cycles after."""
+    count = 40
+    sizes = np.arange(count) * 7 + 4
     raw = np.arange(count) % 3 == 0
     crcs = np.arange(count, dtype=np.uint32) * 0x01234567 + 9 if crc else None
-    expected = pack_index(sizes, raw, crcs).tobytes()
-    items = [
-        {"bytes": int(size), "raw": int(is_raw), "tag": {"number": k, "offset": 4 * k}}
-        for k, (size, is_raw) in enumerate(zip(sizes, raw, strict=True))
-    ]
-    sends = {"i": items, "i_crc": [int(value) for value in crcs] if crc else []}
-    beats = (first + 8 * count - 1) // link_bytes - first // link_bytes + 1
-    dut = IndexPacker(config)
+    dut, sent, found, tight = IndexEntries(small()), 0, [], [0, 0, 0]
+    willing = parse(hold).willing(3)
 
-    def flush(ctx, cycle, passed):
-        ctx.set(dut.flush, len(passed["i"].cycles) == count)
+    def send(ctx, cycle, passed):
+        nonlocal sent
+        tight.append(ctx.get(dut.is_tight))
+        valid = sent < count and not tight[-3]
+        ctx.set(dut.valid, valid)
+        if valid:
+            ctx.set(dut.i, {"bytes": int(sizes[sent]), "raw": int(raw[sent])})
+            sent += 1
+        ctx.set(dut.hold, not next(willing))
+        if ctx.get(dut.o_valid):
+            assert ctx.get(dut.o.count) == 1
+            found.append(ctx.get(dut.o.words[0]))
 
-    stalls = {"i": "paused:3", "i_crc": "alternating", "o": "bernoulli:0.5"}
-    each = begin(dut, flush, address=0x4000 + first, has_crc=int(crc))
-    passed = exchange(dut, sends, {"o": beats}, stalls=stalls, each=each)
-    memory = {}
-    for beat in passed["o"].payloads:
-        assert beat["address"] % link_bytes == 0
-        for k, byte in enumerate(beat["data"].to_bytes(link_bytes, "little")):
-            if beat["strobe"] >> k & 1:
-                memory[beat["address"] + k] = byte
-        number = max(0, (beat["address"] - 0x4000 - first) // 8)
-        assert beat["tag"]["number"] == number
-    assert sorted(memory) == list(range(0x4000 + first, 0x4000 + first + 8 * count))
-    assert bytes(memory[address] for address in sorted(memory)) == expected
+    sends = {"i_crc": [int(value) for value in crcs] if crc else []}
+    each = begin(dut, send, has_crc=int(crc))
+    exchange(dut, sends, {}, stalls="alternating", each=each, idle=200)
+    expected = pack_index(sizes, raw, crcs).view("<u8")
+    assert found == expected.tolist()

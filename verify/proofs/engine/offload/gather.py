@@ -1,21 +1,40 @@
 """Rows leave in the order of their stripes, each once, and AUTO waits for what it depends on."""
 
-from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Signal, Value
+from dataclasses import replace
+from unittest import mock
+
+from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.engine_codes import Raw
+from cdma.hdl.engine.common.crc import unit_words
+from cdma.hdl.engine.offload import gather
 from cdma.hdl.engine.offload.gather import Gather
 from cdma.hdl.engine.offload.policy import RawDecision
 from cdma.verify.formal.fault import late, stuck_at
-from cdma.verify.formal.stream_rules import anything, offer, take
+from cdma.verify.formal.prover import probe
+from cdma.verify.formal.stream_rules import anything, leave_open, offer, take
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import PDR, Proof, faults
+
+
+class _ShortRows(Gather):
+    """With rows of at most two words."""
+
+    def __init__(self, config):
+        with mock.patch.object(gather, "_MOST_BYTES", 2 * config.word_bytes):
+            super().__init__(config)
+
+    def elaborate(self, platform):
+        with mock.patch.object(gather, "_MOST_BYTES", 2 * self.config.word_bytes):
+            return super().elaborate(platform)
 
 
 class TakesTurns(Elaboratable):
     """Channels offer rows and statuses at any time; the order names one channel after the other.
 
-    A row that leaves is that of the channel whose turn it is, and the turn ends with a stripe's
-    last row, with which the status of the stripe is taken.
+    Words of the channel whose turn it is are taken in order, each once: a row at a time, or while
+    ``slow`` a unit at a time. The turn ends with a stripe's last words, with which the status of
+    the stripe is taken.
     """
 
     def __init__(self, dut):
@@ -24,41 +43,100 @@ class TakesTurns(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        channels = dut.config.channels
+        channels, lanes = dut.config.channels, dut.config.lanes
+        size, unit = dut.o.words.shape().length, unit_words(dut.config)
         turns = offer(m, dut.order, "order")
         with m.If(dut.order.valid):
             m.d.comb += Assume(dut.order.payload < channels)
         rows = [offer(m, port, f"row{k}") for k, port in enumerate(dut.i)]
         ends = [offer(m, port, f"status{k}") for k, port in enumerate(dut.i_status)]
-        leaves = take(m, dut.o, "o")
+        for port in dut.i:
+            row = port.payload
+            m.d.comb += [
+                Assume((row.count != 0) & (row.count <= lanes)),
+                *(Assume((row.words[k] == 0) | (row.count > k)) for k in range(lanes)),
+            ]
+        leave_open(m, dut, "hold", "hold_last", "drops", "slow", "kept")
         turn = dut.order.payload
         valid = Array([port.valid for port in dut.i])[turn]
-        row, out = Array([Value.cast(port.payload) for port in dut.i])[turn], dut.o.payload
+        has_status = Array([port.valid for port in dut.i_status])[turn]
+        row = Signal(dut.i[0].payload.shape(), name="row")
+        m.d.comb += row.as_value().eq(Array([Value.cast(port.payload) for port in dut.i])[turn])
+        # Words of the beat that were taken; up to the end of the row, and of the unit.
+        taken, start, whole, part, behind = (
+            Signal(range(lanes + 1), name=name)
+            for name in ("taken", "start", "whole", "part", "behind")
+        )
+        moves, ends_beat = Signal(), Signal()
         m.d.comb += [
-            Assert(leaves == (sum(rows[1:], rows[0]) != 0)),
-            Assert(turns == (leaves & out.row.last)),
+            start.eq(taken & -size),
+            whole.eq(Mux(start + size < row.count, start + size, row.count)),
+            part.eq(Mux(taken + unit < row.count, taken + unit, row.count)),
+            behind.eq(Mux(dut.slow, part, whole)),
+            ends_beat.eq(behind == row.count),
+            moves.eq(
+                dut.order.valid
+                & valid
+                & (~row.last | has_status)
+                & ~dut.hold
+                & ~(dut.hold_last & ends_beat & row.last)
+            ),
+            Assert(turns == (moves & ends_beat & row.last)),
+            Assert(dut.takes == (moves & (behind == whole))),
+            Assert(~dut.takes | (dut.count == whole - start)),
+            Assert(~(moves & dut.slow) | (taken < row.count)),
             Cover(turns & (turn == channels - 1)),
         ]
+        with m.If(moves):
+            m.d.sync += taken.eq(Mux(ends_beat, 0, behind))
         for k in range(channels):
             m.d.comb += [
-                Assert(rows[k] == (leaves & (turn == k))),
-                Assert(ends[k] == (leaves & out.row.last & (turn == k))),
+                Assert(rows[k] == (moves & ends_beat & (turn == k))),
+                Assert(ends[k] == (moves & ends_beat & row.last & (turn == k))),
             ]
-        with m.If(leaves):
-            m.d.comb += [
-                Assert(valid & dut.order.valid),
-                Assert(Value.cast(out.row) == row),
-                Assert(out.channel == turn),
-            ]
-            statuses = Array([Value.cast(port.payload) for port in dut.i_status])
-            with m.If(out.row.last):
-                m.d.comb += Assert(Value.cast(out.status) == statuses[turn])
-        # Nothing waits without need.
-        status_valid = Array([port.valid for port in dut.i_status])[turn]
-        is_last = Array([port.payload.last for port in dut.i])[turn]
-        can = dut.order.valid & valid & (~is_last | status_valid)
-        m.d.comb += Assert(dut.o.valid == can)
+        self._outputs(m, row, start, taken, moves, ends_beat & row.last)
+        # Invariants: words are taken of a beat that is there.
+        m.d.comb += Assert((taken == 0) | (dut.order.valid & valid & (taken < row.count)))
+        if lanes > unit:
+            place = probe(m, "dut.place", (lanes // unit - 1).bit_length())
+            m.d.comb += Assert(place * unit == taken)
         return m
+
+    def _outputs(self, m, row, start, taken, moves, is_end):
+        """What was taken is at the outputs in the next cycle."""
+        dut, unit = self.dut, unit_words(self.dut.config)
+        size = dut.o.words.shape().length
+        o, was = dut.o, Signal(dut.o.shape(), name="was")
+        statuses = Array([Value.cast(port.payload) for port in dut.i_status])
+        words = Value.cast(row.words) >> (start * dut.config.word_bits)
+        takes, works, place = Signal(), Signal(), Signal.like(taken)
+        m.d.sync += [
+            takes.eq(dut.takes),
+            works.eq(moves & dut.slow),
+            place.eq((taken - start) // unit),
+            was.words.eq(words),
+            was.count.eq(dut.count),
+            was.kept.eq(Mux(dut.drops, 0, dut.kept)),
+            was.live.eq(~dut.drops),
+            was.last.eq(is_end),
+            was.channel.eq(dut.order.payload),
+            was.status.eq(statuses[dut.order.payload]),
+        ]
+        m.d.comb += [Assert(dut.valid == takes), Assert(dut.works == works)]
+        with m.If(takes):
+            m.d.comb += [Assert(o[name] == was[name]) for name in ("count", "kept", "live")]
+            m.d.comb += [Assert(o[name] == was[name]) for name in ("last", "channel")]
+            with m.If(was.last):
+                m.d.comb += Assert(Value.cast(o.status) == Value.cast(was.status))
+        with m.If(takes | works):
+            for k in range(size):
+                m.d.comb += Assert((o.words[k] == was.words[k]) | (takes & (k >= o.count)))
+        with m.If(works):
+            m.d.comb += [
+                Assert(dut.unit == place),
+                Assert(dut.ends == was.last),
+                Cover(dut.ends),
+            ]
 
 
 class WaitsForSize(Elaboratable):
@@ -122,15 +200,28 @@ class Near(type(small())):
 
 
 NEAR = Near(**vars(small()))
+#: Beats of four words, and units of one.
+UNITS = replace(small(2, lanes=4), link_bytes=1)
 
 PROOFS = (
     Proof(
         name="gather",
         promise="Rows leave in the order of their stripes, each once, with the stripe's status",
         components=(Gather,),
-        design=lambda config: TakesTurns(Gather(config)),
-        sizes={"3 channels": small(3)},
-        broken=faults(small(3), 4, stuck_at(1, "dut.order__ready"), stuck_at(0, "dut.row", 0)),
+        design=lambda size: TakesTurns(size[0](size[1])),
+        sizes={
+            "3 channels": (Gather, small(3)),
+            "2 units a row": (Gather, UNITS),
+            "2 rows a beat": (_ShortRows, UNITS),
+        },
+        broken=faults(
+            (_ShortRows, UNITS),
+            4,
+            stuck_at(1, "dut.order__ready"),
+            stuck_at(0, "dut.row_at_hand", 0),
+            late("dut.count"),
+            stuck_at(0, "dut.place", 0),
+        ),
     ),
     Proof(
         name="raw_decision",

@@ -1,25 +1,21 @@
-"""Each entry of an index is written once, at its place, and nothing else is."""
+"""Each entry of an index is given once, in order, with its CRC if it has one."""
 
-from dataclasses import replace
+from amaranth.hdl import Assert, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
 
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
-
-from cdma.hdl.engine.offload.index import IndexPacker
+from cdma.hdl.engine.offload.index import IndexEntries
 from cdma.verify.formal.fault import late, stuck_at
-from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, offer, take
+from cdma.verify.formal.stream_rules import anything, offer
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import Proof, faults
 
-ENTRY = 8  # bytes
+WAITING = 4  # entries
 
 
-class PlacesEntries(Elaboratable):
-    """The beat that leaves has all entries that came since the last one, and enables only these.
+class GivesEntries(Elaboratable):
+    """Entries come up to two cycles after ``is_tight`` is first seen, and leave in order.
 
-    Entry ``n`` of an index is at byte ``8 n`` from its start, with its CRC if it has one. An index
-    starts at any multiple of 8 when the packer is empty, and is flushed after its last entry.
+    That there is room for each of them is an assertion of the component.
     """
 
     def __init__(self, dut):
@@ -27,119 +23,65 @@ class PlacesEntries(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        dut = self.dut
-        m.submodules.dut = elaborated(dut, platform)
-        link = dut.config.link_bytes
-        slots = link // ENTRY
-        enters, pairs = offer(m, dut.i, "i"), offer(m, dut.i_crc, "crc")
-        leaves, beat = take(m, dut.o, "o"), dut.o.payload
-        is_idle, flushes, has_crc = Signal(init=1), Signal(), Signal()
-        started = Signal()
+        m.submodules.dut = dut = self.dut
+        was_tight = Signal(2)  # one and two cycles ago
+        pairs = offer(m, dut.i_crc, "crc")
         m.d.comb += [
-            dut.start.eq(anything(m, 1, "start") & is_idle & ~dut.i.valid),
-            dut.address.eq(anything(m, dut.config.address_bits - 3, "start_address") << 3),
-            dut.has_crc.eq(has_crc),
-            dut.flush.eq(flushes),
-            Assume(~dut.i.valid | (started & ~flushes)),
-            Assert(dut.idle == is_idle),
-            Assert(pairs == (enters & has_crc)),
+            dut.valid.eq(anything(m, 1, "valid") & ~was_tight[1]),
+            Value.cast(dut.i).eq(anything(m, len(Value.cast(dut.i)), "entry")),
+            dut.hold.eq(anything(m, 1, "hold")),
+            dut.has_crc.eq(anything(m, 1, "has_crc")),
         ]
-        at = Signal(dut.config.address_bits - 3)  # of the next entry, in entries
-        with m.If(dut.start):
-            m.d.sync += [at.eq(dut.address >> 3), started.eq(1), flushes.eq(0)]
-            m.d.sync += has_crc.eq(anything(m, 1, "wants_crc"))
-        with m.Else():
-            m.d.sync += [at.eq(at + enters)]
-            m.d.sync += flushes.eq(flushes | (started & anything(m, 1, "flush") & ~dut.i.valid))
-        # What waits: which slots of a beat, their entries, the beat's address and first tag.
-        slot = at[: slots.bit_length() - 1] if slots > 1 else 0
-        waits, words = Signal(slots), [Signal(8 * ENTRY, name=f"word{k}") for k in range(slots)]
-        base, tag = Signal(dut.config.address_bits), Signal(len(Value.cast(beat.tag)))
-        entry = dut.i.payload
-        word = Cat(entry.bytes, entry.raw, has_crc, 0, 0, 0, 0, 0, 0)
-        word = Cat(word, Mux(has_crc, dut.i_crc.payload, 0))
-        with m.If(leaves):
-            m.d.sync += [waits.eq(0), is_idle.eq(1)]
-            m.d.comb += Assert(~enters)
-        with m.If(enters):
-            m.d.sync += [waits.eq(waits | (1 << slot)), is_idle.eq(0)]
-            for k in range(slots):
-                with m.If(slot == k):
-                    m.d.sync += words[k].eq(word)
-            with m.If(waits == 0):
-                m.d.sync += [base.eq((at << 3) & -link), tag.eq(Value.cast(entry.tag))]
-            # It belongs to the beat that waits, behind all that is in there.
-            with m.Else():
-                m.d.comb += Assert(base == ((at << 3) & -link)[: len(base)])
-                m.d.comb += Assert((waits >> slot) == 0)
-        with m.If(dut.o.valid):
-            m.d.comb += [
-                Assert(waits != 0),
-                Assert(waits[-1] | flushes),
-                Assert(beat.last == ~waits[-1]),
-            ]
-        m.d.comb += Assert((waits != 0) == ~is_idle)
-        with m.If(waits != 0):
-            m.d.comb += [Assert(beat.address == base), Assert(Value.cast(beat.tag) == tag)]
-            for k in range(slots):
-                strobes = beat.strobe[ENTRY * k : ENTRY * (k + 1)]
-                m.d.comb += Assert(strobes == waits[k].replicate(ENTRY))
-                with m.If(waits[k]):
-                    m.d.comb += Assert(beat.data[64 * k : 64 * (k + 1)] == words[k])
-        self._invariants(m, at, waits, started, enters)
+        m.d.sync += was_tight.eq(Cat(dut.is_tight, was_tight[0]))
+        waiting = [Signal(dut.i.shape(), name=f"waiting{k}") for k in range(WAITING)]
+        level = Signal(range(WAITING + 1))
+        place = level - dut.o_valid
+        m.d.sync += level.eq(level + dut.valid - dut.o_valid)
+        for k, entry in enumerate(waiting):
+            behind = (
+                Value.cast(waiting[k + 1]) if k + 1 < WAITING else Const(0, len(entry.as_value()))
+            )
+            stays = Mux(dut.o_valid, behind, entry.as_value())
+            m.d.sync += entry.eq(Mux(dut.valid & (place == k), Value.cast(dut.i), stays))
+        first = waiting[0]
+        flags = Cat(first.raw, dut.has_crc, Const(0, 6))
+        crc = Mux(dut.has_crc, dut.i_crc.payload, 0)
         m.d.comb += [
-            Cover(leaves & flushes & (at[-1] != 0)),
-            Cover(leaves & ~flushes & has_crc),
+            Assert(dut.idle == (level == 0)),
+            Assert(dut.o_valid == ((level != 0) & ~dut.hold & (dut.i_crc.valid | ~dut.has_crc))),
+            Assert(pairs == (dut.o_valid & dut.has_crc)),
+            Cover(pairs & (level == WAITING)),
+        ]
+        with m.If(dut.o_valid):
+            word = Cat((Const(0, 24) | first.bytes)[:24], flags, crc)
+            m.d.comb += [Assert(dut.o.words[0] == word), Assert(dut.o.count == 1)]
+        # Invariants: the queue has what waits, and what is on its way has room.
+        valid = probe(m, "dut.waiting.valid", WAITING)
+        for k, entry in enumerate(waiting):
+            kept = probe(m, f"dut.waiting.entry{k}", len(entry.as_value()))
+            m.d.comb += Assert(valid[k] == (level > k))
+            m.d.comb += Assert(~valid[k] | (kept == entry.as_value()))
+        m.d.comb += [
+            Assert(level <= WAITING),
+            Assert(was_tight[0] | (level <= 2)),
+            Assert(was_tight[1] | (level <= 3)),
         ]
         return m
-
-    def _invariants(self, m, at, waits, started, enters):
-        """Also: an entry is taken within two cycles, unless a beat waits to leave."""
-        dut = self.dut
-        bits = dut.config.address_bits
-        place, carry = probe(m, "dut.place", bits), probe(m, "dut.place_carry", 1)
-        found, idle = Signal(bits - 3), Signal(2)
-        can = dut.i.valid & (dut.i_crc.valid | ~dut.has_crc) & ~dut.o.valid
-        m.d.sync += idle.eq(Mux(can & ~enters, idle + 1, 0))
-        slots = len(waits)
-        if slots > 1:
-            last = waits[-1] | ((waits != 0) & (at[: slots.bit_length() - 1] != 0))
-            m.d.comb += Assert(~started | (waits == 0) | last)
-        for k in range(slots - 1):  # what waits has no gap up to the next entry
-            m.d.comb += Assert(~waits[k] | waits[k + 1] | (at[: slots.bit_length() - 1] == k + 1))
-        base = (((at << 3) - ENTRY * 1)[:bits]) & -dut.config.link_bytes
-        with m.If(waits != 0):
-            m.d.comb += Assert(dut.o.payload.address == base[:bits])
-        m.d.comb += [
-            found.eq((place >> 3) + (carry << (bits // 2))),
-            Assert(idle < 2),
-            Assert((idle == 0) | ~carry),
-            Assert(started | (waits == 0)),
-            Assert(probe(m, "dut.is_full", 1) == waits[-1]),
-        ]
-        with m.If(started):
-            m.d.comb += [Assert(found == at), Assert(place[:3] == 0)]
-
-
-def sized(link_bytes: int):
-    """A small engine with a link of so many bytes."""
-    return replace(small(), link_bytes=link_bytes)
 
 
 PROOFS = (
     Proof(
-        name="index_packer",
-        promise="Each entry of an index is written once, at its place, and no other byte is",
-        components=(IndexPacker,),
-        design=lambda config: PlacesEntries(IndexPacker(config)),
-        sizes={f"link of {link} bytes": sized(link) for link in (8, 16, 32)},
+        name="index_entries",
+        promise="Each entry of an index is given once, in order, with its CRC if it has one",
+        components=(IndexEntries,),
+        design=lambda config: GivesEntries(IndexEntries(config)),
+        sizes={"stripes of 16 bytes": small()},
         broken=faults(
-            sized(16),
+            small(),
             8,
-            late("dut.is_empty"),
-            stuck_at(0, "dut.place_carry"),
-            stuck_at(0, "dut.is_full"),
-            stuck_at(1, "dut.i__ready"),
+            late("dut.is_tight"),
+            stuck_at(1, "dut.i_crc__ready"),
+            stuck_at(0, "dut.waiting.entry1", 0),
         ),
     ),
 )

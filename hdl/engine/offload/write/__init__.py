@@ -1,0 +1,1 @@
+"""A dense stream of words on its way to host memory."""
