@@ -50,7 +50,7 @@ class Fifo(wiring.Component):
         stored = Signal(range(self.depth + 1))  # in the RAM, without the output register
         enters, loads = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(stored != self.depth),
+            self.i.ready.eq(~stored[-1]),  # a power of two is stored just when it is full
             enters.eq(self.i.valid & self.i.ready),
             loads.eq((stored != 0) & (~self.o.valid | self.o.ready)),
             write.en.eq(enters),

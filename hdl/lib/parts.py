@@ -2,20 +2,18 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-#: Bits of a part.
-PART_BITS = 10
-
 
 def advance_in_parts(
-    m: Module, value: Signal, step, name: str, *, bits: int = PART_BITS, down: bool = False
+    m: Module, value: Signal, step, name: str, *, parts: int, down: bool = False
 ) -> Signal:
     """Add ``step``, or with ``down`` subtract, in the domain ``sync``.
 
-    Each part of ``value`` has an adder; its carry reaches the next part a cycle later. Gives the
-    registers of the carries, of which one is set while ``value`` is not yet valid: at most as many
-    cycles as there are parts, less one, after the last step. Statements that set ``value`` later
-    clear the carries, too.
+    Each of the ``parts`` of ``value``, but the last as long as the others or shorter, has an adder;
+    its carry reaches the next part a cycle later. Gives the registers of the carries, of which one
+    is set while ``value`` is not yet valid: at most as many cycles as there are parts, less one,
+    after the last step. Statements that set ``value`` later clear the carries, too.
     """
+    bits = -(-len(value) // parts)
     places = range(0, len(value), bits)
     carries = Signal(max(len(places) - 1, 1), name=f"{name}_carries")
     step = Cat(step, Const(0, max(len(value) - len(step), 1)))
@@ -30,17 +28,23 @@ def advance_in_parts(
     return carries
 
 
-def is_below_later(m: Module, a, b, name: str, *, bits: int = PART_BITS) -> Signal:
-    """``a < b`` of unsigned numbers, two cycles later: first each part, then all of them."""
+def is_below_next(m: Module, a, b, name: str, *, parts: int):
+    """``a < b`` of unsigned numbers a cycle later: from a register for each part, through gates."""
     width = max(len(a), len(b))
+    bits = -(-width // parts)
     a, b = (Cat(value, Const(0, max(width - len(value), 1))) for value in (a, b))
     places = range(0, width, bits)
     less, same = (Signal(len(places), name=f"{name}_{kind}") for kind in ("less", "same"))
-    found = Signal(name=name)
     is_less = Const(0, 1)
     for k, low in enumerate(places):
         part = slice(low, min(low + bits, width))
         m.d.sync += [less[k].eq(a[part] < b[part]), same[k].eq(a[part] == b[part])]
         is_less = Mux(same[k], is_less, less[k])
-    m.d.sync += found.eq(is_less)
+    return is_less
+
+
+def is_below_later(m: Module, a, b, name: str, *, parts: int) -> Signal:
+    """``a < b`` of unsigned numbers, two cycles later: first each part, then all of them."""
+    found = Signal(name=name)
+    m.d.sync += found.eq(is_below_next(m, a, b, name, parts=parts))
     return found

@@ -103,7 +103,7 @@ class JobAnswers(wiring.Component):
         steps = Signal(4)  # one bit goes up: subtract, then the carries pass
         cycles = Signal(CYCLE_BITS)
         taken = Mux(steps[0], results.o.payload.taken, 0)
-        carries = advance_in_parts(m, cycles, taken, "cycles", bits=CYCLE_BITS // 4, down=True)
+        carries = advance_in_parts(m, cycles, taken, "cycles", parts=4, down=True)
         m.d.comb += [
             self.oldest.eq(Mux(results.o.valid, results.o.payload.result.as_value(), 0)),
             self.accepted.eq(self.o.valid & self.o.ready),

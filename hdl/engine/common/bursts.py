@@ -1,19 +1,18 @@
 """Bursts: where they end, and how they are read."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import BURST_BYTES
 from cdma.hdl.axi.full import Attributes, Response
-from cdma.hdl.engine.common.records import JOB_BITS
 from cdma.hdl.engine.job import ReadClient
-from cdma.hdl.lib.adder import advance_in_two, difference_later
-from cdma.hdl.lib.buffer import RowBuffer
+from cdma.hdl.lib.counter import Counter
 from cdma.hdl.lib.fifo import Fifo
+from cdma.hdl.lib.parts import advance_in_parts
 
-#: Cycles until the plan of a burst follows the place of the last one.
-_SETTLE = 4
+#: Parts of the sums here: all carries have passed when the next burst is planned, or asked for.
+_PLACE_PARTS, _LEFT_PARTS, _TOTAL_PARTS = 5, 2, 2
 
 
 def beats_to_boundary(address, data_bytes: int, burst_bytes: int = BURST_BYTES):
@@ -32,48 +31,59 @@ class ReadData(data.StructLayout):
         super().__init__({"data": 8 * data_bytes, "resp": Response})
 
 
+class Piece(data.StructLayout):
+    """A piece of a range: its ``size`` in bytes, and whether it is the ``last``; may be empty."""
+
+    def __init__(self, size_bits: int):
+        super().__init__({"size": unsigned(size_bits), "last": unsigned(1)})
+
+
 class RangeReader(wiring.Component):
-    """Read ranges of memory, the end of the last of which may still move up.
+    """Read ranges of memory, which grow by pieces.
 
-    A burst is asked for when room for all of it is reserved and either the next multiple of
-    ``burst_bytes`` is within the range, or ``final``. Bytes of the range's first and last beats
-    that are outside of it are read along. Throughput one beat a cycle, and one burst in five
-    cycles; zeros after a stop are slower. ``client.r`` is always ready. The first address is valid
-    7 cycles after ``start``, and 4 cycles after the ``end`` or ``final`` that a burst waits for.
+    A burst is asked for when room for all of it is reserved, and when it ends at a multiple of
+    ``burst_bytes``, or the range has ended, or no piece is at hand and ``final``. Bytes of the
+    range's first and last beats that are outside of it are read along. The beats of ranges that
+    follow each other wait in one buffer, one range behind the other.
 
-    A range may begin when all of the one before is asked for. The beats of both wait in the same
-    buffer: whoever takes them goes from range to range by ``next``.
+    Throughput one beat a cycle, and one burst in five cycles or more; a piece takes two cycles.
+    With bytes of a whole burst at hand, no piece is taken. An address is valid five cycles after
+    the piece that it waited for; ``client.ar`` comes from registers.
+    ``client.r`` is always ready.
 
     Parameters
     ----------
     address_bits, data_bytes : int
     depth : int
         Beats of the buffer, a power of two, at least a burst.
+    size_bits : int
+        Of a piece.
     burst_bytes : int
         Most bytes of a burst, a power of two up to a page.
 
     Members
     -------
-    enable : In, a range was begun and is not ended; else nothing is asked for
-    start : In, begin at ``address``; a range is read from the next cycle on
+    start : In, a range begins at ``address``; only when ``asked``
     address : In, first byte
-    end : In, one more bit than an address: the first byte past the range, never falls; with
-        ``final`` and ``last``, it may follow ``start`` by three cycles
-    final : In, do not wait until ``end`` moves up
-    last : In, ``end`` will not move up any more
-    stop : In, until the next start: ask for no further burst; beats of zeros are given for the rest
+    i : In stream of :class:`Piece`
+    final : In, do not wait for pieces
+    stop : In, until the next start: ask for no further burst, and give beats of any data without
+        error in their place, each in five cycles
+    abandon : In, ask for no further burst, the range has ended; pieces are not taken
     attr : In, attributes of the addresses
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
     o : Out stream of :class:`ReadData`
-    begun : Out, a range was begun that ``next`` has not come to
-    next : In, the beats of the next range may be taken
-    is_next : Out, the beat that is offered, or will be, belongs to that range
-    asked : Out, all of the range is asked for
-    idle : Out, no beat is owed by the memory or waits in the buffer
+    asked : Out, all of the range is asked for; a register
+    idle : Out, and no beat is owed by the memory or waits in the buffer
     """
 
     def __init__(
-        self, address_bits: int, data_bytes: int, depth: int, burst_bytes: int = BURST_BYTES
+        self,
+        address_bits: int,
+        data_bytes: int,
+        depth: int,
+        size_bits: int,
+        burst_bytes: int = BURST_BYTES,
     ):
         self.address_bits = address_bits
         self.data_bytes = data_bytes
@@ -81,19 +91,15 @@ class RangeReader(wiring.Component):
         self.burst_bytes = burst_bytes
         super().__init__(
             {
-                "enable": In(1),
                 "start": In(1),
                 "address": In(address_bits),
-                "end": In(address_bits + 1),
+                "i": In(stream.Signature(Piece(size_bits))),
                 "final": In(1),
-                "last": In(1),
                 "stop": In(1),
+                "abandon": In(1),
                 "attr": In(Attributes()),
                 "client": Out(ReadClient(address_bits, data_bytes)),
                 "o": Out(stream.Signature(ReadData(data_bytes))),
-                "begun": Out(1),
-                "next": In(1),
-                "is_next": Out(1),
                 "asked": Out(1),
                 "idle": Out(1),
             }
@@ -102,104 +108,123 @@ class RangeReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         size, low = self.data_bytes, self.data_bytes.bit_length() - 1
-        m.submodules.buffer = buffer = Fifo(ReadData(size), self.depth)
-        ar, most = self.client.ar, self.burst_bytes // size
-        place = Signal(self.address_bits + 1)  # the next beat to be asked for
-        owed = Signal(range(self.depth + 1))  # beats asked for and not yet given
-        beats, is_due = Signal(range(most + 1)), Signal()
-        issue, phantom, gives = Signal(), Signal(), Signal()
-        left, is_settled = self._plan(m, place, beats, is_due, issue, phantom, gives)
-        self._separate(m, Mux(phantom, gives, Mux(issue, beats, 0)), gives)
+        piece, ar = self.i.payload, self.client.ar
+        place = Signal(self.address_bits - low)  # the next beat to be asked for
+        # Bytes from there to the end of what the range has so far, and ``size - 1``: the upper bits
+        # are beats.
+        left = Signal(range(self.burst_bytes + (1 << len(piece.size)) + size))
+        beats = Signal(range(self.burst_bytes // size + 1))
+        is_last, is_empty, can_take, is_small = Signal(), Signal(), Signal(), Signal()
+        takes, issues, skips = Signal(), Signal(), Signal()
+        used, step = Signal.like(left), Signal.like(left)
         m.d.comb += [
-            issue.eq(
-                self.enable
-                & is_settled
-                & is_due
-                & ~self.stop
-                & (~ar.valid | ar.ready)
-                & (owed + beats <= self.depth)
-            ),
-            self.idle.eq((owed == 0) & ~ar.valid),
-            gives.eq(self.o.valid & self.o.ready),
+            is_small.eq(left < self.burst_bytes),
+            self.i.ready.eq(can_take & is_small & ~is_last),
+            takes.eq(self.i.valid & self.i.ready),
+            used.eq(Mux(issues, beats, skips) << low),
+            step.eq(Mux(takes, piece.size, -used)),
+            ar.payload.address.eq(place << low),
+            ar.payload.beats.eq(beats),
+            ar.payload.attr.eq(self.attr),
         ]
-        with m.If(ar.ready):
-            m.d.sync += ar.valid.eq(0)
-        with m.If(issue):
-            m.d.sync += [
-                ar.valid.eq(1),
-                ar.payload.address.eq(place),
-                ar.payload.beats.eq(beats),
-                ar.payload.attr.eq(self.attr),
-            ]
-        m.d.sync += owed.eq(owed + Mux(issue, beats, 0) - (gives & ~phantom))
-        with m.If(phantom):
-            m.d.sync += phantom.eq(~gives)
-        with m.Else():
-            m.d.sync += phantom.eq(
-                self.enable & self.stop & (owed == 0) & is_settled & (left > 0) & ~self.start
-            )
-        step = Mux(phantom, gives, Mux(issue, beats, 0)) << low
-        carry = advance_in_two(m, place, step, (self.address_bits + 1) // 2, "place")
+        carries = [
+            advance_in_parts(m, place, Mux(issues, beats, 0), "place", parts=_PLACE_PARTS),
+            advance_in_parts(m, left, step, "left", parts=_LEFT_PARTS),
+        ]
+        with m.If(takes):
+            m.d.sync += [is_last.eq(piece.last), is_empty.eq(is_empty & (piece.size == 0))]
         with m.If(self.start):
-            m.d.sync += [place.eq(self.address & -size), carry.eq(0)]
+            m.d.sync += [
+                place.eq(self.address >> low),
+                left.eq(self.address[:low] + (size - 1)),
+                is_last.eq(0),
+                is_empty.eq(1),  # nothing is read, wherever in its beat the range begins
+                *(carry.eq(0) for carry in carries),
+            ]
+        free, zeros = self._buffer(m, Mux(issues, beats, 0), skips)
+        count = Mux(is_empty, 0, left[low:])
+        self._plan(m, place, count, beats, free, is_last, can_take, takes, issues, zeros)
         m.d.comb += [
-            buffer.i.valid.eq(self.client.r.valid),
-            buffer.i.payload.data.eq(self.client.r.payload.data),
-            buffer.i.payload.resp.eq(self.client.r.payload.resp),
-            self.client.r.ready.eq(1),
-            self.o.valid.eq(buffer.o.valid | phantom),
-            buffer.o.ready.eq(self.o.ready & ~phantom),
+            skips.eq(zeros & self.o.ready),
+            self.idle.eq(self.asked & free[-1]),
         ]
-        with m.If(~phantom):
-            m.d.comb += self.o.payload.eq(buffer.o.payload)
         return m
 
-    def _separate(self, m, asked, gives):
-        """Note at which beat each range begins; ``asked`` are the beats asked for in this cycle."""
-        bits = self.depth.bit_length() + 1
-        m.submodules.borders = borders = RowBuffer(unsigned(bits), 1 << JOB_BITS)
-        place, given = Signal(bits, name="asked_beats"), Signal(bits, name="given_beats")
+    def _buffer(self, m, asked, skips):
+        """Keep what is read, and count the room; gives the room, and a beat that was not read."""
+        m.submodules.buffer = buffer = Fifo(ReadData(self.data_bytes), self.depth)
+        zeros, r = Signal(), self.client.r
+        bits = self.depth.bit_length()
+        total, free = Signal(bits), Signal(bits, init=self.depth)
+        m.submodules.given = given = Counter(bits, 1)  # exact in each cycle, else room is too large
+        advance_in_parts(m, total, asked, "total", parts=_TOTAL_PARTS)
+        # Modulo twice the depth: the highest bit says that all is free.
+        m.d.sync += free.eq(given.value - total + self.depth)
         m.d.comb += [
-            borders.i.valid.eq(self.start),
-            borders.i.payload.eq(place),
-            borders.o.ready.eq(self.next),
-            self.begun.eq(borders.o.valid),
-            self.is_next.eq(borders.o.valid & (borders.o.payload == given)),
+            given.enable.eq(buffer.o.valid & buffer.o.ready),
+            given.step.eq(1),
+            buffer.i.valid.eq(r.valid),
+            buffer.i.payload.data.eq(r.payload.data),
+            buffer.i.payload.resp.eq(r.payload.resp),
+            r.ready.eq(1),
+            self.o.valid.eq(buffer.o.valid | zeros),
+            buffer.o.ready.eq(self.o.ready & ~zeros),
+            self.o.payload.data.eq(buffer.o.payload.data),
+            self.o.payload.resp.eq(Mux(zeros, Response.OKAY, buffer.o.payload.resp)),
         ]
-        m.d.sync += [place.eq(place + asked), given.eq(given + gives)]
+        return free, zeros
 
-    def _plan(self, m, place, beats, is_due, issue, phantom, gives):
-        """Plan the next burst in steps of a cycle: the range's end, what is left, the burst.
-
-        Gives the bytes that are left, which may be negative, and whether these and the burst follow
-        ``place``.
-        """
-        size, low = self.data_bytes, self.data_bytes.bit_length() - 1
-        high = self.burst_bytes.bit_length() - 1
-        finals, waits = Signal(2), Signal(range(_SETTLE + 2))
-        bits = self.address_bits + 2
-        left = difference_later(m, self.end, place, bits, "left").as_signed()
-        reach, rest = Signal.like(beats, name="reach"), Signal.like(beats, name="rest")
-        is_whole = Signal()
-        lasts = Signal(2)
+    def _plan(self, m, place, count, beats, free, is_last, can_take, takes, issues, zeros):
+        """Plan the next burst in steps of a cycle: its beats, room for it, its address."""
+        size, ar = self.data_bytes, self.client.ar
+        low = size.bit_length() - 1
+        reach, has_some, is_whole = Signal.like(beats), Signal(), Signal()
+        is_due, fits = Signal(), Signal()
+        m.d.comb += reach.eq(beats_to_boundary(Cat(Const(0, low), place), size, self.burst_bytes))
         m.d.sync += [
-            finals.eq(Cat(self.final, finals[0])),
-            lasts.eq(Cat(self.last, lasts[0])),
+            fits.eq(free >= beats),
+            is_due.eq(has_some & (is_whole | is_last | (self.final & ~self.i.valid))),
         ]
-        m.d.comb += self.asked.eq(self.enable & (waits == 0) & (left <= 0) & lasts[1] & ~phantom)
-        m.d.comb += [
-            reach.eq(beats_to_boundary(place, size, self.burst_bytes)),
-            rest.eq((left[:high] + (size - 1)) >> low),
-            is_whole.eq(left[high:].any() | (rest >= reach)),
-        ]
-        m.d.sync += [
-            beats.eq(Mux(is_whole, reach, rest)),
-            is_due.eq((left > 0) & (is_whole | finals[1])),
-        ]
-        with m.If(self.start):
-            m.d.sync += waits.eq(_SETTLE + 1)
-        with m.Elif(issue | (phantom & gives)):
-            m.d.sync += waits.eq(_SETTLE)
-        with m.Elif(waits != 0):
-            m.d.sync += waits.eq(waits - 1)
-        return left, waits == 0
+        with m.FSM():
+            with m.State("ENDED"):
+                m.d.comb += self.asked.eq(1)
+                with m.If(self.start):
+                    m.next = "PLAN"
+            with m.State("PLAN"):
+                m.d.comb += can_take.eq(1)
+                m.d.sync += [
+                    beats.eq(Mux(count >= reach, reach, count)),
+                    is_whole.eq(count >= reach),
+                    has_some.eq(count != 0),
+                ]
+                m.next = "CHECK"
+                with m.If(takes):
+                    m.next = "SETTLE"
+            with m.State("CHECK"):
+                m.d.comb += can_take.eq(1)
+                m.next = "DECIDE"
+                with m.If(takes):
+                    m.next = "SETTLE"
+            with m.State("DECIDE"):
+                m.d.comb += can_take.eq(1)
+                m.next = "PLAN"
+                with m.If(takes):
+                    m.next = "SETTLE"
+                with m.Elif((is_last & ~has_some) | self.abandon):
+                    m.next = "ENDED"
+                with m.Elif(self.stop & has_some & free[-1]):
+                    m.next = "ZEROS"
+                with m.Elif(~self.stop & is_due & fits):
+                    m.d.sync += ar.valid.eq(1)
+                    m.next = "ISSUE"
+            with m.State("ISSUE"):
+                m.d.comb += issues.eq(ar.ready)
+                with m.If(ar.ready):
+                    m.d.sync += ar.valid.eq(0)
+                    m.next = "SETTLE"
+            with m.State("ZEROS"):
+                m.d.comb += zeros.eq(1)
+                with m.If(self.o.ready):
+                    m.next = "SETTLE"
+            with m.State("SETTLE"):
+                m.next = "PLAN"

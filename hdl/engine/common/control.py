@@ -64,6 +64,9 @@ class JobControl(wiring.Component):
         Later stages that need the job.
     depth : int
         Most jobs in work, a power of two up to ``JOBS``.
+    halt : StructLayout or None
+        Shape of what is halted, with a member ``all``; ``None`` is
+        :class:`~cdma.hdl.engine.common.records.Halt`.
 
     Members
     -------
@@ -91,13 +94,14 @@ class JobControl(wiring.Component):
     drains : Out, no job is started until all have ended
     clear : Out, one cycle: all has ended, forget what was counted and found
     found, error, error_bytes : In, the error to report, and the stream's bytes then
-    halt_errors : In, :class:`~cdma.hdl.engine.common.records.Halt` by errors
+    halt_errors : In, what is halted by errors
     halt : Out, the same, and all with an abort
     """
 
-    def __init__(self, config: EngineConfig, views: int = 1, depth: int = JOBS):
+    def __init__(self, config: EngineConfig, views: int = 1, depth: int = JOBS, halt=None):
         self.config, self.depth = config, depth
         self.bits = depth.bit_length()  # of a count of jobs, modulo twice the depth
+        halt = Halt() if halt is None else halt
         super().__init__(
             {
                 "i": In(stream.Signature(Job(config.address_bits))),
@@ -126,8 +130,8 @@ class JobControl(wiring.Component):
                 "found": In(1),
                 "error": In(ErrorReport()),
                 "error_bytes": In(64),
-                "halt_errors": In(Halt()),
-                "halt": Out(Halt()),
+                "halt_errors": In(halt),
+                "halt": Out(halt),
             }
         )
 
@@ -204,7 +208,7 @@ class JobControl(wiring.Component):
         total = _total(self.config, job)
         m.d.comb += self._answers.refusal.total.eq(total)
         m.d.comb += self._answers.refusal.limit.eq(job.limit)
-        exceeds = is_below_later(m, job.limit, total, "exceeds")
+        exceeds = is_below_later(m, job.limit, total, "exceeds", parts=4)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [

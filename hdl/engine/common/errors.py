@@ -89,7 +89,7 @@ class ErrorCollector(wiring.Component):
         best_key = Signal.like(key)
         place, halt_place = Signal(JOB_BITS + NUMBER_BITS), Signal(JOB_BITS + NUMBER_BITS)
         m.d.comb += [
-            rank.eq(_rank(report.status)),
+            rank.eq(rank_of(report.status)),
             place.eq(self._place(report.tag.number, report.tag.job)),
             halt_place.eq(self._place(lowest.number, lowest.job)),
             key.eq(place << 3 | rank),
@@ -116,7 +116,8 @@ class ErrorCollector(wiring.Component):
         return Cat(number, (job - self.oldest)[:JOB_BITS])
 
 
-def _rank(status):
+def rank_of(status):
+    """Place of a status in the order of a stripe's errors; the lowest is reported."""
     return Mux(
         status == Status.INDEX,
         0,
@@ -138,15 +139,24 @@ class ErrorSlot(wiring.Component):
     A report that comes while another waits is dropped: a source meets its errors in the order of
     their stripes, so a later one never counts. Latency one cycle.
 
+    Parameters
+    ----------
+    shape : StructLayout or None
+        Of a report; ``None`` is :class:`~cdma.hdl.engine.common.records.ErrorReport`.
+
     Members
     -------
     valid, report : In, an error in this cycle
-    o : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
+    o : Out stream of reports
     """
 
-    valid: In(1)
-    report: In(ErrorReport())
-    o: Out(stream.Signature(ErrorReport()))
+    valid: Signal
+    report: data.View
+    o: stream.Interface
+
+    def __init__(self, shape=None):
+        shape = ErrorReport() if shape is None else shape
+        super().__init__({"valid": In(1), "report": In(shape), "o": Out(stream.Signature(shape))})
 
     def elaborate(self, platform):
         m = Module()

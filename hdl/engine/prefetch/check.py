@@ -4,17 +4,18 @@ from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_codes import LINK, Status
+from cdma.engine_codes import Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.crc import StripeCrc
-from cdma.hdl.engine.common.records import ErrorReport, Row, Tag
+from cdma.hdl.engine.common.records import Row
+from cdma.hdl.engine.prefetch.records import StripeError, StripeTag
 
 
 class Expected(data.StructLayout):
     """What the index says of a stripe: ``has_crc`` and ``crc``; and its ``tag``."""
 
-    def __init__(self):
-        super().__init__({"tag": Tag(), "has_crc": unsigned(1), "crc": unsigned(32)})
+    def __init__(self, config: EngineConfig):
+        super().__init__({"tag": StripeTag(config), "has_crc": unsigned(1), "crc": unsigned(32)})
 
 
 class CrcCheck(wiring.Component):
@@ -30,7 +31,8 @@ class CrcCheck(wiring.Component):
     -------
     i : In stream of :class:`~cdma.hdl.engine.common.records.Row`
     i_expected : In stream of :class:`Expected`, one for each stripe
-    o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
+    o_error : Out stream of :class:`~cdma.hdl.engine.prefetch.records.StripeError`, at the stripe's
+        offset
     done : Out, one cycle: the CRC of the next stripe, in order, is known
     idle : Out, no row waits and no CRC is owed
     """
@@ -46,8 +48,8 @@ class CrcCheck(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(Row(config))),
-                "i_expected": In(stream.Signature(Expected())),
-                "o_error": Out(stream.Signature(ErrorReport())),
+                "i_expected": In(stream.Signature(Expected(config))),
+                "o_error": Out(stream.Signature(StripeError(config))),
                 "done": Out(1),
                 "idle": Out(1),
             }
@@ -74,8 +76,6 @@ class CrcCheck(wiring.Component):
             self.o_error.valid.eq(both & is_compared & differs),
             report.tag.eq(expected.tag),
             report.status.eq(Status.CRC),
-            report.where.eq(expected.tag.offset),
-            report.channel.eq(LINK),
             self.idle.eq(crc.idle),
         ]
         return m

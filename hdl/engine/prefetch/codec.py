@@ -1,6 +1,6 @@
 """Decompression of one channel's stripes, and the way around it."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,7 +8,8 @@ from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.stream import unit_class
 from cdma.hdl.codecs import config_of
 from cdma.hdl.engine.common.errors import ErrorSlot
-from cdma.hdl.engine.common.records import ErrorReport, Row, Tag
+from cdma.hdl.engine.common.records import Row
+from cdma.hdl.engine.prefetch.records import StripeError, StripeTag
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import Beat, thermometer
 
@@ -21,7 +22,7 @@ class CodedStripe(data.StructLayout):
             {
                 "words": unsigned(config.stripe_words.bit_length()),
                 "raw": unsigned(1),
-                "tag": Tag(),
+                "tag": StripeTag(config),
             }
         )
 
@@ -29,9 +30,9 @@ class CodedStripe(data.StructLayout):
 class StripeDecompressor(wiring.Component):
     """Decompress stripes, or pass raw ones around the decompressor.
 
-    A raw stripe waits until the decompressor is empty, so that beats keep their order. Throughput
-    and latency are those of the codec's decompressor, with one cycle more for each stripe; a raw
-    row passes combinationally.
+    A stripe is begun when all rows of the one before are taken, a raw one also not before the
+    decompressor is empty, so that beats keep their order. Throughput and latency are those of the
+    codec's decompressor, with one cycle more for each stripe; a raw row passes combinationally.
 
     Parameters
     ----------
@@ -39,19 +40,17 @@ class StripeDecompressor(wiring.Component):
 
     Members
     -------
-    i_stripe : In stream of :class:`CodedStripe`, one for each stripe
+    i_stripe : In stream of :class:`CodedStripe`, one for each stripe, taken as it is begun
     i : In stream of :class:`~cdma.hdl.engine.common.records.Row`
-    channel : In, for error reports
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`
-    o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`: errors in the
-        decompressor's status
+    o_error : Out stream of :class:`~cdma.hdl.engine.prefetch.records.StripeError`: errors in the
+        decompressor's status, from the stripe's offset on
     done : Out, one cycle: the oldest stripe was given, and its status is known
-    idle : Out, no stripe is at hand
+    idle : Out, no stripe was begun that is not done, and no report waits
     """
 
     i_stripe: stream.Interface
     i: stream.Interface
-    channel: Signal
     o: stream.Interface
     o_error: stream.Interface
     done: Signal
@@ -64,9 +63,8 @@ class StripeDecompressor(wiring.Component):
             {
                 "i_stripe": In(stream.Signature(CodedStripe(config))),
                 "i": In(stream.Signature(Row(config))),
-                "channel": In(7),
                 "o": Out(stream.Signature(Beat(self.unit_config))),
-                "o_error": Out(stream.Signature(ErrorReport())),
+                "o_error": Out(stream.Signature(StripeError(config))),
                 "done": Out(1),
                 "idle": Out(1),
             }
@@ -74,42 +72,40 @@ class StripeDecompressor(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self.config
-        lanes, size = config.lanes, config.word_bytes
         unit = unit_class("decompressor", self.unit_config)(self.unit_config)
         m.submodules.decompressor = unit
-        m.submodules.tags = tags = Queue(Tag(), 2)  # of the stripes in the decompressor
-        stripe, row = self.i_stripe.payload, self.i.payload
-        commanded, commands, passes = Signal(), Signal(), Signal()
-        keep = Cat(kept.replicate(size) for kept in thermometer(row.count, lanes))
-        if config.has_padding:
-            nbytes = Signal(range(config.beat_bytes + 1))
-            m.d.comb += nbytes.eq(row.count * size - row.missing)
-            keep = thermometer(nbytes, config.beat_bytes)
-        is_raw = self.i_stripe.valid & stripe.raw
-        is_coded = self.i_stripe.valid & ~stripe.raw & commanded
+        m.submodules.tags = tags = Queue(StripeTag(self.config), 2)  # in the decompressor
+        stripe, row, command = self.i_stripe.payload, self.i.payload, unit.i_command
+        # The stripe whose rows come: coded or raw, or neither.
+        is_coded, is_raw, begins, ends = Signal(), Signal(), Signal(), Signal()
+        can_begin, is_empty = Signal(), Signal()
+        keep = self._keep(m, row)
         m.d.comb += [
-            commands.eq(
-                self.i_stripe.valid & ~stripe.raw & ~commanded & tags.i.ready & unit.i_command.ready
-            ),
-            unit.i_command.valid.eq(self.i_stripe.valid & ~stripe.raw & ~commanded & tags.i.ready),
-            unit.i_command.payload.words.eq(stripe.words),
-            tags.i.valid.eq(commands),
+            can_begin.eq(self.i_stripe.valid & ~is_coded & ~is_raw),
+            command.valid.eq(can_begin & ~stripe.raw & tags.i.ready),
+            command.payload.words.eq(stripe.words),
+            # A stripe leaves the decompressor when its status is taken, behind its last beat.
+            is_empty.eq(~tags.valid.any()),
+            tags.i.valid.eq(command.valid & command.ready),
             tags.i.payload.eq(stripe.tag),
+            begins.eq(tags.i.valid | (can_begin & stripe.raw & is_empty)),
+            self.i_stripe.ready.eq(begins),
+            ends.eq(self.i.valid & self.i.ready & row.last),
             unit.i.valid.eq(self.i.valid & is_coded),
             unit.i.payload.words.eq(row.words),
             unit.i.payload.keep.eq(keep),
             unit.i.payload.last.eq(row.last),
-            # A stripe leaves the decompressor when its status is taken, behind its last beat.
-            passes.eq(is_raw & ~tags.valid.any()),
-            self.i.ready.eq(Mux(is_raw, passes & self.o.ready, is_coded & unit.i.ready)),
-            self.i_stripe.ready.eq(self.i.valid & self.i.ready & row.last),
-            self.o.valid.eq(Mux(passes, self.i.valid, unit.o.valid)),
-            unit.o.ready.eq(self.o.ready & ~passes),
-            self.done.eq(unit.o_status.valid | (passes & self.i_stripe.ready)),
-            self.idle.eq(~self.i_stripe.valid & ~tags.valid.any() & ~self.o_error.valid),
+            self.i.ready.eq((is_raw & self.o.ready) | (is_coded & unit.i.ready)),
+            self.o.valid.eq((is_raw & self.i.valid) | unit.o.valid),
+            unit.o.ready.eq(self.o.ready & ~is_raw),
+            self.done.eq(unit.o_status.valid | (is_raw & ends)),
+            self.idle.eq(is_empty & ~is_coded & ~is_raw & ~self.o_error.valid),
         ]
-        with m.If(passes):
+        with m.If(begins):
+            m.d.sync += [is_coded.eq(~stripe.raw), is_raw.eq(stripe.raw)]
+        with m.Elif(ends):
+            m.d.sync += [is_coded.eq(0), is_raw.eq(0)]
+        with m.If(is_raw):
             m.d.comb += [
                 self.o.payload.words.eq(row.words),
                 self.o.payload.keep.eq(keep),
@@ -117,24 +113,29 @@ class StripeDecompressor(wiring.Component):
             ]
         with m.Else():
             m.d.comb += self.o.payload.eq(unit.o.payload)
-        with m.If(commands):
-            m.d.sync += commanded.eq(1)
-        with m.Elif(self.i_stripe.ready):
-            m.d.sync += commanded.eq(0)
         self._report(m, unit, tags)
         return m
 
+    def _keep(self, m, row):
+        """Bytes of a row that count, a bit each."""
+        config = self.config
+        lanes, size = config.lanes, config.word_bytes
+        if config.has_padding:
+            nbytes = Signal(range(config.beat_bytes + 1))
+            m.d.comb += nbytes.eq(row.count * size - row.missing)
+            return thermometer(nbytes, config.beat_bytes)
+        return Cat(kept.replicate(size) for kept in thermometer(row.count, lanes))
+
     def _report(self, m, unit, tags):
         """Report what the decompressor objects to."""
-        m.submodules.slot = slot = ErrorSlot()
+        m.submodules.slot = slot = ErrorSlot(StripeError(self.config))
         wiring.connect(m, slot.o, wiring.flipped(self.o_error))
-        status, tag = unit.o_status, tags.o.payload
+        status = unit.o_status
         m.d.comb += [
             status.ready.eq(1),
             tags.o.ready.eq(status.valid),
             slot.valid.eq(status.valid & (status.payload.error != 0)),
-            slot.report.tag.eq(tag),
+            slot.report.tag.eq(tags.o.payload),
             slot.report.status.eq(status.payload.error),
-            slot.report.where.eq(tag.offset + status.payload.bytes),
-            slot.report.channel.eq(self.channel),
+            slot.report.where.eq(status.payload.bytes),
         ]

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
-from cdma.hdl.engine.common.records import Tag
+from cdma.hdl.engine.prefetch.records import StripeTag
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import thermometer
 
@@ -15,12 +15,29 @@ def size_bits(config: EngineConfig) -> int:
     return config.stripe_bytes.bit_length() + 1
 
 
+def padded(config: EngineConfig, size):
+    """Bytes that a stripe of so many takes in the stream: whole words."""
+    if not config.has_padding:
+        return size
+    shift = config.word_bytes.bit_length() - 1
+    return ((size + (config.word_bytes - 1)) >> shift) << shift
+
+
 class Cut(data.StructLayout):
-    """A stripe of the stream: its ``channel``, ``tag`` and ``size`` in bytes."""
+    """A stripe of the stream, or the ``end`` of a job: ``channel``, ``tag``, and ``size`` in bytes.
+
+    The tag is a :class:`~cdma.hdl.engine.prefetch.records.StripeTag`.
+    """
 
     def __init__(self, config: EngineConfig):
-        size = unsigned(size_bits(config))
-        super().__init__({"channel": unsigned(3), "tag": Tag(), "size": size})
+        super().__init__(
+            {
+                "end": unsigned(1),
+                "channel": unsigned(3),
+                "tag": StripeTag(config),
+                "size": unsigned(size_bits(config)),
+            }
+        )
 
 
 def beat_words(config: EngineConfig) -> int:
@@ -60,7 +77,7 @@ class RowPlan(data.StructLayout):
                 "last": unsigned(1),
                 **(padding if config.has_padding else {}),
                 "channel": unsigned(3),
-                "tag": Tag(),
+                "tag": StripeTag(config),
             }
         )
 
@@ -87,7 +104,7 @@ class _Rows(data.StructLayout):
                 "is_whole": unsigned(1),
                 "is_last": unsigned(1),
                 "channel": unsigned(3),
-                "tag": Tag(),
+                "tag": StripeTag(config),
             }
         )
 
@@ -109,7 +126,7 @@ class RowPlanner(wiring.Component):
     -------
     start : In, a new stream begins at the word ``first`` of a beat; only when ``idle``
     first : In
-    i_cut : In stream of :class:`Cut`
+    i_cut : In stream of :class:`Cut`, of stripes only
     o : Out stream of :class:`RowPlan`
     idle : Out, no row is left of the cuts that were taken
     """
@@ -143,6 +160,7 @@ class RowPlanner(wiring.Component):
         self._divide(m, stripes.i.payload)
         rows, has_rows = Signal(_Rows(config)), Signal()
         first = Signal.like(self.first)  # word of its beat that the next row begins with
+        has_rest = Signal()  # the last row leaves a part of its beat
         loads, steps = Signal(), Signal()
         m.d.comb += [
             loads.eq(~self.o.valid | self.o.ready),
@@ -163,12 +181,12 @@ class RowPlanner(wiring.Component):
             m.d.sync += self.o.valid.eq(has_rows)
         with m.If(self.start):
             # The rest of the beat before is of no stream.
-            with m.If(first != 0):
+            with m.If(has_rest):
                 m.d.sync += self.o.valid.eq(1)
                 m.d.sync += self._skip(self.o.payload)
-            m.d.sync += first.eq(self.first)
+            m.d.sync += [first.eq(self.first), has_rest.eq(0)]
         with m.Elif(steps):
-            m.d.sync += first.eq(end)
+            m.d.sync += [first.eq(end), has_rest.eq(end != 0)]
         return m
 
     def _divide(self, m, rows):

@@ -4,11 +4,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_codes import LINK, Status
+from cdma.engine_codes import Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.bursts import ReadData
 from cdma.hdl.engine.common.errors import is_error, status_of
-from cdma.hdl.engine.common.records import ErrorReport, Row
+from cdma.hdl.engine.common.records import Row
+from cdma.hdl.engine.prefetch.records import StripeError
 from cdma.hdl.engine.prefetch.rows import Cut, RowPlanner, beat_words, kept_beats
 from cdma.hdl.lib.parts import advance_in_parts
 from cdma.hdl.lib.shifter import shift_down
@@ -43,9 +44,9 @@ class Split(wiring.Component):
         that the stream before ended in is dropped; the next beat is the first of the new stream.
     address : In, of the stream: a multiple of a word
     i : In stream of :class:`~cdma.hdl.engine.common.bursts.ReadData`, whole beats
-    i_cut : In stream of :class:`~cdma.hdl.engine.prefetch.rows.Cut`
+    i_cut : In stream of :class:`~cdma.hdl.engine.prefetch.rows.Cut`, of stripes only
     o : Out stream of :class:`SplitRow`
-    o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
+    o_error : Out stream of :class:`~cdma.hdl.engine.prefetch.records.StripeError`
     idle : Out, no cut is at hand, and no row or report waits
     """
 
@@ -66,7 +67,7 @@ class Split(wiring.Component):
                 "i": In(stream.Signature(ReadData(config.link_bytes))),
                 "i_cut": In(stream.Signature(Cut(config))),
                 "o": Out(stream.Signature(SplitRow(config))),
-                "o_error": Out(stream.Signature(ErrorReport())),
+                "o_error": Out(stream.Signature(StripeError(config))),
                 "idle": Out(1),
             }
         )
@@ -157,12 +158,10 @@ class Split(wiring.Component):
                 m.d.comb += used.eq(k)
         # The place stays at the beat with the error.
         step = Mux(moves & ~has_failed, Mux(found, number, used), 0)
-        carries = advance_in_parts(m, place, step, "place")
+        carries = advance_in_parts(m, place, step, "place", parts=5)
         m.d.comb += [
             self.o_error.valid.eq(has_failed & ~is_reported & ~carries.any()),
             report.where.eq(place << low),
-            report.channel.eq(LINK),
-            report.halts.eq(1),
         ]
         with m.If(self.start):
             m.d.sync += [

@@ -1,29 +1,27 @@
 """Prefetch: a stream of the host, split and written to all channels."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Op
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.bursts import RangeReader
-from cdma.hdl.engine.common.control import JOBS, JobControl
-from cdma.hdl.engine.common.ends import JobEnds
-from cdma.hdl.engine.common.errors import ErrorCollector
-from cdma.hdl.engine.common.records import OFFSET_BITS, is_job_halted, is_job_stopped
+from cdma.hdl.engine.common.control import JobControl
+from cdma.hdl.engine.common.records import is_job_stopped
 from cdma.hdl.engine.common.stripes import StripeSequencer
 from cdma.hdl.engine.job import Events, JobPort, ReadClient, WriteClient
-from cdma.hdl.engine.prefetch.channel import TASKS, PrefetchChannel
-from cdma.hdl.engine.prefetch.check import CrcCheck, Expected
+from cdma.hdl.engine.prefetch.channel import PrefetchChannel
+from cdma.hdl.engine.prefetch.check import CrcCheck
 from cdma.hdl.engine.prefetch.entries import EntryReader
-from cdma.hdl.engine.prefetch.rows import Cut
+from cdma.hdl.engine.prefetch.errors import Source, StripeErrors
+from cdma.hdl.engine.prefetch.records import StripeHalt
+from cdma.hdl.engine.prefetch.rows import size_bits
 from cdma.hdl.engine.prefetch.split import Split
+from cdma.hdl.engine.prefetch.table import StripeTable
 from cdma.hdl.engine.prefetch.tasks import TaskMaker
-from cdma.hdl.lib.adder import sum_later
-from cdma.hdl.lib.buffer import RowBuffer
+from cdma.hdl.lib.signals import registered
 
-#: Jobs whose tasks are made and whose stream is not all asked for.
-MADE = 4
 _STAGES = ("made", "read", "parted")
 
 
@@ -36,16 +34,16 @@ class _Stage:
         Its :class:`~cdma.hdl.engine.common.control.JobView` and its job.
     start, running, ends : Signal
         The job begins, was begun, and is left in this cycle.
-    has_room : Signal
-        What is left behind with the job has room.
+    stopped : Signal
+        The job gives no further stripe; known two cycles after the job is.
     """
 
-    def __init__(self, view, name: str):
+    def __init__(self, m, view, halt, name: str):
         self.view, self.job = view, view.job
         self.start, self.running, self.ends = (
             Signal(name=f"{name}_{part}") for part in ("start", "running", "ends")
         )
-        self.has_room = Signal(name=f"{name}_has_room")
+        self.stopped = registered(m, is_job_stopped(halt, view.number), f"{name}_stopped")
 
     def follow(self, m, starts, ends):
         """Begin the next job when ``starts``, leave it when ``ends``, from the next cycle on."""
@@ -104,7 +102,8 @@ class PrefetchUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.control = control = JobControl(config, 3)
+        m.submodules.control = control = JobControl(config, 3, halt=StripeHalt(config))
+        m.submodules.table = table = StripeTable(config)
         wiring.connect(m, wiring.flipped(self.port.job), control.i)
         wiring.connect(m, control.o, wiring.flipped(self.port.done))
         m.d.comb += [
@@ -112,73 +111,83 @@ class PrefetchUnit(wiring.Component):
             self.port.busy.eq(control.busy),
             self.port.failing.eq(control.failing),
         ]
-
         made, read, parted = (
-            _Stage(view, name) for view, name in zip(control.views, _STAGES, strict=True)
+            _Stage(m, view, control.halt, name)
+            for view, name in zip(control.views, _STAGES, strict=True)
         )
-        entries, tasks = self._make_tasks(m, control, made)
-        cuts, expected = self._dispatch(m, control, tasks, made)
-        reader = self._read(m, control, tasks, made, read)
-        split, check = self._split(m, reader, cuts, expected, read, parted)
+        for k, channel in enumerate(self.channels):
+            m.submodules[f"channel{k}"] = channel
+        # Reports of tasks, splitter and check, then those of the channels.
+        sources = [Source(), Source(halts=True), Source(at_offset=True)]
+        for k in range(config.channels):
+            sources += [Source(k, at_offset=True), Source(k, halts=True)]
+        m.submodules.errors = errors = StripeErrors(config, sources)
 
-        sources = [tasks.o_error, split.o_error, check.o_error]
-        sources += [port for channel in self.channels for port in channel.o_error]
-        m.submodules.errors = errors = ErrorCollector(len(sources))
-        for source, sink in zip(sources, errors.i, strict=True):
-            wiring.connect(m, source, sink)
+        entries, tasks = self._make_tasks(m, control, table, made, errors)
+        reader = self._read(m, table, made, read, tasks)
+        split, check = self._split(m, reader, table, parted)
+        self._connect_channels(m, control)
+        self._report(m, control, table, made, tasks, errors, (split, check))
+        channels = self.channels
+        m.d.comb += [
+            table.clear.eq(control.clear),
+            table.decoded.eq(Cat(channel.decoded for channel in channels)),
+            table.written.eq(Cat(channel.written for channel in channels)),
+            table.checked.eq(check.done),
+            table.discards.eq(control.alone),
+            table.waits.eq(control.drains | errors.waits | tasks.failing),
+            control.ended.eq(table.ended),
+            # What was halted is never done.
+            control.finished.eq(
+                tasks.idle
+                & ~errors.waits
+                & entries.idle
+                & reader.idle
+                & table.idle
+                & (table.empty | control.drains)
+                & split.idle
+                & check.idle
+                & Cat(channel.idle for channel in channels).all()
+            ),
+        ]
+        return m
+
+    def _report(self, m, control, table, made, tasks, errors, parts):
+        """Collect the errors of all parts; give results to the control."""
+        failure, slot = errors.i[0], Signal.like(table.slot)
+        with m.If(table.push):
+            m.d.sync += slot.eq(table.slot)  # of the job's end, when a failure comes
+        m.d.comb += [
+            failure.valid.eq(tasks.o_failure.valid),
+            failure.payload.tag.job.eq(made.view.number),
+            failure.payload.tag.slot.eq(slot),
+            failure.payload.status.eq(tasks.o_failure.payload.status),
+            failure.payload.where.eq(tasks.o_failure.payload.where),
+            tasks.o_failure.ready.eq(failure.ready),
+        ]
+        ports = [part.o_error for part in parts]
+        ports += [port for channel in self.channels for port in channel.o_error]
+        for port, sink in zip(ports, list(errors.i)[1:], strict=True):
+            wiring.connect(m, port, sink)
         result = control.result
         m.d.comb += [
             errors.clear.eq(control.clear),
             errors.oldest.eq(control.oldest),
+            errors.slot.eq(table.slot),
+            errors.place.eq(table.place),
+            table.look.eq(errors.look),
             control.halt_errors.eq(errors.halt),
             control.found.eq(errors.found),
             control.error.eq(errors.error),
             control.error_bytes.eq(errors.error.tag.offset),
-            result.valid.eq(made.ends),
+            result.valid.eq(table.push & tasks.o.payload.end),
             result.payload.stripes.eq(tasks.count),
             result.payload.raw_stripes.eq(tasks.raw_stripes),
             result.payload.stream_bytes.eq(tasks.end),
         ]
-        self._count_ends(m, control, made, expected, check, errors)
-        is_idle = (
-            tasks.idle
-            & ~errors.waits
-            & entries.idle
-            & reader.idle
-            & ~cuts.o.valid
-            & ~expected.o.valid
-            & split.idle
-            & check.idle
-        )
-        for channel in self.channels:
-            is_idle = is_idle & channel.idle
-        m.d.comb += control.finished.eq(is_idle)
-        return m
 
-    def _count_ends(self, m, control, made, expected, check, errors):
-        """A job has ended when each of its stripes is decoded, written, and its CRC compared."""
-        config = self.config
-        beats = 2 * config.burst_bytes // config.beat_bytes
-        stripes = 3 * TASKS + beats + config.channel_writes  # in a channel, at most
-        kinds = [2 * TASKS * config.channels] + 2 * config.channels * [stripes]
-        begins, done = [expected.i.valid & expected.i.ready], [check.done]
-        for channel in self.channels:
-            begins += [channel.takes, channel.takes]
-            done += [channel.decoded, channel.written]
-        m.submodules.ends = ends = JobEnds(kinds)
-        # What VERIFY decodes is not written: such a job ends when all has ended.
-        is_counted = ~control.alone
-        m.d.comb += [
-            ends.clear.eq(control.clear),
-            ends.begins.eq(Mux(is_counted, Cat(begins), 0)),
-            ends.done.eq(Mux(is_counted, Cat(done), 0)),
-            ends.mark.eq(made.ends & is_counted),
-            ends.waits.eq(control.drains | errors.waits),
-            control.ended.eq(ends.ended),
-        ]
-
-    def _make_tasks(self, m, control, made):
-        """Read the index ahead; join the stripes of a job with their entries.
+    def _make_tasks(self, m, control, table, made, errors):
+        """Read the index ahead; join the stripes of a job with their entries, and give them out.
 
         Gives the reader of entries and the joiner.
         """
@@ -190,12 +199,12 @@ class PrefetchUnit(wiring.Component):
         wiring.connect(m, entries.o, tasks.i_entry)
         wiring.connect(m, entries.client, wiring.flipped(self.index))
         is_copy = job.op == Op.COPY_IN
+        # Behind a failure of a job the next one is halted: it does not begin before that is known.
         made.follow(
             m,
-            starts=is_copy | entries.begun,
-            ends=~sequencer.busy & tasks.idle & ~tasks.o_error.valid & made.has_room,
+            starts=(is_copy | entries.begun) & ~errors.waits,
+            ends=~sequencer.busy & tasks.idle,
         )
-        halt, number = control.halt, made.view.number
         m.d.comb += [
             entries.start.eq(control.start & (control.job.op != Op.COPY_IN)),
             entries.job.eq(control.job),
@@ -204,119 +213,91 @@ class PrefetchUnit(wiring.Component):
             entries.address.eq(job.index_address),
             entries.last.eq(sequencer.last),
             # What is left then belongs to jobs that are halted.
-            entries.stop.eq((control.drains & tasks.ended) | is_job_halted(halt, number)),
+            entries.stop.eq(registered(m, control.drains & tasks.ended, "entries_stop")),
+            entries.clear.eq(control.clear),
             sequencer.load.eq(made.start),
             sequencer.first.eq(job),
             sequencer.start.eq(made.start),
             sequencer.job.eq(job),
-            sequencer.number.eq(number),
+            sequencer.number.eq(made.view.number),
             sequencer.stop.eq(tasks.ended),
             tasks.start.eq(made.start),
             tasks.job.eq(job),
-            tasks.stop.eq(is_job_stopped(halt, number)),
+            tasks.stop.eq(made.stopped),
             tasks.i_last.eq(sequencer.last),
         ]
+        self._dispatch(m, table, tasks, made)
         return entries, tasks
 
-    def _dispatch(self, m, control, tasks, made):
-        """Give each task to its channel, its cut to the splitter, its CRC to the check."""
+    def _dispatch(self, m, table, tasks, made):
+        """Give each task to the table and to its channel, and ends of jobs to the table."""
         config = self.config
-        depth = TASKS * config.channels
-        m.submodules.cuts = cuts = RowBuffer(Cut(config), depth, pipe=False)
-        m.submodules.expected = expected = RowBuffer(Expected(), depth, pipe=False)
-        task, number = tasks.o.payload, Signal(3)
-        low = config.stripe_bytes.bit_length() - 1
-        room = cuts.i.ready & expected.i.ready
-        moves = tasks.o.valid & tasks.o.ready
+        task, number, has_room = tasks.o.payload, Signal(3), Signal()
+        low, word = (size.bit_length() - 1 for size in (config.stripe_bytes, config.word_bytes))
+        entry = table.entry
         m.d.comb += [
             number.eq(task.address[low:] & (config.channels - 1)),
-            cuts.i.valid.eq(moves),
-            cuts.i.payload.channel.eq(number),
-            cuts.i.payload.tag.eq(task.tag),
-            cuts.i.payload.size.eq(task.size),
-            expected.i.valid.eq(moves & made.job.crc),
-            expected.i.payload.tag.eq(task.tag),
-            expected.i.payload.has_crc.eq(task.has_crc),
-            expected.i.payload.crc.eq(task.crc),
+            tasks.o.ready.eq(task.end | (has_room & table.has_room)),
+            table.push.eq(tasks.o.valid & tasks.o.ready),
+            *(entry[name].eq(task[name]) for name in ("end", "size", "has_crc")),
+            entry.job.eq(made.view.number),
+            entry.channel.eq(number),
+            entry.crc.eq(made.job.crc),
+            entry.value.eq(task.crc),
+            entry.place.number.eq(task.number),
+            entry.place.offset.eq(task.offset),
         ]
         for k, channel in enumerate(self.channels):
-            m.submodules[f"channel{k}"] = channel
-            m.d.comb += [
-                channel.i_task.payload.eq(task),
-                channel.halt.eq(control.halt),
-                channel.discard.eq(control.alone),
-                channel.lost.eq(self.lost[k]),
-                channel.hold.eq(self.hold[k]),
-                channel.attr.eq(control.attr),
-                channel.channel.eq(k),
-                self.outstanding[k].eq(channel.outstanding),
-                self.issued[k].eq(channel.issued),
-                self.drained[k].eq(channel.drained),
-                self.active[k].eq(~channel.idle),
-                self.events[k].eq(channel.events),
-            ]
-            wiring.connect(m, channel.client, wiring.flipped(self.device[k]))
             with m.If(number == k):
                 m.d.comb += [
-                    channel.i_task.valid.eq(tasks.o.valid & room),
-                    tasks.o.ready.eq(channel.i_task.ready & room),
+                    has_room.eq(channel.has_room),
+                    channel.push.eq(table.push & ~task.end),
                 ]
-        return cuts, expected
+            m.d.comb += [
+                channel.task.address.eq(task.address),
+                channel.task.words.eq(task.bytes >> word),
+                channel.task.number.eq(task.number),
+                channel.task.raw.eq(task.raw),
+                channel.task.tag.job.eq(made.view.number),
+                channel.task.tag.slot.eq(table.slot),
+            ]
 
-    def _read(self, m, control, tasks, made, read):
+    def _read(self, m, table, made, read, tasks):
         """Read the streams as far as tasks cover them; gives the reader."""
         config = self.config
         bits, link = config.address_bits, config.link_bytes
-        m.submodules.reader = reader = RangeReader(bits, link, config.link_fifo_bytes // link)
-        m.submodules.sizes = sizes = RowBuffer(unsigned(OFFSET_BITS), MADE, pipe=False)
+        depth = config.link_fifo_bytes // link
+        m.submodules.reader = reader = RangeReader(bits, link, depth, size_bits(config))
         wiring.connect(m, reader.client, wiring.flipped(self.data))
-        is_made = sizes.o.valid  # all tasks of the job are made
-        covered = Signal(OFFSET_BITS)
-        read.follow(m, starts=made.running | is_made, ends=reader.asked)
+        wiring.connect(m, table.o_size, reader.i)
+        started = registered(m, read.start, "read_started", is_reset=True)
+        read.follow(m, starts=made.running | table.o_size.valid, ends=reader.asked & ~started)
         m.d.comb += [
-            made.has_room.eq(sizes.i.ready),
-            sizes.i.valid.eq(made.ends),
-            sizes.i.payload.eq(tasks.end),
-            sizes.o.ready.eq(read.ends),
-            reader.enable.eq(read.running),
             reader.start.eq(read.start),
             reader.address.eq(read.job.host),
-            reader.end.eq(sum_later(m, read.job.host, covered, bits + 1, "covered_end")),
-            reader.stop.eq(is_job_stopped(control.halt, read.view.number)),
+            # A task that waits for room does not come before data has.
+            reader.final.eq(registered(m, tasks.o.valid & ~tasks.o.ready, "is_blocked")),
+            reader.stop.eq(read.stopped),
             reader.attr.eq(read.job.attr),
         ]
-        # Tasks that wait for room do not let the end move up until data has come.
-        is_final = is_made | tasks.ended | (tasks.o.valid & ~tasks.o.ready)
-        with m.If(is_made | ~tasks.settles):
-            m.d.sync += covered.eq(Mux(is_made, sizes.o.payload, tasks.end))
-        # Not before the sum that they belong to.
-        for value, port in ((is_made, reader.last), (is_final, reader.final)):
-            first, second = Signal(), Signal()
-            m.d.sync += [first.eq(value), second.eq(first), port.eq(second)]
         return reader
 
-    def _split(self, m, reader, cuts, expected, read, parted):
+    def _split(self, m, reader, table, parted):
         """Split the streams, and compute CRCs beside; gives the splitter and the check."""
         config, job = self.config, parted.job
         m.submodules.split = split = Split(config)
         m.submodules.check = check = CrcCheck(config)
-        wiring.connect(m, expected.o, check.i_expected)
-        waiting = Signal(range(JOBS + 1))  # jobs that are asked for and not split
-        m.d.sync += waiting.eq(waiting + read.ends - parted.ends)
-        cut, has_cut = cuts.o.payload, Signal()
-        parted.follow(m, starts=reader.begun, ends=(waiting != 0) & ~has_cut & split.idle)
-        row = split.o.payload
+        wiring.connect(m, table.o_crc, check.i_expected)
+        wiring.connect(m, reader.o, split.i)
+        cut, row = table.o_cut, split.o.payload
+        is_end = cut.valid & cut.payload.end
+        parted.follow(m, starts=cut.valid, ends=is_end & split.idle)
         m.d.comb += [
-            has_cut.eq(cuts.o.valid & (cut.tag.job == parted.view.number)),
-            reader.next.eq(parted.start),
             split.start.eq(parted.start),
             split.address.eq(job.host),
-            split.i_cut.payload.eq(cut),
-            split.i_cut.valid.eq(has_cut & parted.running),
-            cuts.o.ready.eq(split.i_cut.ready & has_cut & parted.running),
-            split.i.payload.eq(reader.o.payload),
-            split.i.valid.eq(reader.o.valid & ~reader.is_next),
-            reader.o.ready.eq(split.i.ready & ~reader.is_next),
+            split.i_cut.payload.eq(cut.payload),
+            split.i_cut.valid.eq(cut.valid & ~cut.payload.end & parted.running),
+            cut.ready.eq(parted.ends | (split.i_cut.valid & split.i_cut.ready)),
             check.i.payload.eq(row.row),
         ]
         # The check takes some cycles for a row, also before the row's channel is ready.
@@ -335,3 +316,20 @@ class PrefetchUnit(wiring.Component):
                     split.o.ready.eq(channel.i.ready & has_check),
                 ]
         return split, check
+
+    def _connect_channels(self, m, control):
+        """Control of the channels, and their ports."""
+        for k, channel in enumerate(self.channels):
+            wiring.connect(m, channel.client, wiring.flipped(self.device[k]))
+            m.d.comb += [
+                channel.halt.eq(control.halt),
+                channel.discard.eq(control.alone),
+                channel.lost.eq(self.lost[k]),
+                channel.hold.eq(self.hold[k]),
+                channel.attr.eq(control.attr),
+                self.outstanding[k].eq(channel.outstanding),
+                self.issued[k].eq(channel.issued),
+                self.drained[k].eq(channel.drained),
+                self.active[k].eq(~channel.idle),
+                self.events[k].eq(channel.events),
+            ]

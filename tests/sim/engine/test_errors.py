@@ -353,3 +353,20 @@ def test_every_bit_flip_of_a_stripe(model_of, small, tensor, offload):
         stream = job.stream.copy()
         stream[bit // 8] ^= 1 << bit % 8
         corrupt(model, small, job, stream, job.index)
+
+
+def test_a_stream_of_no_bytes_is_not_read(model_of, small_zvc):
+    """A prefetch with a limit of 0, whose stream does not begin with a beat."""
+    model = model_of()
+    tensor = model.allocate(DEVICE, 64, align=2048)
+    index = model.allocate(HOST, 8)
+    index.data[:] = 0
+    job = Descriptor(
+        Op.PREFETCH,
+        device=tensor.address,
+        host=index.end + 4096 + small_zvc.word_bytes,
+        index=index.address,
+        row_bytes=64,
+        with_index=True,
+    )
+    assert model.run(PREFETCH, job).status is Status.INDEX

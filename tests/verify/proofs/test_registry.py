@@ -22,6 +22,7 @@ UNPROVEN = (
     *("StripeCompressor", "StreamStripeCompressor"),
     *("HostWriter", "StreamWriter", "BurstCutter", "WordRing", "BurstSender", "BurstLog"),
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
+    *("StripeErrors", "StripeTable", "StripeWriter", "TaskMaker"),
     *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
     *("FloatSurvey", "FloatPlanner"),
     *("PayloadCounter", "ControlCoder", "BitAssembler"),

@@ -15,7 +15,7 @@ def test_check(exchange, small, rows_of, noise, bad):
     rows = [row for words in stripes for row in rows_of(words, config)]
     expected = [
         {
-            "tag": {"number": k, "offset": 4 * k},
+            "tag": {"job": 1, "slot": k},
             "has_crc": int(k != 3),
             "crc": zlib.crc32(words.tobytes()) ^ (k == bad) if k != 3 else 0,
         }
@@ -25,6 +25,5 @@ def test_check(exchange, small, rows_of, noise, bad):
     passed = exchange(CrcCheck(config), sends, {"o_error": bad is not None})
     for report in passed["o_error"].payloads:
         assert report["status"] == Status.CRC
-        assert report["tag"]["number"] == bad
-        assert report["where"] == 4 * bad
-        assert not report["halts"]
+        assert report["tag"] == {"job": 1, "slot": bad}
+        assert report["where"] == 0

@@ -9,7 +9,7 @@ from cdma.hdl.engine.prefetch.codec import StripeDecompressor
 
 
 @pytest.mark.parametrize("stall", [pytest.param("never", marks=pytest.mark.slow), "bernoulli:0.7"])
-def test_beats_and_errors(exchange, begin, small, noise, rows_of, stall):
+def test_beats_and_errors(exchange, small, noise, rows_of, stall):
     config = small()
     sizes = [256, 1, 40, 100, 33, 64]
     raws = [0, 1, 0, 1, 0, 0]
@@ -19,17 +19,15 @@ def test_beats_and_errors(exchange, begin, small, noise, rows_of, stall):
         coded = np.asarray(compress(words, config.format)).view("<u4")
         coded = coded[:-1] if number == 4 else coded  # truncated
         rows += rows_of(words if raw else coded, config)
-        tag = {"number": number, "offset": 1000 * number}
+        tag = {"job": 1, "slot": number}
         commands.append({"words": len(words), "raw": raw, "tag": tag})
     dut = StripeDecompressor(config)
     beats = sum(-(-n // config.lanes) for n in sizes)
-    each = begin(dut, channel=3)
     passed = exchange(
         dut,
         {"i_stripe": commands, "i": rows},
         {"o": beats, "o_error": 1},
         stalls={"o": stall, "i": stall},
-        each=each,
     )
     found, ends = [], []
     for beat in passed["o"].payloads:
@@ -43,6 +41,5 @@ def test_beats_and_errors(exchange, begin, small, noise, rows_of, stall):
             assert found[first:last] == stripes[number].tolist()
     (report,) = passed["o_error"].payloads
     assert report["status"] == Status.TRUNCATED
-    assert report["tag"]["number"] == 4
-    assert report["channel"] == 3
-    assert 4000 <= report["where"] < 5000
+    assert report["tag"] == {"job": 1, "slot": 4}
+    assert 0 < report["where"] < 200

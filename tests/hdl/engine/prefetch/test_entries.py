@@ -10,7 +10,14 @@ BASE = 0x4000
 @pytest.mark.parametrize("link_bytes", [8, 32])
 @pytest.mark.parametrize(
     ("first", "rows", "row_bytes", "count"),
-    [(0, 1, 4, 1), (8, 1, 1028, 2), (24, 5, 4096, 20), (496, 1, 70000, 69)],
+    [
+        (0, 1, 4, 1),
+        (8, 1, 1028, 2),
+        (24, 5, 4096, 20),
+        (496, 1, 70000, 69),
+        (0, 1, 65536, 64),
+        (8, 3, 65536, 192),
+    ],
 )
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_entries(exchange, small, job, link_bytes, first, rows, row_bytes, count, jobs):

@@ -1,5 +1,7 @@
 """Stripes joined with their entries, and which entries are impossible."""
 
+import itertools
+
 import pytest
 
 from cdma.engine_codes import Op, Status
@@ -14,13 +16,16 @@ def _stripe(number, size=STRIPE):
 
 
 def _entry(size, **fields):
-    plain = {"raw": 0, "has_crc": 0, "reserved": 0, "crc": 0, "resp": 0, "where": 0x77}
+    plain = {"raw": 0, "has_crc": 0, "reserved": 0, "crc": 0, "resp": 0}
     return {"bytes": size, **plain, **fields}
 
 
 @pytest.fixture
 def join(exchange, begin, small, job):
-    """Function that joins stripes and entries; gives the tasks and the errors."""
+    """Function that joins stripes and entries of a job.
+
+    Gives the tasks, and the errors: ``number`` and ``offset`` of the end, and the failure.
+    """
 
     def run(stripes, entries, tasks, errors=0, config=None, **fields):
         dut = TaskMaker(config or small())
@@ -34,11 +39,16 @@ def join(exchange, begin, small, job):
         passed = exchange(
             dut,
             sends,
-            {"o": tasks, "o_error": errors},
+            {"o": tasks + 1, "o_failure": errors},
             stalls=stalls,
             each=begin(dut, last, job=job(**fields)),
         )
-        return passed["o"].payloads, passed["o_error"].payloads
+        *given, end = passed["o"].payloads
+        assert end["end"]
+        assert not any(task["end"] for task in given)
+        assert end["number"] == tasks
+        found = {name: end[name] for name in ("number", "offset")}
+        return given, [{**found, **failure} for failure in passed["o_failure"].payloads]
 
     return run
 
@@ -48,7 +58,7 @@ def test_tasks(join):
     entries = [_entry(100), _entry(STRIPE, raw=1, has_crc=1, crc=5), _entry(4)]
     tasks, _ = join(stripes, entries, 3, limit=100 + STRIPE + 4, crc=1)
     assert [task["size"] for task in tasks] == [100, STRIPE, 4]
-    assert [task["tag"]["offset"] for task in tasks] == [0, 100, 100 + STRIPE]
+    assert [task["offset"] for task in tasks] == [0, 100, 100 + STRIPE]
     assert [task["raw"] for task in tasks] == [0, 1, 0]
     assert [task["has_crc"] for task in tasks] == [0, 1, 0]
     assert [task["bytes"] for task in tasks] == [STRIPE, STRIPE, 40]
@@ -78,34 +88,54 @@ def test_possible_entries(join, entry, is_good):
     _, errors = join(stripes, entries, 3 if is_good else 1, not is_good, limit=total)
     if not is_good:
         assert errors[0]["status"] == Status.INDEX
-        assert errors[0]["tag"] == {"job": 0, "number": 1, "offset": 100}
-        assert errors[0]["where"] == 100
-        assert errors[0]["halts"] == 0
+        assert (errors[0]["number"], errors[0]["offset"], errors[0]["where"]) == (1, 100, 100)
 
 
 def test_a_sum_beyond_the_limit(join):
     _, errors = join([_stripe(0), _stripe(1)], [_entry(100), _entry(104)], 1, 1, limit=200)
-    assert (errors[0]["status"], errors[0]["tag"]["number"]) == (Status.INDEX, 1)
+    assert (errors[0]["status"], errors[0]["number"]) == (Status.INDEX, 1)
 
 
 def test_a_sum_below_the_limit(join):
     _, errors = join([_stripe(0), _stripe(1)], [_entry(100), _entry(100)], 2, 1, limit=204)
     assert errors[0]["status"] == Status.INDEX
-    assert errors[0]["tag"] == {"job": 0, "number": 2, "offset": 200}
-    assert errors[0]["where"] == 200
+    assert (errors[0]["number"], errors[0]["offset"], errors[0]["where"]) == (2, 200, 200)
 
 
 def test_an_entry_that_cannot_be_read(join):
     entries = [_entry(100), _entry(100, resp=3)]
-    _, errors = join([_stripe(0), _stripe(1), _stripe(2)], entries, 1, 1)
+    stripes, index = [_stripe(0), _stripe(1), _stripe(2)], 0x7FFF_FFF8
+    _, errors = join(stripes, entries, 1, 1, index_address=index)
     assert errors[0]["status"] == Status.HOST_DECERR
-    assert errors[0]["tag"]["number"] == 1
-    assert errors[0]["where"] == 0x77
+    assert errors[0]["number"] == 1
+    assert errors[0]["where"] == 0x8000_0000, "the address of its beat"
 
 
 def test_copies_need_no_entries(join):
     tasks, _ = join([_stripe(0), _stripe(1, 8)], [], 2, op=int(Op.COPY_IN), index=0)
     assert [(task["raw"], task["size"]) for task in tasks] == [(1, STRIPE), (1, 8)]
+
+
+@pytest.mark.parametrize("nbytes", [STRIPE, 40])
+def test_a_task_in_five_cycles(exchange, begin, small, job, nbytes):
+    """Where the next stripe is there two cycles after the last; seven for partial ones."""
+    stripes, entries = [_stripe(k, nbytes) for k in range(20)], [_entry(36)] * 20
+    dut, was_taken = TaskMaker(small()), 0
+
+    def pause(ctx, cycle, passed):
+        nonlocal was_taken
+        taken = len(passed["i"].cycles)
+        ctx.set(dut.i_last, taken == 19)
+        if taken > was_taken:
+            ctx.set(dut.i.valid, 0)
+        was_taken = taken
+
+    each = begin(dut, pause, job=job(op=int(Op.PREFETCH), limit=20 * 36))
+    sends = {"i": stripes, "i_entry": entries}
+    passed = exchange(dut, sends, {"o": 21, "o_failure": 0}, stalls={"i": "paused:3"}, each=each)
+    cycles = passed["o"].cycles
+    step = 5 if nbytes == STRIPE else 7
+    assert [late - early for early, late in itertools.pairwise(cycles)] == [step] * 19 + [6]
 
 
 @pytest.mark.slow
@@ -123,13 +153,13 @@ def test_a_stream_longer_than_32_bits_count(exchange, begin, small, job):
     passed = exchange(
         dut,
         {"i": stripes, "i_entry": entries},
-        {"o": len(stripes), "o_error": 0},
+        {"o": len(stripes) + 1, "o_failure": 0},
         stalls={"i": "paused:3", "i_entry": "paused:4"},
         each=begin(dut, last, job=fields),
-        cycles=3 * len(stripes),
+        cycles=6 * len(stripes),
     )
-    offsets = [task["tag"]["offset"] for task in passed["o"].payloads]
-    assert offsets == [size * number for number in range(len(stripes))]
+    offsets = [task["offset"] for task in passed["o"].payloads]
+    assert offsets == [size * number for number in range(len(stripes))] + [(1 << 32) + 4]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +186,6 @@ def test_entries_of_zvcplus(join, small, entry, is_good):
     )
     if is_good:
         assert [task["size"] for task in tasks] == [99, entry["bytes"], 97]
-        assert [task["tag"]["offset"] for task in tasks] == [0, 100, place]
+        assert [task["offset"] for task in tasks] == [0, 100, place]
     else:
         assert errors[0]["status"] == Status.INDEX

@@ -14,10 +14,6 @@ from cdma.verify.fuzz.engine.jobs.damage import damaged
 from cdma.verify.fuzz.engine.jobs.plan import BUS, Plan, failed
 from cdma.verify.fuzz.engine.jobs.tensor import Tensor, tensor_to_write
 
-#: Whether streams of no bytes may begin inside of a beat. The engine would read that beat
-#: (``tests/sim/engine/test_known.py``).
-EMPTY_RANGES = False
-
 
 class Prefetches(Common):
     """Makes jobs of the ring of prefetches. Parameters as of :class:`Common`."""
@@ -51,8 +47,7 @@ class Prefetches(Common):
         config, random, size = self.config, self.random, tensor_words.nbytes
         is_verify = op == Op.VERIFY
         plan = Plan("prefetch", PREFETCH, None)
-        places = 64 // config.word_bytes if limit or EMPTY_RANGES else 1
-        offset = config.word_bytes * random.randrange(places)
+        offset = config.word_bytes * random.randrange(64 // config.word_bytes)
         host = self.host(PREFETCH, stream.size, offset=offset, readable=True)
         host.data[:] = stream
         entries = self.host(
