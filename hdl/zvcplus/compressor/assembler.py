@@ -93,7 +93,8 @@ class BitAssembler(wiring.Component):
         m = Module()
         config, place, row = self.config, self.landing.place, self.o.payload
         held = [Signal(config.beat_bits, name=f"held{k}") for k in range(2)]
-        has_full, is_open = Signal(), Signal()  # the first row is full; more may follow or not
+        has_full = Signal()  # the first row is full
+        is_open = Signal()  # more may follow or not
         has_last = Signal()  # the packet ends with the first row
         kept = Signal(range(config.beat_bytes + 1), reset_less=True)
         words = Signal(COUNT_BITS, reset_less=True)

@@ -118,7 +118,8 @@ class FloatPlanner(Planner):
         exponent, stats, kind = self.config.word.exponent, choice.stats, choice.kind
         # The exponents that are near the base; below it by three, the lowest bits.
         most = (1 << exponent) - 1
-        lowest, highest = Signal(exponent), Signal(exponent, init=3)
+        lowest = Signal(exponent)
+        highest = Signal(exponent, init=3)
         below = Signal(3, init=-3 % 8)
         is_near, is_raw, is_coded = Signal(), Signal(), Signal()
         is_long, is_open = self._too_long(choice)

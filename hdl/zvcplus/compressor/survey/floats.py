@@ -44,7 +44,9 @@ class FloatSurvey(Survey):
         m.submodules.wait = wait = DelayLine(_Marked(config), self.latency(config) - 2)
         pieces = Signal(config.lanes * max(1, config.word.bits // PIECE_BITS), reset_less=True)
         size = len(pieces) // config.lanes
-        has_sign, is_wide, ended = Signal(reset_less=True), Signal(), Signal()
+        has_sign = Signal(reset_less=True)
+        is_wide = Signal()
+        ended = Signal()
         words = Cat(self.words[lane] for lane in range(config.lanes))
         with m.If(self.enable):
             m.d.sync += [
