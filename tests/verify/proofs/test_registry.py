@@ -25,7 +25,7 @@ UNPROVEN = (
     *("StripeErrors", "StripeTable", "StripeWriter", "TaskMaker"),
     *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
     *("FloatSurvey", "FloatPlanner"),
-    *("PayloadCounter", "ControlCoder", "BitAssembler"),
+    "PayloadCounter",
     *("IntPlanner", "IntSurvey"),
     *("RepeatCoder", "zvcplus/Compressor"),
 )
