@@ -10,11 +10,12 @@ from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, stimulus
 
 #: Looked up and counted masks, masks of two beats, blocks of one beat, networks of two stages.
-SMALL = [Config.parse("2x8b8-ones")]
-LARGE = ["8x8b8", "4x8b8", "2x8b32", "8x32", "16x16", "32x8", "4x64"]
+SMALL = [Config.parse("2x8b8-ones"), Config.parse("2x8b8-ones-asic")]
+LARGE = ["8x8b8-ones", "4x8b8-ones", "2x8b32-ones", "8x32-ones", "16x16-ones", "32x8-ones"]
+LARGE += ["4x64-ones", "4x8b8-ones-asic", "2x8b32-ones-asic", "8x32-ones-asic", "16x16-ones-asic"]
 
 
-@pytest.fixture(params=sized(SMALL, [Config.parse(f"{name}-ones") for name in LARGE]))
+@pytest.fixture(params=sized(SMALL, [Config.parse(name) for name in LARGE]))
 def config(request):
     return request.param
 

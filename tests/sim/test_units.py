@@ -86,6 +86,15 @@ def test_throughput_of_each_packet(verify, unit, some_config):
     assert all(result.is_fast_enough for result in results)
 
 
+def test_the_smallest_decompressor_in_cells_is_too_slow(verify):
+    """The known exception from the rule: its ring has a row too few for dense packets."""
+    config = Config.parse("2x8b8-asic")
+    packets = stimulus.fed("decompressor", stimulus.packets(config, 1), config)
+    with pytest.raises(AssertionError, match=r"2x8b8-asic.*took \d+ cycles, at most \d+ expected"):
+        verify("decompressor", [Scenario(packets)], config)
+    verify("decompressor", [Scenario(packets, "bernoulli:0.4")], config)  # the words are right
+
+
 @UNIT
 def test_back_to_back_packets_overlap(verify, unit, some_config):
     rng = np.random.default_rng(5)

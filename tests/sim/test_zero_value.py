@@ -17,6 +17,8 @@ LARGE = [
     "32x8-z1-zport",
 ]
 LARGE += ["4x8b8-ones-z80", "2x8b32-ones-z1-zport", "8x32-fold"]
+LARGE += ["4x8b16-z80-zport-asic", "8x32-z7f800000-asic", "16x16-z1-zport-asic", "8x32-fold-asic"]
+LARGE += ["4x8b16-ones-z80-zport-asic"]
 
 
 @pytest.fixture(params=sized(SMALL, [Config.parse(name) for name in LARGE]))

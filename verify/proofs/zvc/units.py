@@ -109,13 +109,17 @@ class ComesBack(Elaboratable):
             ]
 
 
-SMALL = Config.of(2, 8, 8)
-ENDS_ITSELF = Config.of(2, 8, 8, "ones")
+SMALL, SMALL_CELLS = Config.of(2, 8, 8), Config.parse("2x8b8-asic")
+ENDS_ITSELF, ENDS_ITSELF_CELLS = Config.parse("2x8b8-ones"), Config.parse("2x8b8-ones-asic")
 
 
 def comes_back(size):
     config, stalls = size
     return ComesBack(Compressor(config), Decompressor(config), stalls=stalls)
+
+
+def with_stalls(*configs):
+    return {config.name: (config, True) for config in configs}
 
 
 PROOFS = (
@@ -124,8 +128,8 @@ PROOFS = (
         promise="Compression and decompression return each word, with any stalls",
         components=(Compressor, Decompressor),
         design=comes_back,
-        sizes={SMALL.name: (SMALL, True)},
-        slow=(SMALL.name,),
+        sizes=with_stalls(SMALL, SMALL_CELLS),
+        slow=(SMALL.name, SMALL_CELLS.name),
         mode=BOUNDED,
         depth=15,
         broken=faults((SMALL, False), 20, stuck_at(1, "compressor.block.mask", 3)),
@@ -146,8 +150,8 @@ PROOFS = (
         promise="With a tail of ones, each word comes back without a command, with any stalls",
         components=(Compressor, Decompressor),
         design=comes_back,
-        sizes={ENDS_ITSELF.name: (ENDS_ITSELF, True)},
-        slow=(ENDS_ITSELF.name,),
+        sizes=with_stalls(ENDS_ITSELF, ENDS_ITSELF_CELLS),
+        slow=(ENDS_ITSELF.name, ENDS_ITSELF_CELLS.name),
         mode=BOUNDED,
         depth=15,
         broken=faults((ENDS_ITSELF, False), 20, stuck_at(0, "decompressor.packet_end.missing", 1)),

@@ -73,7 +73,7 @@ class Ends(Elaboratable):
         return m
 
 
-SMALL = Config.of(2, 8, 8, "ones")
+SMALL, CELLS = Config.parse("2x8b8-ones"), Config.parse("2x8b8-ones-asic")
 
 PROOFS = (
     Proof(
@@ -81,8 +81,8 @@ PROOFS = (
         promise="With a tail of ones, any bytes give one packet and one status with its words",
         components=(Decompressor,),
         design=lambda config: Ends(Decompressor(config)),
-        sizes=named(SMALL),
-        slow=(SMALL.name,),
+        sizes=named(SMALL, CELLS),
+        slow=(SMALL.name, CELLS.name),
         mode=BOUNDED,
         depth=14,
         broken=faults(
