@@ -24,10 +24,7 @@ UNPROVEN = (
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
     *("StripeErrors", "StripeTable", "StripeWriter", "TaskMaker"),
     *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
-    *("FloatSurvey", "FloatPlanner"),
-    "PayloadCounter",
-    *("IntPlanner", "IntSurvey"),
-    *("RepeatCoder", "zvcplus/Compressor"),
+    *("FloatSurvey", "IntSurvey", "zvcplus/Compressor"),
 )
 
 
