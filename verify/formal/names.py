@@ -40,8 +40,11 @@ def _assigned(file):
     """Variable by line and column of the expression, in assignments of several variables."""
     names = {}
     for node in ast.walk(ast.parse(Path(file).read_text())):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
-            for target, value in zip(node.targets[0].elts, node.value.elts, strict=True):
+        if not isinstance(node, ast.Assign):
+            continue
+        targets = node.targets[0]
+        if isinstance(targets, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            for target, value in zip(targets.elts, node.value.elts, strict=True):
                 if isinstance(target, ast.Name):
                     names[value.lineno, value.col_offset] = target.id
     return names

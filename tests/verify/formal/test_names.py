@@ -17,6 +17,8 @@ class _Pair(wiring.Component):
         first, second = Signal(), Signal(4)
         like, plain, own = Signal.like(second), Signal(2), Signal(name="given")
         alone = Signal()
+        pair = (alone, plain)
+        self.count = len(pair)
         self.found = [each.name for each in (first, second, like, plain, own, alone)]
         return m
 

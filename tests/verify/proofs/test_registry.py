@@ -22,7 +22,7 @@ UNPROVEN = (
     *("StripeCompressor", "StreamStripeCompressor"),
     *("HostWriter", "StreamWriter", "BurstCutter", "WordRing", "BurstSender", "BurstLog"),
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
-    *("StripeErrors", "StripeTable", "StripeWriter", "TaskMaker"),
+    *("StripeErrors", "StripeTable", "StripeWriter"),
     *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
     *("FloatSurvey", "IntSurvey", "zvcplus/Compressor"),
 )
