@@ -248,7 +248,7 @@ class Checker(wiring.Component):
         host, limit = self.host[: bits + 1], self.limit[: bits + 1]
         device_end, host_end = self._end(m, "device"), self._end(m, "host")
         is_down = Signal(name="is_down", reset_less=True)
-        span, down, up = Signal(bits + 1), Signal(bits), Signal(bits + 1)
+        span, down, up = Signal(bits + 1), Signal(bits + 1), Signal(bits + 1)
         count = Signal(STRIPE_COUNT_BITS + 1)
         m.d.sync += is_down.eq(d.pitch < 0)
         m.d.comb += [

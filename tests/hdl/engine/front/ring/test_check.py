@@ -72,6 +72,7 @@ def test_random_descriptors(simulate, rng, descriptor_of, bounds_of, config, rin
 
 OFFLOAD = {"op": Op.OFFLOAD, "device": 0x10000, "host": 0x40000, "index": 0x50000}
 OFFLOAD |= {"row_bytes": 0x4000, "limit": 0x4200, "with_index": True}
+ALL = {"rows": (1 << 18) + 1, "with_index": False}
 #: What is changed of a good descriptor, and whether it is good still.
 EDGES = {
     "good": ({}, True),
@@ -88,6 +89,8 @@ EDGES = {
     "rows leave the window upwards": ({"rows": 4, "pitch": 0x5000}, False),
     "rows downwards": ({"rows": 3, "pitch": -0x4000, "device": 0x18000}, True),
     "rows leave the window downwards": ({"rows": 4, "pitch": -0x4000, "device": 0x18000}, False),
+    "rows over all addresses downwards": (ALL | {"pitch": -(1 << 30)}, False),
+    "rows over all addresses upwards": (ALL | {"pitch": 1 << 30}, False),
     "pitch zero": ({"rows": 9, "pitch": 0}, True),
     "pitch not of one row": ({"rows": 0, "pitch": 12}, True),
     "pitch not whole stripes": ({"rows": 2, "pitch": 12}, False),
