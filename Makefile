@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 OUT := build
 FUZZ ?= 1000000
 FUZZ_SECONDS ?= 300
-CONFIGS := 8x32 16x16 32x8 32x32
+CONFIGS := 8x32 16x16 32x8 32x32b128
 TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
 # Quick tests of each layer; the rest of the regression is in `make test`.
 CHECK := tests/test_layers.py tests/test_plan.py tests/golden/zvc tests/golden/test_imports.py \
