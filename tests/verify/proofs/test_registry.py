@@ -23,8 +23,7 @@ UNPROVEN = (
     *("HostWriter", "StreamWriter", "BurstCutter", "WordRing", "BurstSender", "BurstLog"),
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
     *("StripeErrors", "StripeTable", "StripeWriter"),
-    *("ControlFetcher", "zvcplus/Decompressor"),  # of ZVC+
-    *("FloatSurvey", "IntSurvey", "zvcplus/Compressor"),
+    *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
 )
 
 

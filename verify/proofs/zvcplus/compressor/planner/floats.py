@@ -19,7 +19,11 @@ from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import offer, take
 from cdma.verify.proofs.proof import Proof, faults
-from cdma.verify.proofs.zvcplus.compressor.integers import has_nibbles, planned_mask, shortest
+from cdma.verify.proofs.zvcplus.compressor.planner.integers import (
+    has_nibbles,
+    planned_mask,
+    shortest,
+)
 from cdma.zvcplus import RAW_BITS
 
 #: Bits of mode, d and k.

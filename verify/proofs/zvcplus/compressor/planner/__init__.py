@@ -1,0 +1,1 @@
+"""Proofs about the choice of a coding."""
