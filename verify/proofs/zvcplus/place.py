@@ -60,6 +60,7 @@ class PlacesItems(Elaboratable):
         m.d.comb += closes.eq(dut.last & ((rest != 0) | has_none))
         rows = Signal(3)
         m.d.comb += rows.eq(full + closes)
+        self._keep_to_rows(m, used, is_empty, own, end, rows)
         place = Signal.like(dut.place, name="expected")
         start = Signal(8)
         m.d.comb += [
@@ -95,6 +96,25 @@ class PlacesItems(Elaboratable):
             Assert(probe(m, "dut.is_fresh", 1) == is_empty),
         ]
         return m
+
+    def _keep_to_rows(self, m, used, is_empty, own, end, rows):
+        """What the assembler's proof assumes of items."""
+        dut, waits, is_open = self.dut, Signal(name="waits"), Signal(name="is_open")
+        m.d.comb += is_open.eq(~dut.last & (end[:8] == 0) & ~(is_empty & (end == 0)))
+        with m.If(dut.enable & dut.valid):
+            m.d.sync += waits.eq(is_open)
+        m.d.comb += [
+            # A packet's last item has no control in front, only at most as many bits as a row.
+            Assert((rows <= 2) | (dut.last & (own + dut.total > ROW))),
+            # A row waits to be its packet's last: full, and without bits behind it.
+            Assert(waits == ((used == 0) & ~is_empty)),
+            # Only with such a row does an item without a row end its packet, or wait.
+            Assert(~(dut.last | is_open) | (rows != 0) | waits),
+            # Bits lie in rows that are filled, or in the one behind, if that is begun.
+            Assert((own == 0) | ((((used + own - 1) >> 8) + is_open) <= rows)),
+            Assert((dut.total == 0) | ((((end - 1) >> 8) + is_open) <= rows)),
+            Cover(waits & dut.valid & dut.last & (rows == 0)),
+        ]
 
 
 PROOFS = (
