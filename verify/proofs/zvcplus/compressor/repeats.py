@@ -110,7 +110,7 @@ class _Traced(data.StructLayout):
         )
 
 
-SIZES = {"fp32-left": Config("fp32", "left")}
+SIZES = {"fp32-left": Config("fp32", "left"), "bf16-left": Config("bf16", "left")}
 
 PROOFS = (
     Proof(
@@ -119,7 +119,7 @@ PROOFS = (
         components=(RepeatCoder,),
         design=lambda config: CodesRepeats(RepeatCoder(config)),
         sizes=SIZES,
-        slow=("fp32-left",),
+        slow=("fp32-left", "bf16-left"),
         depth=6,
         broken=faults(
             SIZES["fp32-left"],
