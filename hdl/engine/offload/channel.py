@@ -18,11 +18,11 @@ from cdma.hdl.lib.signals import assert_ready
 class OffloadChannel(wiring.Component):
     """Read and compress stripes into the buffer STAGE.
 
-    Credits are words of STAGE: free + charged and not yet stored + stored = all. A row that leaves
-    returns ``lanes`` words, a stripe's last row stored the words in it (the reader charged a row
-    more), and a beat the words that turn out to be zero. A codec that counts late returns all that
-    a stripe's rows did not need with its status. So STAGE has room for all that was asked for, and
-    reads never wait for the host.
+    Credits are words of STAGE: free + charged and not yet stored + stored = all, and what comes
+    back counts as free a cycle later. A row that leaves returns ``lanes`` words, a stripe's last
+    row stored the words in it (the reader charged a row more), and a beat the words that turn out
+    to be zero. A codec that counts late returns all that a stripe's rows did not need with its
+    status. So STAGE has room for all that was asked for, and reads never wait for the host.
 
     Throughput one beat a cycle on the side that has more of them.
 
@@ -104,8 +104,11 @@ class OffloadChannel(wiring.Component):
         left = self.o.valid & self.o.ready
         ends = codec.o_valid & codec.o.last if config.counts_early else 0
         refund = codec.refund + Mux(ends, codec.o.count, 0) + Mux(left, lanes, 0)
+        # What comes back is added a cycle later.
+        refunded = Signal(range((1 << len(codec.refund)) + 2 * lanes))
         m.d.sync += [
-            free.eq(free + refund - reader.charge),
+            refunded.eq(refund),
+            free.eq(free + refunded - reader.charge),
             slots.eq(slots + (self.o_status.valid & self.o_status.ready) - reader.opens),
         ]
         m.d.comb += [

@@ -111,30 +111,40 @@ class StripeCompressor(wiring.Component):
         return m
 
     def _count(self, m, beat, enters):
-        """Words that go, and whether the coded stripe would be longer than the raw one."""
+        """Words that go, and whether the coded stripe would be longer than the raw one.
+
+        A beat's non-zero words are counted in one cycle, and added in the next.
+        """
         config = self.config
         block_beats = config.block_words // config.lanes
         nonzeros = Signal(range(config.lanes + 1))
-        zeros = Signal.like(nonzeros)
+        counted, ends = Signal(), Signal()  # a beat that entered in the cycle before
+        words, raw, error = Signal.like(beat.count), Signal(), Signal.like(beat.error)
         # Coded words less words in memory, of the stripe's beats before this one.
         before = Signal(signed(config.stripe_words.bit_length() + 2))
         after = Signal.like(before)
         place = Signal(range(max(block_beats, 2)))  # beat in its block
-        m.d.comb += [
+        m.d.sync += [
+            counted.eq(enters),
             # Words past the end are zero.
             nonzeros.eq(popcount(m, Cat(word.any() for word in _words(beat, config)))),
-            zeros.eq(beat.count - nonzeros),
-            after.eq(before - zeros + Mux(place == 0, config.format.mask_words, 0)),
-            self.refund.eq(Mux(enters, config.lanes - Mux(beat.raw, beat.count, nonzeros), 0)),
-            self.status_valid.eq(enters & beat.last),
-            self.status.raw.eq(beat.raw),
-            self.status.exceeds.eq(after > 0),
-            self.status.error.eq(beat.error),
+            words.eq(beat.count),
+            ends.eq(beat.last),
+            raw.eq(beat.raw),
+            error.eq(beat.error),
         ]
-        with m.If(enters):
-            wraps = beat.last | (place == block_beats - 1)
+        m.d.comb += [
+            after.eq(before + nonzeros - words + Mux(place == 0, config.format.mask_words, 0)),
+            self.refund.eq(Mux(counted, config.lanes - Mux(raw, words, nonzeros), 0)),
+            self.status_valid.eq(counted & ends),
+            self.status.raw.eq(raw),
+            self.status.exceeds.eq(after > 0),
+            self.status.error.eq(error),
+        ]
+        with m.If(counted):
+            wraps = ends | (place == block_beats - 1)
             m.d.sync += [
-                before.eq(Mux(beat.last, 0, after)),
+                before.eq(Mux(ends, 0, after)),
                 place.eq(Mux(wraps, 0, place + 1)),
             ]
 

@@ -40,13 +40,14 @@ class DeviceBeat(data.StructLayout):
 
 
 class _Burst(data.StructLayout):
-    """A burst that was asked for; a ``phantom`` was not, it gives zeros."""
+    """A burst that was asked for, ``single`` of one beat; a ``phantom`` was not, it gives zeros."""
 
     def __init__(self, config: EngineConfig):
         super().__init__(
             {
                 "address": unsigned(config.address_bits),
                 "beats": unsigned((config.burst_bytes // config.beat_bytes).bit_length()),
+                "single": unsigned(1),
                 "count": unsigned(config.lanes.bit_length()),
                 "last": unsigned(1),
                 "raw": unsigned(1),
@@ -65,8 +66,8 @@ class StripeReader(wiring.Component):
     beats, and a stripe's first burst for the rows by which a stripe can grow. Every stripe gives
     all of its beats: those of bursts that are halted or whose channel is lost are zeros.
 
-    Throughput one beat a cycle, and one burst in two cycles; the first address is valid 2 cycles
-    after its stripe was offered.
+    Throughput one beat a cycle, and one burst in two cycles, in three when credits are short; the
+    first address is valid 2 cycles after its stripe was offered.
     ``client.r.ready`` follows ``o.ready`` through a gate.
 
     Parameters
@@ -100,11 +101,11 @@ class StripeReader(wiring.Component):
         self.most = config.channel_reads
         burst_beats = config.burst_bytes // config.beat_bytes
         if config.counts_early:
-            most_charge = (burst_beats + 1) * config.lanes + (
+            self.most_charge = (burst_beats + 1) * config.lanes + (
                 max(1, config.burst_bytes // config.block_bytes) * config.format.mask_words
             )
         else:
-            most_charge = (burst_beats + config.growth_beats) * config.lanes
+            self.most_charge = (burst_beats + config.growth_beats) * config.lanes
         super().__init__(
             {
                 "i": In(stream.Signature(Stripe(config))),
@@ -114,7 +115,7 @@ class StripeReader(wiring.Component):
                 "hold": In(1),
                 "has_slot": In(1),
                 "free": In(range(config.stage_bytes // config.word_bytes + 1)),
-                "charge": Out(range(most_charge + 1)),
+                "charge": Out(range(self.most_charge + 1)),
                 "opens": Out(1),
                 "attr": In(Attributes()),
                 "client": Out(ReadClient(config.address_bits, config.beat_bytes)),
@@ -159,9 +160,17 @@ class StripeReader(wiring.Component):
             Mux(replans, stripe.raw, offered.raw),
         )
         phantom, can, goes, asks = Signal(), Signal(), Signal(), Signal()
+        # Whether credits are enough is known from registers: there are more than any burst costs,
+        # after a burst in this cycle too, or the burst that waits was compared a cycle before.
+        plenty = self.free >> (self.most_charge - 1).bit_length()
+        has_plenty, is_covered = Signal(), Signal()
+        m.d.sync += [
+            has_plenty.eq(Mux(goes, plenty[1:].any(), plenty.any())),
+            is_covered.eq(active & is_planned & ~goes & (self.free >= charge)),
+        ]
         m.d.comb += [
             phantom.eq(is_halted(self.halt, stripe.job, stripe.number) | self.lost),
-            can.eq((self.free >= charge) & ((done != 0) | self.has_slot)),
+            can.eq((has_plenty | is_covered) & ((done != 0) | self.has_slot)),
             self.waits_credit.eq(active & is_planned & ~can),
             self.is_ready.eq(active & is_planned & can),
             goes.eq(
@@ -174,6 +183,7 @@ class StripeReader(wiring.Component):
             bursts.i.valid.eq(goes),
             bursts.i.payload.address.eq(stripe.address),
             bursts.i.payload.beats.eq(beats),
+            bursts.i.payload.single.eq(beats == 1),
             bursts.i.payload.last.eq(beats == left),
             bursts.i.payload.count.eq(_last_count(config, stripe.bytes)),
             bursts.i.payload.raw.eq(stripe.raw),
@@ -243,10 +253,11 @@ class StripeReader(wiring.Component):
         config, r, o = self.config, self.client.r, self.o
         burst, lanes = bursts.o.payload, config.lanes
         given = Signal.like(burst.beats)  # beats of the burst
+        has_begun, next_is_last = Signal(), Signal()  # of the beats that are given
         is_zero, is_last, moves = Signal(), Signal(), Signal()
         m.d.comb += [
             is_zero.eq(burst.phantom | self.lost),
-            is_last.eq(given + 1 == burst.beats),
+            is_last.eq(Mux(has_begun, next_is_last, burst.single)),
             o.valid.eq(bursts.o.valid & (is_zero | r.valid)),
             r.ready.eq(Mux(self.lost, 1, bursts.o.valid & ~burst.phantom & o.ready)),
             moves.eq(o.valid & o.ready),
@@ -259,7 +270,11 @@ class StripeReader(wiring.Component):
         for k, word in enumerate(_split(r.payload.data, lanes)):
             m.d.comb += o.payload.words[k].eq(Mux(kept[k] & ~is_zero, word, 0))
         with m.If(moves):
-            m.d.sync += given.eq(Mux(is_last, 0, given + 1))
+            m.d.sync += [
+                given.eq(Mux(is_last, 0, given + 1)),
+                has_begun.eq(~is_last),
+                next_is_last.eq(given + 2 == burst.beats),
+            ]
         self._note_error(m, burst, given, moves)
 
     def _note_error(self, m, burst, given, moves):

@@ -72,8 +72,6 @@ class AnyCodec(wiring.Component):
             nonzeros.eq(Mux(beat.raw, beat.count, anything(m, len(nonzeros), "nonzeros"))),
             Assume(nonzeros <= beat.count),
             self.begins.eq(self.enters & (place == 0) & ~beat.raw),
-            self.refund.eq(Mux(self.enters, lanes - nonzeros, 0)),
-            self.status_valid.eq(self.enters & beat.last),
         ]
         count, last = anything(m, len(self.o.count), "o_count"), anything(m, 1, "o_last")
         m.d.comb += [
@@ -91,7 +89,10 @@ class AnyCodec(wiring.Component):
                 Assume(~last | (whole != 1) | is_open | (count == self.pending)),
             ]
         m.d.sync += [
-            whole.eq(whole + self.status_valid - (gives & last)),
+            # A beat is counted in the cycle after it is taken.
+            self.refund.eq(Mux(self.enters, lanes - nonzeros, 0)),
+            self.status_valid.eq(self.enters & beat.last),
+            whole.eq(whole + (self.enters & beat.last) - (gives & last)),
             self.pending.eq(
                 self.pending
                 + Mux(self.enters, nonzeros, 0)
@@ -193,10 +194,12 @@ class AlwaysHasRoom(Elaboratable):
         m.d.sync += partial.eq(partial + reader.opens - (codec.o_valid & codec.o.last))
         level = probe(m, "dut.stage.level", (total // lanes + 1).bit_length())
         free = probe(m, "dut.free", total.bit_length())
+        # Credits come back in a register.
+        back = codec.refund + probe(m, "dut.refunded", (3 * lanes).bit_length())
         due = lanes * reader.beats + masks * reader.blocks
         most_charge = (1 << len(reader.charge)) - 1
         m.d.comb += [
-            Assert(free + due + codec.pending + lanes * (partial + level) == total),
+            Assert(free + back + due + codec.pending + lanes * (partial + level) == total),
             Assert(partial == reader.stripes + codec.whole),
             Assert(~codec.is_open | (reader.stripes != 0)),
             Assert(codec.whole <= STRIPES),
@@ -212,14 +215,14 @@ class AlwaysHasRoom(Elaboratable):
         slots = probe(m, "dut.slots", dut.slots.bit_length())
         statuses = probe(m, "dut.statuses.level", (dut.slots + 1).bit_length())
         m.d.comb += [
-            Assert(slots + reader.stripes + statuses == dut.slots),
+            Assert(slots + reader.stripes + codec.status_valid + statuses == dut.slots),
             Assert(
                 total >= min(most_charge, (config.burst_bytes // config.beat_bytes + 2) * lanes)
             ),
         ]
         # Credits are missing only while something is on its way that gives some back.
         is_ahead = (reader.beats != 0) | (reader.blocks != 0) | (codec.pending != 0)
-        m.d.comb += Assert((free == total) | is_ahead | (partial != 0) | (level != 0))
+        m.d.comb += Assert((free + back == total) | is_ahead | (partial != 0) | (level != 0))
         return m
 
 
