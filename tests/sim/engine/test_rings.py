@@ -319,6 +319,24 @@ def test_registers_while_running(model_of, small, tensor, offload):
     check(made, model.collect(OFFLOAD, 20))
 
 
+def test_stop_in_every_cycle_of_a_start(model_of):
+    """A ring that is told to stop while it looks whether it may run does not run."""
+    model = model_of()
+    for ring in (OFFLOAD, PREFETCH):
+        model.write("RING", "CTRL", 0, ring)
+        model.until_state(ring, State.STOPPED)
+        for wait in range(40):
+            model.write("RING", "CTRL", 1, ring)
+            if wait:
+                model.engine.run(wait)
+            model.write("RING", "CTRL", 0, ring)
+            model.engine.run(40)
+            assert model.state(ring) == (State.STOPPED, Status.OK), wait
+        model.write("RING", "CTRL", 1, ring)
+        model.submit(ring, Descriptor(Op.NOP, cookie=7))
+        assert model.collect(ring, 1)[0].cookie == 7
+
+
 @pytest.mark.parametrize(
     ("address", "strobe"), [(0x10, 7), (0x11, 15), (0x12, 15), (0xFFC, 15), (0x2C, 15)]
 )

@@ -91,7 +91,7 @@ class RingState(wiring.Component):
             self._enter(m, State.HALTED, self.halt_status)
         with m.Elif(self.stop & self.run):
             self._enter(m, State.STOPPED)
-        with m.Elif(self.asks & self.answered):
+        with m.Elif(self.asks & self.answered & ~self.stop):
             with m.If(self.is_inside):
                 self._enter(m, State.RUNNING, Status.OK)
             with m.Else():

@@ -15,8 +15,8 @@ class MovesByRules(Elaboratable):
     """The states of a ring, and what may change them.
 
     An abort ends only when nothing is outstanding; from ERROR only an abort leads away; a ring
-    starts to run only when it is drained, and when both of its rings were found in the window. Its
-    registers cannot be written from when that is asked for.
+    starts to run only when it is drained, and when both of its rings were found in the window, and
+    never after a stop. Its registers cannot be written from when that is asked for.
     """
 
     def __init__(self, dut):
@@ -46,6 +46,7 @@ class MovesByRules(Elaboratable):
                 ),
                 Assert(~((was == aborts) & (state != aborts)) | (state == State.STOPPED)),
                 Assert(~((was != aborts) & (state == aborts)) | inputs["abort"]),
+                Assert(~inputs["stop"] | (state != runs)),
                 Assert(~((was == State.ERROR) & (state != State.ERROR)) | inputs["abort"]),
                 Assert(
                     ~((was != runs) & (state == runs))
