@@ -13,7 +13,7 @@ from cdma.engine_config import EngineConfig
 from cdma.errors import SimulationError
 from cdma.sim.engine.memory import Memory
 from cdma.verify.fuzz.engine import Batch
-from cdma.verify.mutation.engine import clocks, edges, jobs, queues, wide
+from cdma.verify.mutation.engine import clocks, counts, edges, jobs, queues, wide
 from cdma.verify.mutation.engine.land import MarkedModel, OpenModel
 
 #: Batches of random jobs.
@@ -77,6 +77,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("places", lambda: played(wide.places, land(6)))
     yield Trial("wheres", lambda: played(wide.wheres, land(32)))
     yield Trial("ring windows", lambda: played(edges.ring_windows, land(33)))
+    yield Trial("counts", lambda: played(counts.counts, model(34, log2=10)))
     yield Trial("queues", lambda: played(queues.queues, model(30, log2=4)))
     yield Trial("limits", lambda: played(wide.limits, land(7)))
     yield Trial("entries", lambda: played(wide.entries, land(8)))

@@ -51,30 +51,66 @@ class Lanes:
         For :class:`cdma.sim.engine.engine.Engine`.
     ports : list of str
         Outputs of the engine.
+    registers : list of str
+        Names of the bits of registers, such as ``front.ring.head[3]``.
     """
 
     compiled: build.Compiled
     ports: list[str]
+    registers: list[str]
 
-    def choose(self, mutants: list[Mutant]) -> None:
-        """Put a fault into each lane but the first, for all engines until the next choice."""
+    def choose(self, mutants: list[Mutant], *, follow: bool = False) -> None:
+        """Put a fault into each lane but the first, for all engines until the next choice.
+
+        With ``follow``, registers that differ are noted, see :meth:`apart`.
+        """
         numbers = np.zeros(LANES, np.int32)
         numbers[1 : 1 + len(mutants)] = [each.number for each in mutants]
+        self._choose(numbers, 1 + len(mutants), follow=follow)
+
+    def scatter(self) -> None:
+        """No faults, but registers and memories of each lane power up at values of its own."""
+        self._choose(np.zeros(LANES, np.int32), LANES, scatter=True)
+
+    def _choose(self, numbers, count, *, scatter=False, follow=False):
         ctypes.CDLL(str(self.compiled.library)).lanes_choose(
-            ctypes.c_void_p(numbers.ctypes.data), 1 + len(mutants)
+            ctypes.c_void_p(numbers.ctypes.data), count, int(scatter), int(follow)
         )
+
+    def scattered(self) -> list[str]:
+        """Outputs that differed in a lane, each with the cycle: what was in a register or a memory
+        before the reset has reached them."""
+        return sorted({reason for reason in self._reasons() if reason})
+
+    def apart(self, mutants: list[Mutant]) -> dict[Mutant, set[str]]:
+        """Registers that have differed from those of lane 0, by mutant as chosen: in a cycle in
+        which no output had differed yet."""
+        found = np.zeros((len(self.registers), LANES // 8), np.uint8)
+        library = ctypes.CDLL(str(self.compiled.library))
+        library.lanes_apart(ctypes.c_void_p(found.ctypes.data))
+        bits = np.unpackbits(found, axis=1, bitorder="little").T
+        return {
+            mutant: {self.registers[k] for k in np.flatnonzero(lane)}
+            for mutant, lane in zip(mutants, bits[1:], strict=False)
+        }
 
     def found(self, mutants: list[Mutant]) -> dict[Mutant, str]:
         """Of the chosen mutants, those with an output that differed from the engine without a
         fault: the first such output, and the cycle."""
+        reasons = zip(mutants, self._reasons()[1:], strict=False)
+        return {mutant: reason for mutant, reason in reasons if reason}
+
+    def _reasons(self):
+        """For each lane its first output that differed and the cycle, or nothing."""
         verdicts = np.zeros(LANES, _VERDICT)
         library = ctypes.CDLL(str(self.compiled.library))
         library.lanes_verdicts(ctypes.c_void_p(verdicts.ctypes.data))
-        return {
-            mutant: f"{self.ports[verdict['port']]} differs in cycle {verdict['cycle']}"
-            for mutant, verdict in zip(mutants, verdicts[1:], strict=False)
-            if verdict["cycle"] >= 0
-        }
+        return [
+            f"{self.ports[each['port']]} differs in cycle {each['cycle']}"
+            if each["cycle"] >= 0
+            else ""
+            for each in verdicts
+        ]
 
 
 def build_lanes(
@@ -124,11 +160,12 @@ def build_lanes(
         loop = str(sim / "model.cpp")
         target = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
         verilator.compile_cpp([*flags, loop, *target], work, env, "the model with lanes")
-        (out / "ports.json").write_text(json.dumps([ports, list(source.outputs)]))
+        names = [ports, list(source.outputs), source.register_names()]
+        (out / "names.json").write_text(json.dumps(names))
 
     folder = kept(cache, name, make)
-    ports, outputs = json.loads((folder / "ports.json").read_text())
-    return Lanes(build.Compiled(folder / "model.so", pins.managers(ports)), outputs)
+    ports, outputs, registers = json.loads((folder / "names.json").read_text())
+    return Lanes(build.Compiled(folder / "model.so", pins.managers(ports)), outputs, registers)
 
 
 def _cpu() -> str:
@@ -245,7 +282,8 @@ inline V unlike(const V* v, int count) {{
     return all;
 }}
 
-constexpr int FAULTS[][2] = {{{faults}}};  // number, place
+constexpr int FAULTS[][2] = {{{{0, 0}}, {faults}}};  // number, place
+V apart[REGISTERS];  // registers that have differed
 
 struct Pins {{
     {members}
@@ -257,11 +295,11 @@ struct Vmodel : Pins {{
     explicit Vmodel(VerilatedContext* context) {{
         std::mt19937_64 random(context->seed);
         for (int k = 0; k < REGISTERS; ++k)
-            state.registers[0][k] = state.registers[1][k] = splat(random() & 1);
+            state.registers[0][k] = state.registers[1][k] = bits(random);
         {memories}
         for (const auto& fault : FAULTS)
             for (int lane = 1; lane < LANES; ++lane)
-                if (chosen[lane] == fault[0])
+                if (fault[0] && chosen[lane] == fault[0])
                     state.in[fault[1]][lane / 64] |= uint64_t(1) << lane % 64;
     }}
 
@@ -278,7 +316,10 @@ struct Vmodel : Pins {{
         [[maybe_unused]] const V *q = state.registers[state.now], *in = state.in;
         [[maybe_unused]] const V* w = state.w;
         {gets}
-        if (falls && aresetn && any(alive)) compare(q, in, w);
+        if (!falls || !aresetn) return;
+        if (any(alive)) compare(q, in, w);
+        if (is_followed)
+            for (int k = 0; k < REGISTERS; ++k) apart[k] |= (q[k] ^ splat(first(q[k]))) & alive;
     }}
 
     void compare([[maybe_unused]] const V* q, [[maybe_unused]] const V* in, const V* w) {{
@@ -291,9 +332,11 @@ struct Vmodel : Pins {{
     int64_t cycle = 0;
 }};
 
-extern "C" [[gnu::visibility("default"), gnu::used]] inline void lanes_choose(const int32_t* faults,
-                                                                              int count) {{
+extern "C" [[gnu::visibility("default"), gnu::used]] inline void lanes_choose(
+    const int32_t* faults, int count, int scatter, int follow) {{
     memcpy(chosen, faults, sizeof(chosen));
+    memset(apart, 0, sizeof(apart));
+    is_scattered = scatter, is_followed = follow;
     alive = V{{}};
     for (int lane = 0; lane < LANES; ++lane) {{
         verdicts[lane] = {{-1, 0, 0}};
@@ -302,5 +345,8 @@ extern "C" [[gnu::visibility("default"), gnu::used]] inline void lanes_choose(co
 }}
 extern "C" [[gnu::visibility("default"), gnu::used]] inline void lanes_verdicts(Verdict* to) {{
     memcpy(to, verdicts, sizeof(verdicts));
+}}
+extern "C" [[gnu::visibility("default"), gnu::used]] inline void lanes_apart(void* to) {{
+    memcpy(to, apart, sizeof(apart));
 }}
 """

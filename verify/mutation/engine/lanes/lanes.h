@@ -12,9 +12,19 @@ typedef uint64_t V __attribute__((vector_size(LANES / 8)));
 
 // Lanes whose values are still of interest. What the others do does not matter.
 inline V alive{};
+// Registers and memories of each lane power up at values of its own; registers are followed.
+inline bool is_scattered = false, is_followed = false;
 
 inline V splat(bool bit) { return V{} - uint64_t(bit); }
 inline bool first(const V& v) { return v[0] & 1; }
+// A random bit, for all lanes or for each.
+template <class Random>
+inline V bits(Random& random) {
+    if (!is_scattered) return splat(random() & 1);
+    V v;
+    for (int k = 0; k < WORDS; ++k) v[k] = random();
+    return v;
+}
 inline bool any(const V& v) {
     uint64_t all = 0;
     for (int k = 0; k < WORDS; ++k) all |= v[k];
@@ -43,7 +53,7 @@ class Rows {
 
     template <class Random>
     void fill(Random& random) {
-        for (V& bit : rows_) bit = splat(random() & 1);
+        for (V& bit : rows_) bit = bits(random);
     }
 
     // Read in this cycle.

@@ -43,7 +43,7 @@ class Source:
     """
 
     def __init__(self, module: dict):
-        self._ports = module["ports"]
+        self._ports, self._signals = module["ports"], module.get("netnames", {})
         self._cells = list(module["cells"].values())
         self._drivers: dict[int, int] = {}  # net: cell
         for number, cell in enumerate(self._cells):
@@ -145,6 +145,18 @@ class Source:
     def name(self, net: int | str) -> str:
         """Expression of a net outside of the function that computes it."""
         return self._names[net]
+
+    def register_names(self) -> list[str]:
+        """Name of each register, in the order of their places: the shortest that a signal gives."""
+        names = [""] * self.state
+        for signal, net in self._signals.items():
+            for bit, each in enumerate(net["bits"]):
+                if self._is_state(each):
+                    place, name = int(self._names[each][2:-1]), f"{signal}[{bit}]"
+                    old = names[place]
+                    if not old or (old[0] == "$", len(old)) > (name[0] == "$", len(name)):
+                        names[place] = name
+        return names
 
     def text(self) -> str:
         """The functions ``settle`` and ``clock``, and the sizes of the state."""

@@ -1,0 +1,69 @@
+"""Counts that software writes: right and wrong ones, at rings of all sizes."""
+
+import numpy as np
+
+from cdma.engine_codes import Op, State
+from cdma.errors import SimulationError
+from cdma.golden.engine.descriptor import Descriptor
+from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel
+
+#: Heads at which counts are written, and writes at each.
+_HEADS, _WRITES = 8, 48
+_COUNTS = 1 << 16
+
+
+def counts(model: EngineModel) -> list:
+    """SQ TAIL and CQ HEAD of stopped rings, near the last that is allowed and anywhere.
+
+    A count is right when it is at most the ring's size ahead of SQ HEAD, or at most the size of the
+    completion ring behind it. A wrong one is ignored, and the ring enters ERROR.
+    """
+    seen = []
+    rng = np.random.default_rng(18)
+    for number in range(_HEADS):
+        ring = number % 2
+        jobs = int(rng.integers(1, 1 << model.rings[ring].log2))
+        model.submit(ring, *[Descriptor(Op.NOP)] * jobs)
+        seen += [str(each) for each in model.collect(ring, jobs)]
+        _stop(model, ring)
+        head = model.read("RING", "SQ_HEAD", ring)
+        for _ in range(_WRITES):
+            sizes = [int(rng.integers(16)) for _ in range(2)]
+            model.write("RING", "SQ_SIZE", sizes[0], ring)
+            model.write("RING", "CQ_SIZE", sizes[1], ring)
+            is_read = int(rng.integers(2))
+            ahead = _distance(rng, 1 << sizes[is_read])
+            value = (head - ahead if is_read else head + ahead) % _COUNTS
+            seen += _written(model, ring, is_read, value, ahead <= 1 << sizes[is_read])
+        # Back to what the rings in memory have.
+        model.program(ring)
+        model.resync(ring)
+        model.write("RING", "CTRL", 1, ring)
+        model.until_state(ring, State.RUNNING)
+    return [*seen, model.engine.cycle]
+
+
+def _distance(rng, size):
+    """How far a count is ahead: often as far as it may be, or one more or less."""
+    if rng.random() < 0.5:
+        return max(0, size + int(rng.integers(-1, 2)))
+    return int(rng.integers(_COUNTS)) >> int(rng.integers(0, 16))
+
+
+def _written(model, ring, is_read, value, is_right):
+    """Write a count, and what is seen of it. An error is cleared by an abort."""
+    name = ("SQ_TAIL", "CQ_HEAD")[is_read]
+    before = model.read("RING", name, ring)
+    model.write("RING", name, value, ring)
+    found, state = model.read("RING", name, ring), model.state(ring)
+    expected = value if is_right else before
+    if (found, state[0] == State.ERROR) != (expected, not is_right):
+        raise SimulationError(f"{name} is {found:#x} and the ring in {state} after {value:#x}")
+    if not is_right:
+        _stop(model, ring)
+    return [found, state, model.read("ENGINE", "IRQ_STATUS")]
+
+
+def _stop(model, ring):
+    model.write("RING", "CTRL", 2, ring)
+    model.until_state(ring, State.STOPPED)
