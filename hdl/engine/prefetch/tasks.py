@@ -18,6 +18,7 @@ from cdma.zvcplus import RAW_BITS, ZERO_BITS
 #: Parts of the wide sums, and cycles until all of their carries have passed.
 _PARTS = 5
 _SETTLE = _PARTS
+_ENTRY_BITS = INDEX_BYTES.bit_length() - 1
 
 
 class Task(data.StructLayout):
@@ -95,6 +96,8 @@ class TaskMaker(wiring.Component):
 
     def __init__(self, config: EngineConfig):
         self.config = config
+        # It also holds the number of an entry in memory, for its address.
+        end_bits = max(OFFSET_BITS, config.address_bits - _ENTRY_BITS)
         super().__init__(
             {
                 "start": In(1),
@@ -108,7 +111,7 @@ class TaskMaker(wiring.Component):
                 "ended": Out(1, init=1),
                 "idle": Out(1),
                 "failing": Out(1),
-                "end": Out(OFFSET_BITS),
+                "end": Out(end_bits),
                 "count": Out(NUMBER_BITS),
                 "raw_stripes": Out(32),
             }
@@ -219,7 +222,6 @@ class TaskMaker(wiring.Component):
     def _count(self, m, counts, whole, is_raw, fails, ends):
         """Count tasks and bytes; give the end of the job, and its failure."""
         config, failure = self.config, self.o_failure.payload
-        entry_bits = INDEX_BYTES.bit_length() - 1
         adds, has_failed, is_read = Signal(), Signal(), Signal()
         wait = Signal(range(_SETTLE + 1))
         step = Mux(adds, self.count, Mux(counts, whole, 0))
@@ -239,7 +241,7 @@ class TaskMaker(wiring.Component):
                 ),
             ]
         # Of an entry that cannot be read the address of its beat, of all else the offset.
-        beat = (self.end << entry_bits) & -config.link_bytes
+        beat = (self.end << _ENTRY_BITS) & -config.link_bytes
         m.d.comb += [
             failure.where.eq(Mux(is_read, beat, self.end)),
             self.failing.eq(has_failed & ~self.idle),
@@ -272,7 +274,7 @@ class TaskMaker(wiring.Component):
                     with m.If(is_read):
                         m.next = "PLACE"
             with m.State("PLACE"):
-                m.d.sync += [self.end.eq(self.job.index_address >> entry_bits), carries[0].eq(0)]
+                m.d.sync += [self.end.eq(self.job.index_address >> _ENTRY_BITS), carries[0].eq(0)]
                 m.next = "ADD"
             with m.State("ADD"):
                 m.d.comb += adds.eq(1)

@@ -63,7 +63,10 @@ def timeout(round_) -> str:
     def is_lost(plan, completion):
         if completion.status == Status.TIMEOUT:
             found.append(plan)
-        return completion.status == Status.TIMEOUT and channel in plan.channels
+        # Of an OVERFLOW, the stream bytes are those before a higher stripe that timed out.
+        is_cut = completion.status == Status.OVERFLOW == plan.completion.status
+        is_cut &= completion.stream_bytes < plan.completion.stream_bytes
+        return (completion.status == Status.TIMEOUT or is_cut) and channel in plan.channels
 
     model.write("ENGINE", "TIMEOUT", TIMEOUT)
     round_.submit()

@@ -90,6 +90,7 @@ def fuzz(
     *,
     round_: int | None = None,
     only: int | None = None,
+    before: Outcome | None = None,
     verilog: str | None = None,
     processes: int = 1,
     scheduler: str | None = None,
@@ -102,11 +103,13 @@ def fuzz(
     config : EngineConfig
         Size of the engine.
     jobs : int
-        Least number of jobs, rounded up to whole batches.
+        Least number of jobs, rounded up to whole batches. Those of ``before`` count.
     seed : int
         Seed of all random choices.
     batch, round_, only : int or None
         Play this batch only, this round of it, this job of the round.
+    before : Outcome or None
+        Outcome of the same with fewer jobs, to continue it.
     verilog : str or None
         Simulated in place of the generated design.
     processes : int
@@ -125,7 +128,8 @@ def fuzz(
     verilog = designs.engine(config, None, progress) if verilog is None else verilog
     if scheduler is None:  # build once, with progress, before the processes need the model
         build.build(verilog, None, progress)
-    outcome, packed = Outcome(), Packed(verilog)
+    outcome, packed = before or Outcome(), Packed(verilog)
+    start -= outcome.seconds
     while numbers := _more(jobs, batch, outcome):
         tasks = _tasks(Batches(config, seed, numbers, packed, round_, only))
         workers = min(processes, len(tasks) // _PROCESS_TASKS)

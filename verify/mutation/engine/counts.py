@@ -5,7 +5,7 @@ import numpy as np
 from cdma.engine_codes import Op, State
 from cdma.errors import SimulationError
 from cdma.golden.engine.descriptor import Descriptor
-from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel
+from cdma.sim.engine.model import EngineModel
 
 #: Heads at which counts are written, and writes at each.
 _HEADS, _WRITES = 8, 48

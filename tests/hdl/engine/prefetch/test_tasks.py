@@ -102,13 +102,14 @@ def test_a_sum_below_the_limit(join):
     assert (errors[0]["number"], errors[0]["offset"], errors[0]["where"]) == (2, 200, 200)
 
 
-def test_an_entry_that_cannot_be_read(join):
+@pytest.mark.parametrize(("bits", "page"), [(48, 0x8000_0000), (60, 0xFFF_0000_8000_0000)])
+def test_an_entry_that_cannot_be_read(join, small, bits, page):
     entries = [_entry(100), _entry(100, resp=3)]
-    stripes, index = [_stripe(0), _stripe(1), _stripe(2)], 0x7FFF_FFF8
-    _, errors = join(stripes, entries, 1, 1, index_address=index)
+    stripes, config = [_stripe(0), _stripe(1), _stripe(2)], small(address_bits=bits)
+    _, errors = join(stripes, entries, 1, 1, config, index_address=page - 8)
     assert errors[0]["status"] == Status.HOST_DECERR
     assert errors[0]["number"] == 1
-    assert errors[0]["where"] == 0x8000_0000, "the address of its beat"
+    assert errors[0]["where"] == page, "the address of its beat"
 
 
 def test_copies_need_no_entries(join):

@@ -15,6 +15,8 @@ _BUS = {
     (HOST, 2): Status.HOST_SLVERR,
     (HOST, 3): Status.HOST_DECERR,
 }
+#: A burst of an offload may end early at a multiple of this.
+PART_BYTES = 128
 #: Bits of the fields of a descriptor.
 FIELDS = {"device": 64, "host": 64, "index": 64, "row_bytes": 64, "limit": 64, "rows": 32}
 FIELDS |= {"pitch": 63}
@@ -63,3 +65,10 @@ class Common:
     def burst(self, address: int) -> int:
         """First address of the burst that writes a byte, unless a range begins behind it."""
         return address & -self.config.burst_bytes
+
+    def later_bursts(self, burst: int, address: int) -> range:
+        """First addresses of shorter bursts that may write the byte in place of a burst.
+
+        Those of an offload end early when the port would run dry.
+        """
+        return range((burst | PART_BYTES - 1) + 1, address + 1, PART_BYTES)

@@ -104,24 +104,35 @@ class Offloads(Common):
         """An error of one access: stripe, status, where and channel."""
         random = self.random
         kind = random.choice(("tensor", "tensor", "stream", "index"))
+        ends = np.cumsum(self.config.padded(unpack_index(made.index).sizes))
         if kind == "stream" and host is not None:
-            byte = random.randrange(made.stream.size)
-            plan_fault, status = self.fault(HOST, host.address + byte, "write")
-            burst = max(host.address, self.burst(host.address + byte))
-            ends = np.cumsum(self.config.padded(unpack_index(made.index).sizes))
-            stripe = int(np.searchsorted(ends, burst - host.address, "right"))
-            plan.faults.append(plan_fault)
-            return stripe, status, burst, LINK
+            byte = host.address + random.randrange(made.stream.size)
+
+            def stripe(burst):
+                return int(np.searchsorted(ends, burst - host.address, "right"))
+
+            return self._write_fault(plan, host.address, byte, stripe, ends)
         if kind == "index" and index.data.size:
-            byte = random.randrange(index.data.size)
-            plan_fault, status = self.fault(HOST, index.address + byte, "write")
-            burst = self.burst(index.address + byte)
-            burst = max(index.address & -self.config.link_bytes, burst)
-            plan.faults.append(plan_fault)
-            return max(0, burst - index.address) // INDEX_BYTES, status, burst, LINK
+            byte = index.address + random.randrange(index.data.size)
+
+            def stripe(burst):
+                return max(0, burst - index.address) // INDEX_BYTES
+
+            first = index.address & -self.config.link_bytes
+            return self._write_fault(plan, first, byte, stripe, ends)
         if not tensor.is_plain:
             return None
         return self._device_read_fault(plan, tensor)
+
+    def _write_fault(self, plan, first, byte, stripe, ends):
+        """An error of the burst that writes a byte: of the longest, or of a shorter one."""
+        plan_fault, status = self.fault(HOST, byte, "write")
+        plan.faults.append(plan_fault)
+        burst = max(first, self.burst(byte))
+        for later in self.later_bursts(burst, byte):
+            at = stripe(later)
+            plan.others.append(failed(status, at, int(ends[at - 1]) if at else 0, later))
+        return stripe(burst), status, burst, LINK
 
     def _device_read_fault(self, plan, tensor):
         byte = self.random.randrange(tensor.size)

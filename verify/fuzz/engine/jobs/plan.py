@@ -24,6 +24,8 @@ class Plan:
     descriptor : Descriptor
     completion : Completion
         Expected completion. ``where`` of a job that ends with OK has its raw stripes only.
+    others : list of Completion
+        Completions that are right too, when their ``where`` is found: of other bursts.
     parts : list of Part
         Its buffers.
     writes : list of (Part, int, np.ndarray)
@@ -40,6 +42,7 @@ class Plan:
     ring: int
     descriptor: Descriptor
     completion: Completion = field(default_factory=lambda: Completion(Status.OK))
+    others: list[Completion] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     writes: list[tuple[Part, int, np.ndarray]] = field(default_factory=list)
     opens: list[tuple[Part, int, int]] = field(default_factory=list)
@@ -79,7 +82,8 @@ class Plan:
         cycles : int
             Cycles that the job may have taken at most.
         """
-        expected = self.completion
+        matches = [each for each in self.others if each.where == found.where]
+        expected = matches[0] if matches else self.completion
         for name in ("status", "cookie", "stream_bytes", "stripe", "channel"):
             a, b = getattr(found, name), getattr(expected, name)
             if name == "cookie":

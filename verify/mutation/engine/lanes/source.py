@@ -44,7 +44,7 @@ class Source:
 
     def __init__(self, module: dict):
         self._ports, self._signals = module["ports"], module.get("netnames", {})
-        self._cells = list(module["cells"].values())
+        self._cells = [part for cell in module["cells"].values() for part in _by_reads(cell)]
         self._drivers: dict[int, int] = {}  # net: cell
         for number, cell in enumerate(self._cells):
             for net in _outputs(cell):
@@ -249,10 +249,7 @@ class Memory:
         self._depth = int(cell["parameters"]["SIZE"], 2)
         self._bits = len(pins["WR_ADDR"])
         self._ports = len(pins["RD_DATA"]) // self._width
-        clocked = int(cell["parameters"]["RD_CLK_ENABLE"], 2)
-        if clocked not in (0, (1 << self._ports) - 1):
-            raise SimulationError("no memory with reads of both kinds can be simulated in lanes")
-        self.is_clocked = clocked != 0
+        self.is_clocked = int(cell["parameters"]["RD_CLK_ENABLE"], 2) != 0  # all reads or none
         self._new = int(cell["parameters"]["RD_TRANSPARENCY_MASK"], 2)  # a bit for each read port
         self.place = 0
 
@@ -305,6 +302,31 @@ class Memory:
             f"{{ const V e[] = {{{listed}}}; if (any(e, {count})) {{ const V a[] = {{{address}}}, "
             f"d[] = {{{data}}}; s.{self.name}.write(a, d, e, {count}); }} }}"
         )
+
+
+def _by_reads(cell):
+    """The cell; of a memory with both kinds of reads one for each kind."""
+    if cell["type"] != "$mem_v2":
+        return [cell]
+    parameters, pins = cell["parameters"], cell["connections"]
+    marks, new = (int(parameters[name], 2) for name in ("RD_CLK_ENABLE", "RD_TRANSPARENCY_MASK"))
+    count = len(pins["RD_EN"])
+    kinds = [[port for port in range(count) if (marks >> port & 1) == kind] for kind in (1, 0)]
+    if not all(kinds):
+        return [cell]
+    parts = []
+    for ports in kinds:
+        part = {name: list(nets) for name, nets in pins.items()}
+        for name in ("RD_ADDR", "RD_DATA", "RD_EN"):
+            each = len(pins[name]) // count
+            part[name] = [
+                net for port in ports for net in pins[name][port * each : (port + 1) * each]
+            ]
+        is_new = sum((new >> port & 1) << place for place, port in enumerate(ports))
+        changed = {"RD_CLK_ENABLE": f"{marks >> ports[0] & 1:b}"}
+        changed["RD_TRANSPARENCY_MASK"] = f"{is_new:b}"
+        parts.append({**cell, "parameters": parameters | changed, "connections": part})
+    return parts
 
 
 def _outputs(cell):

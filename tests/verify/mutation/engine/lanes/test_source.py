@@ -187,6 +187,17 @@ def test_cells_that_are_not_known_are_refused(kind, parameters, message):
         Source(made).text()
 
 
+def test_a_memory_with_both_kinds_of_reads_is_simulated_as_two():
+    made = module()
+    both = memory([60, 61, 62, 63], is_clocked=True)
+    both["parameters"] |= {"RD_CLK_ENABLE": "10", "RD_TRANSPARENCY_MASK": "10"}
+    both["connections"] |= {"RD_ADDR": [A0, A1, A1, A0], "RD_EN": [1, E]}
+    made["cells"]["both"] = both
+    pair = Source(made).memories.values()
+    found = [(each.is_clocked, each.data) for each in pair]
+    assert found[-2:] == [(True, [62, 63]), (False, [60, 61])]
+
+
 def test_memories_that_are_not_known_are_refused():
     made = module()
     made["cells"]["async"]["parameters"]["WR_PORTS"] = "10"
