@@ -10,42 +10,36 @@ from cdma.files import write_text
 from cdma.progress import timed
 from cdma.tables import format_table
 
-EPILOG = """\
+EPILOG = f"""\
 Compressor and roundtrip are fed random words. The decompressor is fed streams that are cut,
 extended, flipped, lack a beat, have a wrong word count or are noise, and good ones between them;
 --packets counts the malformed ones. Output, status and error code are compared with the golden
-model, under random back-pressure, with resets in between. The first failure ends the run and prints
-the command that replays it. The packets are the same on one processor, on many and on a cluster.
+model, under random back-pressure and resets. The first failure ends the run and prints its replay.
 
-The engine is fed jobs of both rings at once: offloads and prefetches of all kinds, damaged streams
-and indices, bus errors, bad descriptors, aborts, timeouts, resets, with other memories in each
-batch; --packets counts jobs. --all-sizes shares them among a dozen engines.
+{engine.ABOUT_FUZZ}
 
 exit status: 0 equal to the golden model, 1 a difference, 2 wrong input or a missing tool
 
 example:
-  cdma fuzz --unit decompressor --packets 100000 --seed 3
-  cdma fuzz --unit engine --channels 2 --packets 1000
   cdma fuzz --unit engine --all-sizes --packets 1000000 --save fuzz_engine.json
   cdma fuzz --unit compressor --config 8x32 --seed 3 --batch 17 --waves batch17.fst
 """
-DESCRIPTION = """\
-Play random packets, also malformed ones, through the compiled Verilog; compare with the model."""
+HELP = "random and malformed packets through the compiled Verilog"
+DESCRIPTION = (
+    "Random packets, also malformed ones, through the compiled Verilog, against the model."
+)
 
 
 def add_parser(subparsers) -> None:
     """Add the verb ``fuzz``."""
-    texts = {"description": DESCRIPTION, "epilog": EPILOG}
-    help_ = "random and malformed packets through the compiled Verilog"
-    parser = options.add_verb(subparsers, "fuzz", run, help_, **texts)
+    parser = options.add_verb(subparsers, "fuzz", run, HELP, description=DESCRIPTION, epilog=EPILOG)
     add = parser.add_argument
     which = "which unit, may be repeated (default: all but the engine)"
     add("--unit", choices=(*options.SIMULATED, engine.ENGINE), action="append", help=which)
     options.add_config_options(parser)
     options.add_codec_options(parser)
     engine.add_engine_options(parser)
-    count = "packets for each unit, in whole batches (default: 10000)"
-    add("--packets", type=int, default=10_000, metavar="N", help=count)
+    add("--packets", type=int, default=10_000, metavar="N", help="of each unit (default: 10000)")
     add("--seed", type=int, default=0, metavar="N", help="of all that is random")
     add("--batch", type=int, metavar="N", help="play one batch only, as a failure names it")
     engine.add_fuzz_options(parser)
@@ -80,8 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.save:
         write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
     print(json.dumps(rows, indent=2) if args.json else format_table(rows, report.COLUMNS))
-    failed = [row for row in rows if row["problem"]]
-    for row in failed:
+    for row in (row for row in rows if row["problem"]):
         waves = "" if args.waves or row["unit"] == engine.ENGINE else " --waves fail.fst"
         print(f"cdma fuzz: {row['problem']}\nreplay: {row['replay']}{waves}", file=sys.stderr)
-    return int(bool(failed))
+    return int(any(row["problem"] for row in rows))

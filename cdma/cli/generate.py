@@ -73,9 +73,8 @@ def run(args: argparse.Namespace) -> int:
         message = f"Yosys, which writes the Verilog, is missing or failed: {error}"
         raise UserError(message) from error
     if args.json:
-        manifests = written.manifests
-        print(json.dumps(manifests if args.unit == "both" else manifests[args.unit], indent=2))
+        made = written.manifests if args.unit == "both" else written.manifests[args.unit]
+        print(json.dumps(made, indent=2))
     else:
-        print("wrote", ", ".join(map(str, written.paths)))
-        print("\n".join(written.lines))
+        print("\n".join([f"wrote {', '.join(map(str, written.paths))}", *written.lines]))
     return 0

@@ -69,13 +69,7 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
 
 
 def refuse(args: argparse.Namespace, *more: str) -> None:
-    """Refuse the options of the engine's size, and ``more`` of its own, for a unit.
-
-    Raises
-    ------
-    UserError
-        When one is given.
-    """
+    """Refuse, by a UserError, options of the engine's size and ``more`` of its own for a unit."""
     for name in (*SIZES, *more):
         if getattr(args, name, None) is not None:
             raise UserError(f"{flag(name)} is for the engine, not for units")

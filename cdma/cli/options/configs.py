@@ -10,10 +10,7 @@ from cdma.format import TAILS
 
 
 def plus_size_from(args: argparse.Namespace):
-    """``Config`` of ZVC+ that options describe, or ``None`` for the zero-value codec.
-
-    See :func:`~cdma.cli.options.sizes.add_number_options`.
-    """
+    """``Config`` of ZVC+ that options describe, or ``None`` for the zero-value codec."""
     return plus_config_from(args) if is_plus(args) else None
 
 

@@ -153,7 +153,9 @@ class HostWriter(wiring.Component):
     def _take(self, m, gather, crc, entries):
         """Take the rows of a job's stripes when there is room for them."""
         order, job = self.order, self.job
-        m.submodules.limit = limit = Limit(len(job.limit) - self._shift, row_words(self.config))
+        m.submodules.stream_limit = limit = Limit(
+            len(job.limit) - self._shift, row_words(self.config)
+        )
         is_stripe = self.running & ~order.payload.end
         most, is_measure = job.limit >> self._shift, job.op == Op.MEASURE
         m.d.comb += [

@@ -91,7 +91,7 @@ class OffloadUnit(wiring.Component):
             result.payload.stripes.eq(host.stripes),
             result.payload.raw_stripes.eq(Mux(accounted.op == Op.COPY_OUT, 0, host.raw_stripes)),
         ]
-        m.submodules.ends = ends = JobEnds(writer.depth for writer in host.writers)
+        m.submodules.job_ends = ends = JobEnds(writer.depth for writer in host.writers)
         m.d.comb += [
             ends.clear.eq(control.clear),
             ends.begins.eq(host.collects),

@@ -8,8 +8,11 @@ from cdma.verify.proofs.registry import chosen
 
 def test_sizes_that_take_long_are_left_out():
     proofs = chosen(["zvc/compactor"])
-    assert [size for *_, size in campaign.sizes(proofs, is_quick=True)] == ["2x32"]
-    assert len(list(campaign.sizes(proofs, is_quick=False))) == 3
+    assert [size for *_, size in campaign.sizes(proofs, is_quick=True)] == [
+        "2x32",
+        "2x32, combinational end",
+    ]
+    assert len(list(campaign.sizes(proofs, is_quick=False))) == 6
 
 
 def test_files_of_a_proof(tmp_path):
