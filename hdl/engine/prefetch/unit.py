@@ -232,13 +232,15 @@ class PrefetchUnit(wiring.Component):
     def _dispatch(self, m, table, tasks, made):
         """Give each task to the table and to its channel, and ends of jobs to the table."""
         config = self.config
-        task, number, has_room = tasks.o.payload, Signal(3), Signal()
+        task, number, has_room, drops = tasks.o.payload, Signal(3), Signal(), Signal()
         low, word = (size.bit_length() - 1 for size in (config.stripe_bytes, config.word_bytes))
         entry = table.entry
         m.d.comb += [
             number.eq(task.address[low:] & (config.channels - 1)),
-            tasks.o.ready.eq(task.end | (has_room & table.has_room)),
-            table.push.eq(tasks.o.valid & tasks.o.ready),
+            # A task of a stopped job must not wait: the table gets no room before all has ended.
+            drops.eq(made.stopped & ~task.end),
+            tasks.o.ready.eq(task.end | drops | (has_room & table.has_room)),
+            table.push.eq(tasks.o.valid & tasks.o.ready & ~drops),
             *(entry[name].eq(task[name]) for name in ("end", "size", "has_crc")),
             entry.job.eq(made.view.number),
             entry.channel.eq(number),
