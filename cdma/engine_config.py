@@ -16,6 +16,8 @@ STRIPE_BYTES = tuple(1 << k for k in range(10, 17))
 PAGE_BYTES = 4096
 #: Most bytes of one burst.
 BURST_BYTES = 512
+#: A burst of a stream to the host may end early at a multiple of this.
+PART_BYTES = 128
 #: Bytes of an entry of the index, of a descriptor and of a completion.
 INDEX_BYTES, DESCRIPTOR_BYTES, COMPLETION_BYTES = 8, 64, 32
 

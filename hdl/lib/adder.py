@@ -3,27 +3,17 @@
 from amaranth.hdl import Cat, Module, Signal
 
 
-def sum_later(m: Module, a, b, bits: int, name: str, *, first=0) -> Signal:
-    """``a + b`` and the bit ``first``, modulo ``2**bits``, two cycles later.
+def sum_later(m: Module, a, b, bits: int, name: str) -> Signal:
+    """``a + b`` modulo ``2**bits``, two cycles later.
 
     The halves are added in the first cycle, and the carry between them in the second.
     """
-    return _later(m, a, b, first, bits, name)
-
-
-def difference_later(m: Module, a, b, bits: int, name: str) -> Signal:
-    """``a - b`` modulo ``2**bits``, two cycles later, see :func:`sum_later`."""
-    a, b = _sized(m, a, bits, f"{name}_a"), _sized(m, b, bits, f"{name}_b")
-    return _later(m, a, ~b, 1, bits, name)
-
-
-def _later(m, a, b, first, bits, name):
     a, b = _sized(m, a, bits, f"{name}_left"), _sized(m, b, bits, f"{name}_right")
     half = bits // 2
     low, high, carry = Signal(half), Signal(bits - half), Signal()
     total = Signal(bits, name=name)
     m.d.sync += [
-        Cat(low, carry).eq(a[:half] + b[:half] + first),
+        Cat(low, carry).eq(a[:half] + b[:half]),
         high.eq(a[half:] + b[half:]),
         total.eq(Cat(low, (high + carry)[: bits - half])),
     ]

@@ -3,13 +3,6 @@
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 
-def shift_up(m: Module, words: list, amount: Value, size: int, name: str) -> list[Signal]:
-    """``size`` words of which word ``i`` is ``words[i - amount]``, and 0 below ``amount``."""
-    zero = Const(0, len(words[0]))
-    words = [*words, *[zero] * (size - len(words))][:size]
-    return _stages(m, words, amount, name, lambda i, step: i - step)
-
-
 def shift_down(m: Module, words: list, amount: Value, name: str) -> list[Signal]:
     """As many words as ``words``, of which word ``i`` is ``words[i + amount]``, 0 past the end."""
     return _stages(m, words, amount, name, lambda i, step: i + step)

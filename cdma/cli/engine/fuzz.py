@@ -61,8 +61,8 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
             if found.problem:
                 break
         rows = [engine.row(config, args.seed, each) for config, each in outcomes.items()]
-        if args.save:
-            write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
         if found.problem:
             break
+        if args.save and part < parts:
+            write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
     return rows

@@ -197,7 +197,7 @@ class Ledger(wiring.Component):
         """
         report, status = self.o_error.payload, self.i.status
         overflowed, was_told, is_cut = Signal(), Signal(), Signal()
-        reports, again, is_known = Signal(), Signal(), Signal()
+        reports, is_known = Signal(), Signal()
         wait = Signal(range(_SETTLE + 1))
         error, channel = Signal.like(status.error), Signal.like(row.channel)
         is_over = Signal()
@@ -226,7 +226,6 @@ class Ledger(wiring.Component):
         m.d.comb += [
             self.o_error.valid.eq(is_due & (wait == 1)),
             is_known.eq(self.o_error.valid & self.o_error.ready),
-            again.eq(is_known),
         ]
         with m.If(self.start):
             m.d.sync += wait.eq(_BEGIN)
@@ -244,4 +243,4 @@ class Ledger(wiring.Component):
             m.d.sync += [overflowed.eq(overflowed | is_cut)]
         with m.If(is_known & (error == 0)):
             m.d.sync += was_told.eq(1)
-        return reports, again
+        return reports, is_known

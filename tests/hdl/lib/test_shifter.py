@@ -3,25 +3,13 @@
 import pytest
 from amaranth.hdl import Cat
 
-from cdma.hdl.lib.shifter import rotate_down, rotate_up, shift_down, shift_up
+from cdma.hdl.lib.shifter import rotate_down, rotate_up, shift_down
 
 WORDS, BITS = 5, 4
 
 
 def _split(value, count=WORDS):
     return [value >> BITS * k & 15 for k in range(count)]
-
-
-@pytest.mark.parametrize("size", [3, 5, 9])
-def test_shift_up(compute, size):
-    def shifted(m, argument):
-        words = [argument[BITS * k : BITS * (k + 1)] for k in range(WORDS)]
-        return Cat(shift_up(m, words, argument[BITS * WORDS :], size, "up"))
-
-    inputs = [0x54321 | amount << BITS * WORDS for amount in range(8)]
-    for amount, found in enumerate(compute(shifted, BITS * WORDS + 3, inputs)):
-        expected = ([0] * amount + _split(0x54321) + [0] * size)[:size]
-        assert _split(found, size) == expected
 
 
 def test_shift_down(compute):

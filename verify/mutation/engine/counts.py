@@ -25,7 +25,7 @@ def counts(model: EngineModel) -> list:
         jobs = int(rng.integers(1, 1 << model.rings[ring].log2))
         model.submit(ring, *[Descriptor(Op.NOP)] * jobs)
         seen += [str(each) for each in model.collect(ring, jobs)]
-        _stop(model, ring)
+        model.abort(ring)
         head = model.read("RING", "SQ_HEAD", ring)
         for _ in range(_WRITES):
             sizes = [int(rng.integers(16)) for _ in range(2)]
@@ -60,10 +60,5 @@ def _written(model, ring, is_read, value, is_right):
     if (found, state[0] == State.ERROR) != (expected, not is_right):
         raise SimulationError(f"{name} is {found:#x} and the ring in {state} after {value:#x}")
     if not is_right:
-        _stop(model, ring)
+        model.abort(ring)
     return [found, state, model.read("ENGINE", "IRQ_STATUS")]
-
-
-def _stop(model, ring):
-    model.write("RING", "CTRL", 2, ring)
-    model.until_state(ring, State.STOPPED)

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Status
-from cdma.engine_config import BURST_BYTES
+from cdma.engine_config import BURST_BYTES, PART_BYTES
 from cdma.hdl.axi.full import Attributes
 from cdma.hdl.engine.common.records import ErrorReport, Tag
 from cdma.hdl.engine.common.words import Words
@@ -15,7 +15,6 @@ from cdma.hdl.engine.offload.write.log import BurstLog
 from cdma.hdl.engine.offload.write.ring import WordRing
 from cdma.hdl.engine.offload.write.send import BurstSender
 
-_PART_BYTES = 128  # a burst may end early at a multiple of this
 _LEAST_FRAMES = 32
 #: Bursts that have begun and are not issued, and places that are free a little late.
 _NOT_ISSUED = 4
@@ -106,7 +105,7 @@ class StreamWriter(wiring.Component):
         m = Module()
         size, rows = self.word_bits // 8, self.row_words
         frame_words = max(self.link_bytes // size, rows)
-        block_words, part_words = self.burst_bytes // size, _PART_BYTES // size
+        block_words, part_words = self.burst_bytes // size, PART_BYTES // size
         frames = max(_LEAST_FRAMES, 2 * block_words // frame_words)
         m.submodules.ring = ring = WordRing(self.word_bits, rows, frame_words, frames)
         m.submodules.cutter = cutter = BurstCutter(rows, block_words, part_words)

@@ -3,7 +3,7 @@
 from random import Random
 
 from cdma.engine_codes import Status
-from cdma.engine_config import EngineConfig
+from cdma.engine_config import PART_BYTES, EngineConfig
 from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.verify.fuzz.engine.jobs.heap import Heap, Part
 from cdma.verify.fuzz.engine.jobs.words import Words
@@ -15,8 +15,6 @@ _BUS = {
     (HOST, 2): Status.HOST_SLVERR,
     (HOST, 3): Status.HOST_DECERR,
 }
-#: A burst of an offload may end early at a multiple of this.
-PART_BYTES = 128
 #: Bits of the fields of a descriptor.
 FIELDS = {"device": 64, "host": 64, "index": 64, "row_bytes": 64, "limit": 64, "rows": 32}
 FIELDS |= {"pitch": 63}
