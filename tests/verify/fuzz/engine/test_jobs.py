@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -160,6 +161,28 @@ def test_each_field_of_a_completion_is_compared(name, value):
     assert plan.difference(good, 4, 0, 95) == ""
     wrong = Completion(**{**vars(good), name: value})
     assert plan.difference(wrong, 4, 0, 95)
+
+
+def test_an_error_of_a_write_is_of_the_longest_burst_or_of_a_shorter_one():
+    config = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=32)
+    rng = np.random.default_rng(5)
+    heap, words, random = Heap(config, rng), Words(config, rng), Random(7)
+    heap.begin(random)
+    maker = Maker(words, heap, random, Mood(faults=1), None)
+    plans = [maker.make(OFFLOAD) for _ in range(200)]
+    seen = Counter()
+    for plan in plans:
+        seen[len(plan.others)] += 1
+        first = plan.completion
+        for other in plan.others:
+            assert first.where < other.where <= plan.faults[0]["address"]
+            assert not other.where % 128
+            assert (other.stripe, other.stream_bytes) >= (first.stripe, first.stream_bytes)
+            found = replace(other, cookie=plan.descriptor.cookie)
+            assert plan.difference(found, 0, 0, 0) == ""
+            assert plan.difference(replace(found, where=other.where + 64), 0, 0, 0)
+            assert plan.difference(replace(found, stripe=other.stripe + 1), 0, 0, 0)
+    assert set(seen) == {0, 1, 2, 3}
 
 
 def test_damage_changes_stream_index_or_limit():

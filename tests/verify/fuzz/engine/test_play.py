@@ -51,6 +51,15 @@ def test_the_same_in_processes(here, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_run_continues(here):
+    before = fuzz(CONFIG, 700, seed=3)
+    jobs, seconds = before.jobs, before.seconds
+    assert jobs < here.jobs
+    assert same(fuzz(CONFIG, 1500, seed=3, before=before)) == same(here)
+    assert before.seconds > seconds
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenarios_of_rounds(monkeypatch, scenario):
     """Each scenario alone, in rounds that all have it."""
