@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cdma.offload.compute import WORD, Times
 from cdma.offload.moves import Move
-from cdma.offload.networks.graph import IMAGE, Network
+from cdma.offload.networks.graph import Network
 from cdma.offload.tensors import Tensor
 
 
@@ -121,8 +121,3 @@ def by_position(moves: Sequence[Move], key: str) -> dict[int, list[int]]:
 def with_dram(seconds: float, own: float, moved: float, dram: float) -> float:
     """Time of a layer when its own traffic and that of the moved tensors share the memory."""
     return max(seconds, (own + moved) / dram)
-
-
-def storage_name(network: Network, position: int) -> str:
-    """Name of a layer, or of the image."""
-    return "image" if position == IMAGE else network.layers[position].name
