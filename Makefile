@@ -55,9 +55,9 @@ fuzz: $(READY)  ## a million random packets through each unit, malformed ones th
 	$(BIN)/cdma fuzz --packets $(FUZZ) --jobs $(JOBS)
 	$(BIN)/cdma fuzz --packets $(shell expr $(FUZZ) / 10) --lanes 2 --word-bits 8 --block-words 32 --jobs $(JOBS)
 
-fuzz-engine: $(READY)  ## a million random jobs through engines of a dozen sizes, with faults
-	$(BIN)/cdma fuzz --unit engine --all-sizes --packets $(FUZZ) --jobs $(JOBS) \
-		--save docs/measurements/fuzz_engine.json; \
+fuzz-engine: $(READY)  ## a million random jobs through engines of a dozen sizes, with faults; RESUME=1 goes on
+	$(BIN)/cdma fuzz --unit engine --all-sizes --packets $(FUZZ) --seed 1 --jobs $(JOBS) \
+		$(if $(RESUME),--resume) --save docs/measurements/fuzz_engine.json; \
 		status=$$?; $(BIN)/python docs/draw && exit $$status
 
 fuzz-golden: $(READY)  ## coverage-guided fuzzing of the golden decoders for FUZZ_SECONDS (atheris)

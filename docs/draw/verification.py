@@ -35,6 +35,7 @@ ENGINE_MUTANTS = {
 }
 ENGINE_FUZZ = {
     "config": "engine",
+    "seed": "seed",
     "packets": "jobs",
     "malformed": "not OK",
     "cycles": "cycles",

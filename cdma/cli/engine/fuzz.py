@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from pathlib import Path
 
 from cdma.cli.engine.options import SIZES, engine_config_from
 from cdma.cli.options import flag, natural
@@ -16,14 +17,17 @@ _PART = 50_000
 ABOUT_FUZZ = """\
 The engine is fed jobs of both rings at once: offloads and prefetches of all kinds, damaged streams
 and indices, bus errors, bad descriptors, aborts, timeouts, resets, with other memories in each
-batch; --packets counts jobs. --all-sizes shares them among a dozen engines."""
+batch; --packets counts jobs. --all-sizes shares them among a dozen engines. --save then holds what
+was played so far, and --resume goes on from there."""
 
 
 def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--all-sizes``, ``--round`` and ``--job``."""
+    """Add ``--all-sizes``, ``--resume``, ``--round`` and ``--job``."""
     group = parser.add_argument_group("of random jobs of the engine")
     sizes = "engines of a dozen sizes, each with its share of --packets"
     group.add_argument("--all-sizes", action="store_const", const=True, help=sizes)
+    resume = "go on with the run of the same seed and designs that --save holds"
+    group.add_argument("--resume", action="store_const", const=True, help=resume)
     group.add_argument("--round", type=natural, metavar="N", help="of --batch, this round only")
     group.add_argument("--job", type=natural, metavar="N", help="of --round, this job only")
 
@@ -32,7 +36,7 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
     """Reports of runs of random jobs, up to the first that fails.
 
     Of all sizes, a part of the jobs is played with each, then the next part. The report is written
-    after each part, so a run that is stopped has a result.
+    after each part, so a run that is stopped has a result, and ``--resume`` continues it.
     """
     from cdma.verify.fuzz import engine
 
@@ -47,10 +51,13 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
             if getattr(args, name, None) is not None:
                 raise UserError(f"{flag(name)} is for one size: leave --all-sizes out")
         sizes = engine.SIZES
+    if args.resume and not (args.all_sizes and args.save):
+        raise UserError("--resume needs --all-sizes and --save")
     whole = sum(share for _, share in sizes)
     where = {"round_": args.round, "only": args.job}
     where |= {"processes": args.jobs, "scheduler": args.scheduler}
-    outcomes, parts = {}, -(-args.packets // _PART) if args.all_sizes else 1
+    outcomes = _kept(args, sizes) if args.resume else {}
+    parts = -(-args.packets // _PART) if args.all_sizes else 1
     for part in range(1, parts + 1):
         for config, share in sizes:
             jobs = -(-args.packets * share * part // (whole * parts))
@@ -66,3 +73,26 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
         if args.save and part < parts:
             write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
     return rows
+
+
+def _kept(args, sizes):
+    """Outcomes that the file of ``--save`` holds, by size: of this seed and of these designs."""
+    from cdma.verify.fuzz import engine
+
+    file = Path(args.save)
+    if not file.exists():
+        return {}
+    rows = {row["config"]: row for row in json.loads(file.read_text(encoding="utf-8"))}
+    kept = {}
+    for config, _ in sizes:
+        row = rows.pop(config.name, None)
+        if row is None:
+            continue
+        if row["problem"]:
+            raise UserError(f"{file} has a run that failed: play its replay, or delete the file")
+        if (row["seed"], row["design"]) != (args.seed, engine.design(config)):
+            raise UserError(f"{file} has a run of another seed or of other designs: delete it")
+        kept[config] = engine.outcome_of(row)
+    if rows:
+        raise UserError(f"{file} has a run of other sizes: delete it")
+    return kept

@@ -1,8 +1,11 @@
 """Reports of random runs of the engine."""
 
+from collections import Counter
 from dataclasses import fields
 
+from cdma import designs
 from cdma.engine_config import EngineConfig
+from cdma.toolchain.cache import digest
 from cdma.verify.fuzz.engine.play import Outcome
 
 
@@ -12,6 +15,7 @@ def row(config: EngineConfig, seed: int, outcome: Outcome) -> dict:
         "unit": "engine",
         "config": config.name,
         "seed": seed,
+        "design": design(config),
         "packets": outcome.jobs,
         "malformed": outcome.faulty,
         "batches": outcome.batches,
@@ -23,6 +27,23 @@ def row(config: EngineConfig, seed: int, outcome: Outcome) -> dict:
         "problem": outcome.problem,
         "replay": replay(config, seed, outcome),
     }
+
+
+def outcome_of(row: dict) -> Outcome:
+    """The outcome of a run without a failure, from its row, so that the run can continue."""
+    return Outcome(
+        row["packets"],
+        row["batches"],
+        row["cycles"],
+        Counter(row["kinds"]),
+        Counter(row["errors"]),
+        row["seconds"],
+    )
+
+
+def design(config: EngineConfig) -> str:
+    """Digest of the generated Verilog: of other designs, a run with the same seed is another."""
+    return digest(designs.engine(config))
 
 
 def replay(config: EngineConfig, seed: int, outcome: Outcome) -> str | None:

@@ -1,6 +1,7 @@
 """Random runs of the engine: a fault is found and played again, wherever the batches run."""
 
 import itertools
+import json
 import re
 from dataclasses import replace
 
@@ -8,10 +9,12 @@ import pytest
 
 from cdma import designs
 from cdma.cli.engine import engine_config_from
-from cdma.cli.main import build_parser
+from cdma.cli.main import build_parser, main
 from cdma.engine_config import EngineConfig
-from cdma.verify.fuzz.engine import SIZES, Batch, fuzz
+from cdma.verify.fuzz import engine
+from cdma.verify.fuzz.engine import SIZES, Batch, Outcome, design, fuzz, outcome_of
 from cdma.verify.fuzz.engine import play as module
+from cdma.verify.fuzz.engine import report as report_module
 from cdma.verify.fuzz.engine.report import options, row
 from cdma.verify.fuzz.engine.rounds import SCENARIOS
 
@@ -41,6 +44,8 @@ def test_jobs_of_every_kind_end_as_they_must(here):
     found = row(CONFIG, 3, here)
     assert (found["packets"], found["malformed"]) == (here.jobs, here.faulty)
     assert found["replay"] is None
+    assert found["design"] == design(CONFIG) != design(replace(CONFIG, link_bytes=16))
+    assert same(outcome_of(json.loads(json.dumps(found)))) == same(here)
 
 
 @pytest.mark.slow
@@ -120,7 +125,79 @@ def test_the_options_of_a_replay_give_the_size(config):
         (["--batch", "1", "--job", "1"], "--job needs --round"),
         (["--all-sizes", "--lanes", "4"], "--lanes is for one size: leave --all-sizes out"),
         (["--all-sizes", "--batch", "4"], "--batch is for one size: leave --all-sizes out"),
+        (["--resume", "--save", "run.json"], "--resume needs --all-sizes and --save"),
+        (["--all-sizes", "--resume"], "--resume needs --all-sizes and --save"),
     ],
 )
 def test_options_that_are_refused(refuse, argv, message):
     assert message in refuse("fuzz", "--unit", "engine", *argv)
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Calls of ``fuzz`` by the command line: size, jobs, and jobs of the run before. No engine is
+    built; each run plays a job more than it must."""
+    calls = []
+
+    def play(config, jobs, seed, batch, *, before=None, **options):
+        found = before or Outcome()
+        calls.append((config.name, jobs, found.jobs))
+        more = max(0, jobs + 1 - found.jobs)
+        found.jobs, found.batches = found.jobs + more, found.batches + 1
+        found.kinds["copy"] += more
+        found.statuses["OK"] += more
+        return found
+
+    monkeypatch.setattr(engine, "fuzz", play)
+    monkeypatch.setattr(report_module, "design", lambda config: f"of {config.name}")
+    monkeypatch.setattr(engine, "design", lambda config: f"of {config.name}")
+    return calls
+
+
+def fuzzed(file, packets, *options):
+    argv = ["fuzz", "--unit", "engine", "--all-sizes", "--save", str(file), "--seed", "4"]
+    return main([*argv, "--packets", str(packets), *options])
+
+
+def test_a_run_that_was_saved_goes_on(played, tmp_path):
+    file = tmp_path / "run.json"
+    assert fuzzed(file, 200, "--resume") == 0, "nothing is kept: it begins"
+    first = json.loads(file.read_text())
+    assert len(first) == len(SIZES) == len({row["config"] for row in first})
+    played.clear()
+    assert fuzzed(file, 1000, "--resume") == 0
+    names = [config.name for config, _ in SIZES]
+    assert [(name, before) for name, _, before in played] == [
+        (row["config"], row["packets"]) for row in first
+    ]
+    second = json.loads(file.read_text())
+    assert [row["config"] for row in second] == names
+    for old, new in zip(first, second, strict=True):
+        assert new["packets"] > old["packets"]
+        assert new["errors"] == {"OK": new["packets"]}
+        assert new["kinds"] == {"copy": new["packets"]}
+        assert new["batches"] == 2
+    played.clear()
+    assert fuzzed(file, 1000) == 0
+    assert all(not before for _, _, before in played), "without --resume it begins again"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 5}, "run of another seed or of other designs"),
+        ({"design": "another"}, "run of another seed or of other designs"),
+        ({"config": "9x9"}, "run of other sizes"),
+        ({"problem": "batch 3, hangs"}, "run that failed"),
+    ],
+)
+def test_a_run_that_cannot_go_on(played, tmp_path, capsys, change, message):
+    file = tmp_path / "run.json"
+    assert fuzzed(file, 200) == 0
+    rows = json.loads(file.read_text())
+    rows[-1] |= change
+    file.write_text(json.dumps(rows))
+    played.clear()
+    assert fuzzed(file, 1000, "--resume") == 2
+    assert message in capsys.readouterr().err
+    assert not played
