@@ -200,7 +200,8 @@ class JobControl(wiring.Component):
                 & (is_empty | ~(wants_alone | self.alone))
                 & (has_again | ~is_full)
             ),
-            write.en.eq(takes & ~has_again),
+            # Written before it is known to be taken: the place is free.
+            write.en.eq(self.waits & ~has_again & ~is_full),
             write.addr.eq(taken),
             write.data.job.eq(self.i.payload),
             write.data.taken.eq(self._clock.value),

@@ -97,7 +97,7 @@ class Ledger(wiring.Component):
         m = Module()
         row = self.i
         ends, ended = Signal(), Signal()  # a stripe's accounts are closed
-        reports, again = self._report(m, row)
+        reports, again, waits = self._report(m, row)
         is_live, raw = Signal(), Signal()  # of the last row
         m.d.comb += [
             ends.eq((self.valid & row.last & ~reports) | again),
@@ -114,7 +114,8 @@ class Ledger(wiring.Component):
             self.entry.raw.eq(raw),
         ]
         busy = self._sum(m, ended, raw, size, opens_index)
-        m.d.comb += self.idle.eq(~busy & ~self.hold & ~self.valid)
+        # Without a row, ``hold`` is that a report waits.
+        m.d.comb += self.idle.eq(~busy & ~waits & ~self.valid)
         return m
 
     def _measure(self, m, row):
@@ -192,8 +193,8 @@ class Ledger(wiring.Component):
     def _report(self, m, row):
         """Report a stripe's error when it ends: of the device, or that it is the first too many.
 
-        Gives whether the row ends such a stripe, and a pulse when the report is done with: until
-        then the stripe is not added, so that number and offset are its own.
+        Gives whether the row ends such a stripe, a pulse when the report is done with, until which
+        the stripe is not added, so that number and offset are its own, and whether one waits.
         """
         report, status = self.o_error.payload, self.i.status
         overflowed, was_told, is_cut = Signal(), Signal(), Signal()
@@ -243,4 +244,4 @@ class Ledger(wiring.Component):
             m.d.sync += [overflowed.eq(overflowed | is_cut)]
         with m.If(is_known & (error == 0)):
             m.d.sync += was_told.eq(1)
-        return reports, is_known
+        return reports, is_known, wait != 0
