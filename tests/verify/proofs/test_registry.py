@@ -20,7 +20,7 @@ UNPROVEN = (
     *("Checker", "Starter", "Counters", "Fetcher", "Counts", "Arena"),
     "StripeReader",
     *("StripeCompressor", "StreamStripeCompressor"),
-    *("HostWriter", "StreamWriter", "BurstCutter", "WordRing", "BurstSender", "BurstLog"),
+    *("HostWriter", "StreamWriter", "BurstSender"),
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
     *("StripeErrors", "StripeTable", "StripeWriter"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+

@@ -22,8 +22,8 @@ class WordRing(wiring.Component):
     in a register. Throughput a row a cycle in, a frame a cycle out; a frame can be loaded from the
     cycle on in which ``completes`` has fallen. ``o`` comes from the memories' output registers.
 
-    There is no back-pressure: who sends rows stops within two cycles after ``is_tight``, and who
-    loads a frame knows that it is complete.
+    There is no back-pressure: who sends rows sends none in the cycle after one with ``is_tight``,
+    and who loads a frame knows that it is complete, or that its stream has ended.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ class StreamWriter(wiring.Component):
     when the port would run dry. Its address is issued when all of its words are here. Throughput a
     row a cycle in, a beat a cycle out; from the row that ends a burst to its address three cycles.
 
-    There is no back-pressure: who sends rows stops within two cycles after ``is_tight``. Streams
-    follow each other: one begins when the one before has ended.
+    There is no back-pressure: who sends rows sends none in the cycle after one with ``is_tight``.
+    Streams follow each other: one begins when the one before has ended.
 
     Parameters
     ----------

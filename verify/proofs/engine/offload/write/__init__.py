@@ -1,0 +1,1 @@
+"""Proofs of the writer of streams."""
