@@ -20,7 +20,8 @@ class Counters(wiring.Component):
     Time is cut into frames of as many cycles as there are counters. At the end of a frame all
     flip-flops are copied at once and start over; during the next frame the copies are added to the
     memory one after the other. A snapshot is the state of all counters at the end of the frame in
-    which it was asked for, so it is atomic; it is complete two frames later at most.
+    which it was asked for, so it is atomic; it is complete two frames later at most. An event of a
+    channel counts in the cycle after it.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ class Counters(wiring.Component):
             m.d.sync += block.eq(Mux(ends, 0, block + 1))
         copies = [[self._count(m, name, None, ends) for name in self._totals]]
         for channel in range(self.channels):
-            events = getattr(self, f"events{channel}")
+            events = Signal(Events(), name=f"last_events{channel}")
+            m.d.sync += events.eq(getattr(self, f"events{channel}"))
             copies.append([self._count(m, name, events, ends, channel) for name in self._each])
         added = Signal(_STEP_BITS + self.frame.bit_length())
         m.d.sync += added.eq(self._selected(m, block, number, copies))

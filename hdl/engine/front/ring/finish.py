@@ -53,7 +53,8 @@ class _State(enum.Enum):
 class Finisher(wiring.Component):
     """Pairs what was started with what the data path has done.
 
-    The rings take turns. A completion in four cycles; ``o.payload`` is combinational from ``done``.
+    The rings take turns. A completion in four cycles; ``o.payload`` is combinational from ``done``,
+    whose ``ready`` is a register.
 
     Parameters
     ----------
@@ -128,13 +129,15 @@ class Finisher(wiring.Component):
         m.d.sync += [ring.eq(next_ring), slot.eq(next_slot)]
         count = Mux(ring, ended[1], ended[0])
         following = incremented(count, 1)
+        is_job = (state == _State.OFFER) & self.o.ready & ~record.is_local
         for number in range(RINGS):
             is_here = goes_on & (ring == number)
             with m.If(self.clear):
                 m.d.sync += ended[number].eq(0)
             with m.Elif(is_here):
                 m.d.sync += ended[number].eq(following)
-            m.d.comb += self.done[number].ready.eq(is_here & ~record.is_local)
+            # In the state NEXT.
+            m.d.sync += self.done[number].ready.eq(is_job & (ring == number))
         copies = duplicates(m, next_ring, "done_ring")
         is_ok = self._complete(m, ring, copies, record, count, following)
         advances = Signal(reset_less=True)

@@ -147,10 +147,10 @@ class Rings(wiring.Component):
         port = getattr(self, f"port{number}")
         flight = slice(0, FLIGHT_BITS)
         is_idle = starter.started[number][flight] == counts.head[number][flight]
-        starts = starter.starts & (starter.place.ring == number)
+        begins = (starter.offers | starter.starts) & (starter.place.ring == number)
         is_drained = Signal(name=f"is_drained{number}")
-        # What begins in a cycle counts in that cycle.
-        m.d.sync += is_drained.eq(is_idle & fetcher.idle[number] & ~port.busy & ~starts)
+        # What begins in a cycle counts in that cycle, and what may have been taken in it.
+        m.d.sync += is_drained.eq(is_idle & fetcher.idle[number] & ~port.busy & ~begins)
         run = self.write_data[0]
         halts_now = completes[number] & (writer.status != Status.OK) & regs.ctrl_halt
         write_failed, is_error = completes[number] & writer.is_failed, counts.is_error[number]

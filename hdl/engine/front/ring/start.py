@@ -60,8 +60,10 @@ class Starter(wiring.Component):
 
     One checker serves both rings. A descriptor that waits, for FENCE or for a job of the data path,
     lets the other ring pass, and is checked again when its turn comes. With one ring at work, a
-    descriptor of one row becomes a job two cycles after it has come. A job that is offered may be
-    taken back as long as it was not taken: when its ring stops, or for the other ring.
+    descriptor of one row is offered as a job two cycles after it has come, and starts in the cycle
+    after that in which it is taken. A job that is offered may be taken back as long as it was not
+    taken: when its ring stops, or for the other ring. No output depends on a job's ``ready`` in the
+    same cycle.
 
     A wrong phase and a failed read halt the ring: nothing is started after them until ``run`` was
     0. A FENCE waits until all earlier descriptors of its ring have completed, and all of the other
@@ -93,6 +95,7 @@ class Starter(wiring.Component):
     next_place, place, wants_address : Out, see there
     has_room : In, a bit for each ring: one more descriptor can be started
     job : Out, array of streams of :class:`~cdma.hdl.engine.job.Job`, one at a time
+    offers : Out, level: a job of the ring of ``place`` is offered
     starts : Out, one cycle: the descriptor at ``place`` is started, with ``record``
     record : Out, :class:`Started`
     started : Out, array: descriptors started
@@ -136,6 +139,7 @@ class Starter(wiring.Component):
                 "wants_address": Out(1),
                 "has_room": In(RINGS),
                 "job": Out(stream.Signature(Job(bits))).array(RINGS),
+                "offers": Out(1),
                 "starts": Out(1),
                 "record": Out(Started(bits)),
                 "started": Out(COUNT_BITS).array(RINGS),
@@ -150,12 +154,12 @@ class Starter(wiring.Component):
         d, state, ring = self.descriptor, Signal(_State), self.place.ring
         uses_arena, is_second = Signal(), Signal()
         self._windows(m, checker, state)
-        self._check(m, checker, state, uses_arena, is_second)
+        host, limit = self._check(m, checker, state, uses_arena, is_second)
         fence_is_open = self._fences(m, state)
         halted = Signal(RINGS)  # since a descriptor that cannot be trusted
         is_untrusted, failure = self._distrust(m)
         status, is_refused, is_local = Signal(8), Signal(), Signal()
-        can, goes = Signal(), Signal()
+        was_taken, may, goes = Signal(), Signal(), Signal()
         has_room = Signal(reset_less=True)
         m.d.sync += has_room.eq(_of(ring, self.has_room))
         m.d.comb += [
@@ -163,13 +167,16 @@ class Starter(wiring.Component):
             is_refused.eq(is_untrusted | checker.is_bad),
             is_local.eq(is_refused | checker.is_empty),
             self.wants_address.eq((state == _State.ISSUE) & is_refused),
-            can.eq(
-                (state == _State.ISSUE)
-                & _of(ring, self.run)
-                & has_room
-                & Mux(is_refused, self.has_address, ~d.fence | fence_is_open)
+            may.eq(has_room & (~d.fence | fence_is_open)),
+            goes.eq(
+                was_taken
+                | (
+                    ((state == _State.ISSUE) & is_local)
+                    & _of(ring, self.run)
+                    & has_room
+                    & Mux(is_refused, self.has_address, ~d.fence | fence_is_open)
+                )
             ),
-            goes.eq(can & (is_local | _of(ring, [job.ready for job in self.job]))),
             self.starts.eq(goes),
             self.record.is_local.eq(is_local),
             self.record.status.eq(status),
@@ -180,23 +187,30 @@ class Starter(wiring.Component):
             self.record.address.eq(self.descriptor_address),
             self.appends.eq(goes & self.record.append),
         ]
-        self._step(m, checker, state, halted, goes, uses_arena, is_second)
+        m.d.sync += was_taken.eq(Cat(job.valid & job.ready for job in self.job).any())
+        self._step(m, checker, state, halted, may, goes, uses_arena, is_second)
+        # Two descriptors of a ring do not start in cycles that follow each other, nor in the cycle
+        # after a turn.
+        following = Signal(COUNT_BITS, reset_less=True)
+        m.d.sync += following.eq(incremented(_of(ring, self.started), 1))
         for number in range(RINGS):
             is_here = goes & (ring == number)
             with m.If(self.clear):
                 m.d.sync += self.started[number].eq(0)
             with m.Elif(is_here):
-                m.d.sync += self.started[number].eq(incremented(self.started[number], 1))
+                m.d.sync += self.started[number].eq(following)
             with m.If(~self.run[number]):
                 m.d.sync += halted[number].eq(0)
             with m.Elif(is_here & is_untrusted):
                 m.d.sync += [halted[number].eq(1), self.halt_status[number].eq(failure)]
-            m.d.comb += self.job[number].valid.eq(can & ~is_local & (ring == number))
-            self._job(m, self.job[number].payload, checker, ring == number)
+            m.d.comb += self.job[number].valid.eq(
+                self.offers & ~is_local & ~was_taken & (ring == number)
+            )
+            self._job(m, self.job[number].payload, checker.stripes, host, limit, ring == number)
         m.d.comb += self.is_halted.eq(halted)
         return m
 
-    def _step(self, m, checker, state, halted, goes, uses_arena, is_second):
+    def _step(self, m, checker, state, halted, may, goes, uses_arena, is_second):
         """Go from state to state, and from ring to ring."""
         d, ring, slot = self.descriptor, self.place.ring, self.place.slot
         ready, leaves, turns = Signal(RINGS), Signal(), Signal()
@@ -206,6 +220,11 @@ class Starter(wiring.Component):
         m.d.comb += [ready.eq(self.has & ~halted), target.eq(~ring)]
         with m.If(self.asks.any() | ~_of(ring, self.run)):
             m.d.comb += leaves.eq(1)
+        # The other ring goes on when its port could take a job in the cycle before.
+        could = Signal(RINGS)
+        m.d.sync += could.eq(Cat(job.ready for job in self.job))
+        other_can = other_has & _of(~ring, could)
+        yields = leaves | (other_can & ~self.wants_address)
         with m.If(state == _State.LOOK):
             with m.If(self.asks.any()):
                 m.d.comb += [turns.eq(1), target.eq(~self.asks[0])]
@@ -228,11 +247,11 @@ class Starter(wiring.Component):
             with m.If(leaves):
                 m.d.sync += state.eq(_State.LOOK)
             with m.Elif(checker.done):
-                m.d.sync += state.eq(_State.ISSUE)
+                m.d.sync += [state.eq(_State.ISSUE), self.offers.eq(may)]
         with m.If(state == _State.ISSUE):
-            # The other ring goes on when its port can take a job.
-            other_can = other_has & _of(~ring, [job.ready for job in self.job])
-            with m.If(goes | leaves | (other_can & ~self.wants_address)):
+            m.d.sync += self.offers.eq(may & ~goes & ~yields)
+            # A job that is offered is taken back first: it may be taken in that cycle.
+            with m.If(goes | (yields & ~self.offers)):
                 m.d.comb += turns.eq(other_can)
                 m.d.sync += state.eq(_State.LOOK)
         m.d.comb += checker.idle.eq(state == _State.LOOK)
@@ -278,7 +297,7 @@ class Starter(wiring.Component):
             m.d.comb += checker.window.host_end.eq(self.arena_end)
 
     def _check(self, m, checker, state, uses_arena, is_second):
-        """What the checker compares."""
+        """What the checker compares; gives address and limit of a job."""
         d, ring = self.descriptor, self.place.ring
         is_range, is_clipped = Signal(), Signal(reset_less=True)
         is_range_now = (state == _State.LOOK) & self.asks.any()
@@ -292,11 +311,13 @@ class Starter(wiring.Component):
             DESCRIPTOR_BYTES << _of(ring, self.log2),
             COMPLETION_BYTES << _of(ring, self.completion_log2),
         ]
+        host = Mux(uses_arena, self.arena_pointer, d.host)
+        limit = Mux(uses_arena & is_clipped, self.arena_room, d.limit)
         m.d.comb += [
             checker.ring.eq(ring),
             checker.descriptor.eq(d),
-            checker.host.eq(Mux(uses_arena, self.arena_pointer, d.host)),
-            checker.limit.eq(Mux(uses_arena & is_clipped, self.arena_room, d.limit)),
+            checker.host.eq(host),
+            checker.limit.eq(limit),
         ]
         with m.If(state == _State.CLIP):
             m.d.comb += checker.limit.eq(d.limit)
@@ -305,6 +326,7 @@ class Starter(wiring.Component):
                 checker.host.eq(Mux(is_second, bases[1], bases[0])),
                 checker.limit.eq(Mux(is_second, sizes[1], sizes[0])),
             ]
+        return host, limit
 
     def _distrust(self, m):
         """Whether the descriptor cannot be trusted, and its status then; a cycle later."""
@@ -358,7 +380,7 @@ class Starter(wiring.Component):
         )
         return is_open
 
-    def _job(self, m, job, checker, is_here):
+    def _job(self, m, job, stripes, host, limit, is_here):
         d, bits = self.descriptor, self.config.address_bits
         m.d.comb += [
             # The other port may look at the operation before it says that it is ready.
@@ -367,12 +389,12 @@ class Starter(wiring.Component):
             job.crc.eq(d.crc),
             job.raw.eq(d.raw),
             job.rows.eq(d.rows | (d.rows == 0)),
-            job.stripes.eq(checker.stripes),
+            job.stripes.eq(stripes),
             job.device.eq(d.device[:bits]),
-            job.host.eq(checker.host[:bits]),
+            job.host.eq(host[:bits]),
             job.index_address.eq(d.index_address[:bits]),
             job.row_bytes.eq(d.row_bytes),
-            job.limit.eq(checker.limit),
+            job.limit.eq(limit),
             job.pitch.eq(d.pitch),
             job.attr.eq(_of(self.place.ring, self.attr)),
         ]
