@@ -147,6 +147,9 @@ class Writes:
     level, entries, fresh : bursts that were offered earlier and whose data is not complete; the one
         that is offered now
     is_owed : a beat of W is due
+    idle : cycles so far without it, of an address that was taken
+    waiting : with ``answers``: bursts that were offered earlier and are not answered
+    addresses, bursts : ... whose address was taken; whose data is complete
     """
 
     def __init__(
@@ -238,7 +241,7 @@ class Writes:
                 m.d.sync += entry.eq(behind)
 
     def _rules(self, m, w, gap):
-        idle = Signal(range(gap + 2), name=f"{self._name}_idle")
+        self.idle = idle = Signal(range(gap + 2), name=f"{self._name}_idle")
         with m.If(w.valid):
             m.d.comb += [
                 Assert(self.is_owed),
@@ -266,6 +269,7 @@ class Writes:
             waiting.eq(waiting + self.offers - answers),
         ]
         self.waiting, self.answers = waiting, answers
+        self.addresses, self.bursts = addresses, bursts
 
 
 def check_strobes(m: Module, w, writes: Writes, first) -> None:

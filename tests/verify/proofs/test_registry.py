@@ -20,9 +20,9 @@ UNPROVEN = (
     *("Checker", "Starter", "Counters", "Fetcher", "Counts", "Arena"),
     "StripeReader",
     *("StripeCompressor", "StreamStripeCompressor"),
-    *("HostWriter", "StreamWriter", "BurstSender"),
+    *("HostWriter", "StreamWriter"),
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
-    *("StripeErrors", "StripeTable", "StripeWriter"),
+    *("StripeErrors", "StripeTable"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
 )
 

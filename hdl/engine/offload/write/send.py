@@ -171,7 +171,7 @@ class BurstSender(wiring.Component):
         """Send the beats of the loaded frame."""
         w, head, low = self.client.w, issued.o.payload, self._beat_low
         first, last = head.first[low:], head.last[low:]
-        place, beat = Signal.like(first), Signal.like(first)
+        place, beat = Signal.like(first, name="next_beat"), Signal.like(first)
         is_begun, is_near, is_last, moves = Signal(), Signal(), Signal(), Signal()
         bits = self.frame_words.bit_length() - 1 - low  # of a beat's place in its frame
         size, words = 8 * self.link_bytes, 1 << low
