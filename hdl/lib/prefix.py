@@ -1,6 +1,6 @@
 """Counting the ones of a mask: the prefix sum and its total."""
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -82,12 +82,11 @@ class PrefixSum(wiring.Component):
         return register
 
 
-def prefix_sums(m: Module, terms: list) -> list:
+def prefix_sums(m: Module, terms: list, span: int = 1) -> list:
     """Sum of each of short unsigned numbers and of all before it, combinational (Sklansky, 1960).
 
-    Their number must be a power of two.
+    Their number must be a power of two. In groups of ``span``, they are such sums already.
     """
-    span = 1
     while span < len(terms):
         terms = [
             add(m, term, terms[i // span * span - 1]) if i // span % 2 else term
@@ -140,3 +139,28 @@ def add(m: Module, a: Value, b: Value) -> Value:
         carry = next_carry
     m.d.comb += total[width].eq(carry)
     return total
+
+
+def carry_save(m: Module, terms: list, width: int) -> list:
+    """Two numbers with the sum of at least two unsigned numbers, modulo ``2**width``.
+
+    A tree of full adders (Wallace, 1964): no carry runs through it.
+    """
+    terms = [_padded(term, width) for term in terms]
+    while len(terms) > 2:
+        whole = len(terms) // 3 * 3
+        added = []
+        for a, b, c in zip(terms[:whole:3], terms[1:whole:3], terms[2:whole:3], strict=True):
+            ones, twos = Signal(width, name="ones"), Signal(width, name="twos")
+            m.d.comb += [
+                ones.eq(a ^ b ^ c),
+                twos.eq(((a & b) | (a & c) | (b & c)) << 1),
+            ]
+            added += [ones, twos]
+        terms = [*terms[whole:], *added]
+    return terms
+
+
+def _padded(term: Value, width: int) -> Value:
+    term = Value.cast(term)[:width]
+    return Cat(term, Const(0, width - len(term)))

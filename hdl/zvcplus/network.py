@@ -6,6 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 #: Levels of multiplexers between two registers.
 LEVELS_PER_STAGE = 3
+#: Those in front of the first register of an unpacker.
+FIRST_LEVELS = 2
 
 
 class BitPacker(wiring.Component):
@@ -77,8 +79,9 @@ class BitUnpacker(wiring.Component):
     The reverse of :class:`BitPacker`: word ``i`` gets the bits of the row from place ``starts[i]``
     on, cyclically. Only the bits of its field mean anything, the others are anything.
 
-    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles; the outputs are
-    registered.
+    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles. Two levels are in
+    front of the first register, so that ``bits`` may be late, and at most three are behind the
+    last: ``words`` are combinational from it.
 
     Parameters
     ----------
@@ -115,7 +118,7 @@ class BitUnpacker(wiring.Component):
     @staticmethod
     def latency(lanes: int, word_bits: int) -> int:
         """Cycles from ``bits`` to ``words``."""
-        return BitPacker.latency(lanes, word_bits)
+        return -(-(levels_of(lanes, word_bits) - FIRST_LEVELS) // LEVELS_PER_STAGE)
 
     def elaborate(self, platform):
         m = Module()
@@ -123,7 +126,7 @@ class BitUnpacker(wiring.Component):
         bits, starts = self.bits, list(self.starts)
         for passed, level in enumerate(reversed(range(levels)), 1):
             bits = _level(m, bits, starts, level, self.word_bits, is_reverse=True)
-            if passed % LEVELS_PER_STAGE == 0 or not level:
+            if level and passed >= FIRST_LEVELS and (passed - FIRST_LEVELS) % LEVELS_PER_STAGE == 0:
                 bits, starts = _stage(m, f"before{level}", self.enable, bits, starts)
         m.d.comb += Value.cast(self.words).eq(bits)
         return m

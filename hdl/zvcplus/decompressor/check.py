@@ -1,6 +1,6 @@
 """The first error of a packet's stream, and what of it was decoded before."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,7 +8,9 @@ from cdma.hdl.lib.counter import Counter
 from cdma.hdl.lib.signals import registered
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import PacketEnd
+from cdma.hdl.zvcplus.decompressor.compare import PlaceCompare
+from cdma.hdl.zvcplus.decompressor.layouts import PacketEnd, StreamEnd, place_bits
+from cdma.hdl.zvcplus.decompressor.steps import PHASES
 from cdma.zvcplus import ErrorCode
 
 ROW_STEP_BITS = 3
@@ -17,128 +19,175 @@ ROW_STEP_BITS = 3
 class StreamCheck(wiring.Component):
     """Keep a packet's first error, and follow how far the stream was right.
 
-    In the order of the stream a step comes behind the control of the step before, and then the
-    payload of the step before that. So a step reports its predecessor's control first.
+    In the order of the stream a step's place comes behind the control of the step before and the
+    payload of the step before that. So a step reports its predecessor's control first, then the
+    payload. The step of a packet's end reports its last payload, and what follows.
 
-    Three stages, a register after each: the step's own error; the first so far; the bytes in front
-    of it. ``end`` comes from registers; it is complete three cycles after the last step's ``step``.
+    A step's places are compared with the end of its packet from phase 1 on. Its report is complete
+    three cycles after its last phase. That of an end is complete in the last phase: so the end of
+    a packet comes before the report of the next packet's second step, which may be the same step.
+    ``end`` comes from registers.
 
     Parameters
     ----------
     config : Config
         Element type.
+    depth : int
+        Slots of the ring.
 
     Members
     -------
-    step : In, a step ends
-    is_first, is_second, is_end : In, see
+    phase, has_block, is_second, is_end, shares_tail, shares_end, starts : In, see
         :class:`~cdma.hdl.zvcplus.decompressor.steps.ControlSteps`
-    is_over, is_cut : In, the stream ends before the step's place, or in its control too
-    is_reserved, is_past, is_many, is_long : In, errors of the control of the step before
-    is_miscounted : In, with repeats, a cycle after ``step``: the payload in front of the step has
-        another number of repeated words
-    is_trailing : In, with ``is_end``: something follows
-    bit : In, place of the step in its row
-    rows : In, rows from the place to that of the next step
+    tail, behind : In, see :class:`~cdma.hdl.zvcplus.decompressor.place.ControlPlace`
+    first, current, ended : In, see :class:`~cdma.hdl.zvcplus.decompressor.ends.PacketEnds`
+    is_reserved, is_past, is_many, is_long : In, two cycles after a step: errors of the control of
+        the step before
+    is_miscounted : In, with repeats, from three cycles after a step to the last phase of the next:
+        the payload behind the step's place has another number of repeated words
+    checked : Out, the end of a packet is compared
+    o_valid : Out, ``end`` is complete
     end : Out, :class:`~cdma.hdl.zvcplus.decompressor.layouts.PacketEnd`
     """
 
-    step: Signal
-    is_first: Signal
+    phase: Signal
+    has_block: Signal
     is_second: Signal
     is_end: Signal
-    is_over: Signal
-    is_cut: Signal
+    shares_tail: Signal
+    shares_end: Signal
+    starts: Signal
+    tail: Signal
+    behind: Signal
+    first: data.View
+    current: data.View
+    ended: Signal
     is_reserved: Signal
     is_past: Signal
     is_long: Signal
-    is_trailing: Signal
-    bit: Signal
-    rows: Signal
+    checked: Signal
+    o_valid: Signal
     end: data.View
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, depth: int):
         self.config = config
-        flags = ["is_first", "is_second", "is_end", "is_over", "is_cut"]
-        flags += ["is_reserved", "is_past", "is_long", "is_trailing"]
+        self.depth = depth
+        flags = ["has_block", "is_second", "is_end", "shares_tail", "shares_end", "starts"]
+        flags += ["ended", "is_reserved", "is_past", "is_long"]
         if config.has_repeats:
             flags += ["is_many", "is_miscounted"]
+        end = StreamEnd(config, depth)
         super().__init__(
             {
-                **dict.fromkeys(("step", *flags), In(1)),
-                "bit": In(range(config.beat_bits)),
-                "rows": In(ROW_STEP_BITS),
+                "phase": In(PHASES),
+                **dict.fromkeys(flags, In(1)),
+                "tail": In(place_bits(depth)),
+                "behind": In(place_bits(depth)),
+                "first": In(end),
+                "current": In(end),
+                "checked": Out(1),
+                "o_valid": Out(1),
                 "end": Out(PacketEnd()),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        # The step's own error and place, a cycle later.
-        own = registered(m, self._own_error(m), "own_error")
-        step = registered(m, self.step, "was_step", is_reset=True)
-        is_first, is_second, is_end, is_trailing = (
-            registered(m, getattr(self, name), f"was_{name}")
-            for name in ("is_first", "is_second", "is_end", "is_trailing")
+        m.submodules.compare = compare = PlaceCompare(self.config, self.depth)
+        _, begins, goes_on, ends = self.phase
+        ends_packet = ends & self.is_end
+        # The places of a packet's end, of the step, and behind the control of the step before.
+        is_before = registered(
+            m, Mux(begins, self.shares_end, self.shares_tail | (ends & self.starts)), "is_before"
         )
-        byte_bits = (self.config.beat_bytes - 1).bit_length()
-        rounded = Signal(byte_bits + 1)  # up to a byte
-        rows = Signal(ROW_STEP_BITS)  # from the place before
-        m.d.comb += rounded.eq((self.bit + 7) >> 3)
-        with m.If(self.step):
-            m.d.sync += rows.eq(self.rows)
-        passed = registered(m, (rows + rounded[-1])[:ROW_STEP_BITS], "passed")
-        place = registered(m, rounded, "place")
-
-        # The first error so far.
-        error = Signal(ErrorCode)
-        is_known, is_right, later = Signal(), Signal(), Signal()
-        is_miscounted = self.is_miscounted if self.config.has_repeats else Const(0, 1)
         m.d.comb += [
-            is_known.eq((error != ErrorCode.NONE) & ~is_second),
-            is_right.eq(~is_known & (own == ErrorCode.NONE) & ~is_miscounted),
-            later.eq(step & ~is_first),
+            compare.place.eq(Mux(ends, self.behind, self.tail)),
+            compare.end.eq(Mux(is_before, self.first, self.current)),
+            compare.ended.eq(self.ended | is_before),
+            self.checked.eq(ends_packet),
         ]
-        byte, was_carried = Signal(byte_bits), Signal()
-        with m.If(later & ~is_known):
-            m.d.sync += error.eq(own)
-            with m.If(own == ErrorCode.NONE):
-                m.d.sync += error.eq(Mux(is_end & is_trailing, ErrorCode.TRAILING, own))
-                with m.If(is_miscounted):
-                    m.d.sync += error.eq(ErrorCode.COUNT)
-        with m.If(later & is_right):
-            m.d.sync += [byte.eq(place), was_carried.eq(place[-1])]
-        with m.Elif(later & is_second):
-            m.d.sync += byte.eq(0)
+        row, byte = Signal.like(compare.row), Signal.like(compare.byte)  # of the report
+        with m.If((goes_on & self.is_end) | (ends & self.has_block)):
+            m.d.sync += [row.eq(compare.row), byte.eq(compare.byte)]
 
-        # Whole rows up to the last place that was right.
-        m.submodules.whole = whole = Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS)
-        more = (passed - (was_carried & ~is_second)) & is_right.replicate(ROW_STEP_BITS)
-        m.d.comb += [
-            whole.enable.eq(registered(m, later, "was_later", is_reset=True)),
-            whole.restart.eq(registered(m, is_second, "restarts")),
-            whole.step.eq(registered(m, more[:ROW_STEP_BITS], "more_rows")),
-            self.end.error.eq(error),
-            self.end.bytes.eq(Cat(byte, whole.value)),
-        ]
+        own = self._own_error(m, compare, ends_packet)
+        reports = ends & self.has_block
+        is_second = Signal()
+        with m.If(ends):
+            m.d.sync += is_second.eq(self.is_second)
+        for cycle in range(3):
+            reports = registered(m, reports, f"reports{cycle}", is_reset=True)
+        self._keep(m, row, byte, own, reports, is_second, ends_packet, compare.is_left)
         return m
 
-    def _own_error(self, m):
-        """The first error that a step reports, but for the count of repeated words: the last."""
-        was_cut = Signal()
-        found = Signal(ErrorCode)
-        with m.If(self.step):
-            m.d.sync += was_cut.eq(self.is_cut)
+    def _own_error(self, m, compare, ends_packet):
+        """The first error that a step reports; those of a control come before the payload's."""
+        of_control = Signal(ErrorCode)
         many = [(self.is_many, ErrorCode.COUNT)] if self.config.has_repeats else []
         errors = [
-            (was_cut, ErrorCode.TRUNCATED),
             (self.is_reserved, ErrorCode.RESERVED),
             (self.is_past, ErrorCode.MASK_PAST_END),
             *many,
             (self.is_long, ErrorCode.TOO_LONG),
-            (self.is_over, ErrorCode.TRUNCATED),
         ]
         for is_here, code in reversed(errors):
             with m.If(is_here):
-                m.d.comb += found.eq(code)
-        return found
+                m.d.comb += of_control.eq(code)
+        of_control = registered(m, of_control, "of_control")
+        is_cut = registered(m, compare.is_over, "was_over")  # behind the control
+        is_over = registered(m, is_cut, "was_over_before")  # behind the payload
+
+        found = Signal(ErrorCode)
+        if self.config.has_repeats:
+            was_miscounted = Signal()
+            with m.If(self.phase[-1]):
+                m.d.sync += was_miscounted.eq(self.is_miscounted)
+            with m.If(Mux(ends_packet, self.is_miscounted, was_miscounted)):
+                m.d.comb += found.eq(ErrorCode.COUNT)
+        with m.If(Mux(ends_packet, compare.is_over, is_over)):
+            m.d.comb += found.eq(ErrorCode.TRUNCATED)
+        with m.If(~ends_packet & (of_control != ErrorCode.NONE)):
+            m.d.comb += found.eq(of_control)
+        with m.If(~ends_packet & is_cut):
+            m.d.comb += found.eq(ErrorCode.TRUNCATED)
+        return registered(m, found, "own_error")
+
+    def _keep(self, m, row, byte, own, reports, is_second, ends_packet, is_left):
+        """A cycle after a report: the first error so far, and the bytes in front of it."""
+        byte_bits = len(byte)
+        last_row, passed = Signal.like(row), Signal(ROW_STEP_BITS)
+        step = registered(m, reports | ends_packet, "was_reported", is_reset=True)
+        restarts = registered(m, reports & is_second, "restarts")
+        is_trailing = registered(m, ends_packet & is_left, "is_trailing")
+        own_row, own_byte = registered(m, row, "own_row"), registered(m, byte, "own_byte")
+        error = Signal(ErrorCode)
+        is_known, is_right = Signal(), Signal()
+        m.d.comb += [
+            is_known.eq((error != ErrorCode.NONE) & ~restarts),
+            is_right.eq(~is_known & (own == ErrorCode.NONE)),
+            passed.eq(own_row - last_row),
+        ]
+        with m.If(step & ~is_known):
+            m.d.sync += error.eq(
+                Mux((own == ErrorCode.NONE) & is_trailing, ErrorCode.TRAILING, own)
+            )
+        kept = Signal(byte_bits)
+        with m.If(step & is_right):
+            m.d.sync += [kept.eq(own_byte), last_row.eq(own_row)]
+        with m.Elif(step & restarts):
+            m.d.sync += kept.eq(0)
+        # Whole rows up to the last place that was right; the first of them is in the first row.
+        m.submodules.whole = whole = Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS)
+        m.d.comb += [
+            whole.enable.eq(registered(m, step, "counts", is_reset=True)),
+            whole.restart.eq(registered(m, restarts, "restarts_rows")),
+            whole.step.eq(
+                registered(m, passed & (is_right & ~restarts).replicate(ROW_STEP_BITS), "more_rows")
+            ),
+            self.end.error.eq(error),
+            self.end.bytes.eq(Cat(kept, whole.value)),
+        ]
+        valid = ends_packet
+        for cycle in range(3):
+            valid = registered(m, valid, f"ends{cycle}", is_reset=True)
+        m.d.comb += self.o_valid.eq(valid)

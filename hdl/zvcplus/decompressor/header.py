@@ -17,8 +17,7 @@ class HeaderReader(wiring.Component):
 
     The fields of the short header (mode 1 and 2) and of the extended one are read side by side.
 
-    Throughput one control a cycle, latency one cycle, when ``load`` is set; the output comes from
-    registers.
+    Throughput one control a cycle, latency one cycle; the output comes from registers.
 
     Parameters
     ----------
@@ -28,24 +27,27 @@ class HeaderReader(wiring.Component):
     Members
     -------
     bits : In, the stream from the control on
-    load : In, load the registers
-    nothing : In, there is no control: the block has only zeros, and the length is 0
+    nothing : In, the control has no bits: the block has only zeros, and the length is 0
+    skip : In, ``control`` is 0
     header : Out, :class:`~cdma.hdl.zvcplus.decompressor.layouts.Header`
+    control : Out, bits of the control, or 0
     """
 
     bits: Signal
-    load: Signal
     nothing: Signal
+    skip: Signal
     header: data.View
+    control: Signal
 
     def __init__(self, config: Config):
         self.config = config
         super().__init__(
             {
                 "bits": In(window_bits(config)),
-                "load": In(1),
                 "nothing": In(1),
+                "skip": In(1),
                 "header": Out(Header(config)),
+                "control": Out(range(window_bits(config) + 1)),
             }
         )
 
@@ -79,8 +81,10 @@ class HeaderReader(wiring.Component):
             m.d.comb += [header.length.eq(Mux(is_extended, 5, 2)), header.flags.eq(0)]
         with m.If(self.nothing):
             m.d.comb += header.eq(0)
-        with m.If(self.load):
-            m.d.sync += self.header.eq(header)
+        m.d.sync += [
+            self.header.eq(header),
+            self.control.eq(Mux(self.skip, 0, header.length)),
+        ]
         return m
 
     def _fields(self, m, start, is_raw_mask, is_dense, name):

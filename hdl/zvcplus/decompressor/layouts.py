@@ -5,6 +5,20 @@ from amaranth.lib import data
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.config import WIDTH_BITS, Config
 
+#: Bits of a place in a row.
+BIT_BITS = 8
+
+
+def row_bits(depth: int) -> int:
+    """Bits of a row's number with a ring of ``depth`` rows. A wrong stream reaches for rows that
+    are not in the ring, at most as many."""
+    return depth.bit_length() + 1
+
+
+def place_bits(depth: int) -> int:
+    """Bits of a place: a row's number, and a bit in it."""
+    return row_bits(depth) + BIT_BITS
+
 
 def window_bits(config: Config) -> int:
     """Bits of the longest control that a stream can have, right or wrong."""
@@ -12,11 +26,6 @@ def window_bits(config: Config) -> int:
     code = 3 + 3 + word.exponent if word.is_float else 1 + WIDTH_BITS * config.block_groups
     repeats = 1 + word.count_bits if config.has_repeats else 0
     return 2 + 3 + repeats + code + word.flags + word.block_words
-
-
-def skip_bits(config: Config) -> int:
-    """Bits between the words of a block and those of the block before, at most."""
-    return window_bits(config) + (config.word.block_words if config.has_repeats else 0)
 
 
 class Header(data.StructLayout):
@@ -71,10 +80,10 @@ class WordCode(data.StructLayout):
 
     Members
     -------
-    raw : as they are
+    raw : as they are: of floats, the same as with a sign and with exponents as they are
     wide : floats: with a sign
     k : floats: bits of an exponent's offset, 7 for exponents as they are
-    base : floats: exponent that offsets are subtracted from
+    base : floats: exponent that offsets are subtracted from, 0 if exponents are as they are
     """
 
     def __init__(self, config: Config):
@@ -93,6 +102,7 @@ class Block(data.StructLayout):
     has_repeats : with repeats: a bit per word of the mask says whether it is repeated
     last : the packet ends with the block
     words : words of the packet in the block; counts only when ``last``
+    parity : of the packet
     """
 
     def __init__(self, config: Config):
@@ -104,6 +114,7 @@ class Block(data.StructLayout):
                 **({"has_repeats": 1} if config.has_repeats else {}),
                 "last": 1,
                 "words": range(config.word.block_words + 1),
+                "parity": 1,
             }
         )
 
@@ -121,6 +132,7 @@ class BeatTags(data.StructLayout):
     given : the beat goes to the output
     last : the output packet ends with it
     final : the packet's last payload bits are in it or before it; at the last beat or behind it
+    parity : of the packet
     """
 
     def __init__(self, config: Config):
@@ -135,8 +147,46 @@ class BeatTags(data.StructLayout):
                 "given": 1,
                 "last": 1,
                 "final": 1,
+                "parity": 1,
             }
         )
+
+
+class StreamEnd(data.StructLayout):
+    """Where the stream of a packet ends.
+
+    Members
+    -------
+    row, byte : place of its end; that of a full row is the start of the next row
+    start : number of the next packet's first row
+    rest : its last byte
+    dropped : rows behind its payload were dropped
+    """
+
+    def __init__(self, config: Config, depth: int):
+        super().__init__(
+            {
+                "row": row_bits(depth),
+                "byte": range(config.beat_bytes),
+                "start": row_bits(depth),
+                "rest": 8,
+                "dropped": 1,
+            }
+        )
+
+
+class PayloadPlace(data.StructLayout):
+    """Where the words of a payload begin.
+
+    Members
+    -------
+    slot : a bit per slot of the ring: of the row
+    bit : bit of the row
+    crosses : the row is not that of the control in front
+    """
+
+    def __init__(self, depth: int):
+        super().__init__({"slot": depth, "bit": BIT_BITS, "crosses": 1})
 
 
 class SizedBeat(data.StructLayout):
@@ -151,11 +201,10 @@ class SizedBeat(data.StructLayout):
     """
 
     def __init__(self, config: Config):
-        place_bits = (config.beat_bits - 1).bit_length()
         super().__init__(
             {
-                "starts": data.ArrayLayout(place_bits, config.lanes),
-                "length": place_bits + 1,
+                "starts": data.ArrayLayout(BIT_BITS, config.lanes),
+                "length": BIT_BITS + 1,
                 "first": 1,
                 "tags": BeatTags(config),
             }
@@ -167,21 +216,22 @@ class PlacedBeat(data.StructLayout):
 
     Members
     -------
-    passes : rows to pass before the beat's first bit is in the first row
-    rows : rows, from the present first row on, that must be there to read the beat
-    place : place of its first bit in that row
-    starts : per lane, bits of the beat's payload in front of its word, modulo a row
+    slot : a bit per slot of the ring: of the row with the beat's first bit
+    bit : place of that bit in the row
+    starts : per lane, place of its word
+    is_empty : the beat has no payload
+    crosses : of a block's first beat: its row is not that of the control in front
     tags : :class:`BeatTags`
     """
 
-    def __init__(self, config: Config):
-        place_bits = (config.beat_bits - 1).bit_length()
+    def __init__(self, config: Config, depth: int):
         super().__init__(
             {
-                "passes": range(MOST_PASSED + 1),
-                "rows": range(MOST_PASSED + 3),
-                "place": place_bits,
-                "starts": data.ArrayLayout(place_bits, config.lanes),
+                "slot": depth,
+                "bit": BIT_BITS,
+                "starts": data.ArrayLayout(BIT_BITS, config.lanes),
+                "is_empty": 1,
+                "crosses": 1,
                 "tags": BeatTags(config),
             }
         )
@@ -198,7 +248,3 @@ class PacketEnd(data.StructLayout):
 
     def __init__(self):
         super().__init__({"error": 4, "bytes": COUNT_BITS})
-
-
-#: Rows that are passed at once, at most: the rest of a row with payload, and one with a control.
-MOST_PASSED = 2

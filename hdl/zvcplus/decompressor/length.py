@@ -1,16 +1,18 @@
 """The length of a payload."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import add, popcount
+from cdma.hdl.lib.prefix import carry_save, tree
+from cdma.hdl.lib.signals import registered
 
 
 class PayloadLength(wiring.Component):
-    """Bits of the words that a mask marks.
+    """Bits of the words that a mask marks, and their end behind a place.
 
-    Throughput one mask a cycle; latency two cycles, each when its ``load`` is set; ``length`` comes
+    Throughput one mask a cycle. The number of words comes a cycle after ``counts``, ``sum`` and
+    ``carry`` two cycles after, and ``length`` three cycles after if ``base`` is zero then; all come
     from registers.
 
     Parameters
@@ -21,96 +23,121 @@ class PayloadLength(wiring.Component):
         Bits of a word, at most.
     groups : int
         Equal parts of the mask, each with a width of its own.
+    place_bits : int
+        Bits of a place.
     has_repeats : bool
         Some words may be repeated; with one group.
 
     Members
     -------
-    mask : In, marks the words
-    widths : In, per group, bits of each of its words
-    has_repeats : In, with the parameter: each word has a bit that says whether it is repeated
-    repeats : In, with the parameter: words that are repeated, and have no other bit
-    load_count : In, load the registers of the first stage
-    load_length : In, load the registers of the second stage
-    repeat_bits : Out, with the parameter: bits that say what is repeated, from the first stage
-    count, repeated : Out, with the parameter, from the first stage: words of the mask, and those
-        that are repeated, at most as many
-    is_many : Out, with the parameter, from the first stage: more than all are to be repeated
+    counts : In, ones in each nibble of the mask
+    widths : In, a cycle after ``counts``: per group, bits of each of its words
+    base : In, a cycle after ``counts``: a place
+    has_repeats : In, with the parameter, with ``counts``: each word has a bit that says whether it
+        is repeated
+    repeats : In, with the parameter, with ``counts``: words that are repeated, and have no other
+        bit
+    repeat_bits : Out, with the parameter, a cycle after ``counts``: bits that say what is repeated
+    repeated : Out, with the parameter, a cycle after ``counts``: words that are repeated, at most
+        all
+    is_many : Out, with the parameter, a cycle after ``counts``: more than all are to be repeated
+    sum, carry : Out, two numbers, whose sum is the place behind ``base`` and the words
     length : Out, bits of all of them
     """
 
-    mask: Signal
+    counts: data.View
     widths: data.View
-    load_count: Signal
-    load_length: Signal
+    base: Signal
+    sum: Signal
+    carry: Signal
     length: Signal
 
-    def __init__(self, words: int, word_bits: int, groups: int = 1, *, has_repeats: bool = False):
-        if words % groups:
-            raise ValueError(f"Number of groups must divide the {words} words, not {groups!r}")
+    def __init__(
+        self,
+        words: int,
+        word_bits: int,
+        groups: int = 1,
+        *,
+        place_bits: int = 13,
+        has_repeats: bool = False,
+    ):
+        if words % (4 * groups):
+            raise ValueError(
+                f"Number of groups must divide the {words // 4} nibbles, not {groups!r}"
+            )
+        if word_bits & (word_bits - 1):
+            raise ValueError(f"Bits of a word must be a power of two, not {word_bits!r}")
         self.words = words
         self.word_bits = word_bits
         self.groups = groups
+        self.place_bits = place_bits
         self._repeats = has_repeats
         count = range(words + 1)
         repeats = {
             "has_repeats": In(1),
             "repeats": In(count),
             "repeat_bits": Out(count),
-            "count": Out(count),
             "repeated": Out(count),
             "is_many": Out(1),
         }
         super().__init__(
             {
                 **(repeats if has_repeats else {}),
-                "mask": In(words),
+                "counts": In(data.ArrayLayout(3, words // 4)),
                 "widths": In(data.ArrayLayout(range(word_bits + 1), groups)),
-                "load_count": In(1),
-                "load_length": In(1),
+                "base": In(place_bits),
+                "sum": Out(place_bits),
+                "carry": Out(place_bits),
                 "length": Out(range(words * (word_bits + has_repeats) + 1)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        size = self.words // self.groups
-        products = []
+        size = len(self.counts) // self.groups
+        terms = [self.base]
         for group, width in enumerate(self.widths):
-            count = Signal(range(size + 1), name=f"count{group}", reset_less=True)
-            held = Signal(len(width), name=f"held_width{group}", reset_less=True)
-            halves = [
-                popcount(m, self.mask.word_select(2 * group + half, size // 2)) for half in range(2)
-            ]
+            counts = [self.counts[group * size + k] for k in range(size)]
             if self._repeats:
-                products.append(self._repeat(m, count, halves))
+                count, extra = self._repeat(m, counts)
+                terms.append(extra)
             else:
-                with m.If(self.load_count):
-                    m.d.sync += count.eq(add(m, *halves))
-            with m.If(self.load_count):
-                m.d.sync += held.eq(width)
-            products.append(count * held)
-        with m.If(self.load_length):
-            m.d.sync += self.length.eq(sum(products[1:], products[0]))
+                count = registered(m, tree(m, counts), f"count{group}")
+            rows = [(count & bit.replicate(len(count))) << k for k, bit in enumerate(width)]
+            # The width of a whole word, a power of two, has no other bit.
+            terms += [*rows[:-2], rows[-2] | rows[-1]]
+        m.d.sync += [
+            port.eq(part)
+            for port, part in zip(
+                (self.sum, self.carry), carry_save(m, terms, self.place_bits), strict=True
+            )
+        ]
+        m.d.sync += self.length.eq(self.sum + self.carry)
         return m
 
-    def _repeat(self, m, count, halves):
-        """Words of the mask, and ``count`` of them that are not repeated; gives the bits that say
-        so."""
-        ones, wanted, sent = add(m, *halves), Signal.like(self.repeats), Signal.like(self.repeats)
-        rest = Signal(signed(len(ones) + 1))
+    def _repeat(self, m, counts):
+        """Words that are not repeated, and the bits that say so."""
+        half = len(counts) // 2
+        halves = [tree(m, counts[:half]), tree(m, counts[half:])]
+        ones, wanted = Signal.like(self.repeats), Signal.like(self.repeats)
+        bits = len(ones) + 1
+        rest = Signal(bits)  # negative when there are too many
         m.d.comb += [
+            ones.eq(halves[0] + halves[1]),
             wanted.eq(self.repeats & self.has_repeats.replicate(len(wanted))),
             # From both halves, not from their sum.
-            rest.eq(halves[0] + halves[1] - wanted),
-            self.repeated.eq(Mux(self.is_many, self.count, sent)),
+            rest.eq(sum(carry_save(m, [*halves, -wanted], bits))),
         ]
-        with m.If(self.load_count):
-            m.d.sync += [
-                self.count.eq(ones),
-                sent.eq(wanted),
-                count.eq(rest & ~rest[-1].replicate(len(count))),
-                self.repeat_bits.eq(ones & self.has_repeats.replicate(len(ones))),
-                self.is_many.eq(rest[-1]),
-            ]
+        return registered(m, rest & ~rest[-1].replicate(bits), "count0"), self._told(
+            m, ones, wanted, rest[-1]
+        )
+
+    def _told(self, m, ones, wanted, is_many):
+        sent = registered(m, wanted, "sent")
+        count = registered(m, ones, "ones")
+        m.d.sync += [
+            self.repeat_bits.eq(ones & self.has_repeats.replicate(len(ones))),
+            self.is_many.eq(is_many),
+        ]
+        m.d.comb += self.repeated.eq(Mux(self.is_many, count, sent))
         return self.repeat_bits

@@ -14,9 +14,9 @@ from cdma.zvcplus import ErrorCode
 class BeatOutput(wiring.Component):
     """Give out beats, and a status after each packet's last.
 
-    Beats that are not given only bring errors. Beats pass combinationally, one a cycle. A packet's
-    final beat waits until the status of the packet before has been queued; two are queued. A raw
-    word past the end must not come before that: the blocks of a packet wait for it.
+    Beats that are not given only bring errors. Beats pass combinationally, one a cycle. Two ends of
+    packets are queued until their final beats have passed, and two final beats until the ends of
+    their packets are known; a third waits behind it, and a fourth does not pass.
 
     Parameters
     ----------
@@ -61,13 +61,15 @@ class BeatOutput(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        tags, beat, end = self.tags, self.o.payload, self.i_end.payload
-        m.submodules.statuses = statuses = Queue(DecompressorStatus(), 2)
-        is_due = Signal()  # a status
-        is_wrong = Signal()  # a raw word was past the end
+        tags, beat, status = self.tags, self.o.payload, self.o_status
+        m.submodules.ends = ends = Queue(PacketEnd(), 2)
+        # Of packets whose final beat has passed: a raw word was past the end.
+        m.submodules.finals = finals = Queue(1, 2)
+        is_due, is_wrong = Signal(), Signal()  # of the packet whose final beat has just passed
         flows = Signal()
         size = self.config.beat_bytes // self.config.lanes
         kept = thermometer(tags.words, self.config.lanes)
+        wiring.connect(m, wiring.flipped(self.i_end), ends.i)
         m.d.comb += [
             flows.eq(~(tags.final & is_due)),
             self.o.valid.eq(self.valid & tags.given & flows),
@@ -78,20 +80,28 @@ class BeatOutput(wiring.Component):
                 for lane, bit in enumerate(kept)
             ),
             beat.last.eq(tags.last),
-            statuses.i.valid.eq(is_due & self.i_end.valid),
-            self.i_end.ready.eq(is_due & statuses.i.ready),
-            statuses.i.payload.bytes.eq(end.bytes),
+            finals.i.valid.eq(is_due),
+            finals.i.payload.eq(is_wrong),
         ]
+        leaves = self.valid & self.ready
+        is_final = leaves & tags.final
+        m.d.sync += is_due.eq(is_final | (is_due & ~finals.i.ready))
+        # Until its final beat, the flag is the packet's own; then it is the queue's.
+        started = Signal()
+        with m.If(leaves):
+            m.d.sync += started.eq((started | self.is_past) & ~tags.final)
+        with m.If(is_final):
+            m.d.sync += is_wrong.eq(started | self.is_past)
+
+        end = ends.o.payload
         is_other = (end.error != ErrorCode.NONE) & (end.error != ErrorCode.TRAILING)
-        m.d.comb += statuses.i.payload.error.eq(
-            Mux(is_wrong & ~is_other, ErrorCode.MASK_PAST_END, end.error)
-        )
-        with m.If(statuses.i.valid & statuses.i.ready):
-            m.d.sync += [is_due.eq(0), is_wrong.eq(0)]
-        with m.If(self.valid & self.ready):
-            with m.If(self.is_past):
-                m.d.sync += is_wrong.eq(1)
-            with m.If(tags.final):
-                m.d.sync += is_due.eq(1)
-        wiring.connect(m, statuses.o, wiring.flipped(self.o_status))
+        m.d.comb += [
+            status.valid.eq(ends.o.valid & finals.o.valid),
+            ends.o.ready.eq(status.ready & finals.o.valid),
+            finals.o.ready.eq(status.ready & ends.o.valid),
+            status.payload.bytes.eq(end.bytes),
+            status.payload.error.eq(
+                Mux(finals.o.payload & ~is_other, ErrorCode.MASK_PAST_END, end.error)
+            ),
+        ]
         return m

@@ -1,171 +1,198 @@
-"""The place of the next control."""
+"""The places of controls and payloads in the ring."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import select
+from cdma.hdl.lib.signals import kept_apart
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import MOST_PASSED, window_bits
-from cdma.hdl.zvcplus.decompressor.rows import ROW_BITS
+from cdma.hdl.zvcplus.decompressor.layouts import (
+    BIT_BITS,
+    PayloadPlace,
+    place_bits,
+    row_bits,
+    window_bits,
+)
+from cdma.hdl.zvcplus.decompressor.rows import slot_of
 
 
 class ControlPlace(wiring.Component):
-    """Follow the place of the next control, and compare it with the end of the stream.
+    """Follow the place of the next control, and of the payload behind it.
 
-    The place is counted from the start of the first row. It moves down as rows are passed, and up
-    by a control and the payload of the block before, which stands behind the control.
+    A place is the number of a row, modulo ``2**row_bits``, and a bit of it. The *tail* is the place
+    behind the payloads of its packet so far. A packet's next control stands there. But where the
+    steps behind a packet's last control are also the first of the next packet, the tail stays with
+    the packet before, and both places differ.
 
-    All outputs come from registers, but for ``is_cut``, ``here`` and ``step``.
+    All outputs come from registers, but for ``here`` and ``front``.
 
     Parameters
     ----------
     config : Config
         Element type.
     depth : int
-        Rows of the queue.
+        Slots of the ring.
 
     Members
     -------
-    valid, ended, end_row, end_byte : In, see
-        :class:`~cdma.hdl.zvcplus.decompressor.rows.RowQueue`
-    passes : In, rows that are passed
-    restart : In, the place is the start of the first row
-    judge : In, a control is to be read: keep whether the stream has ended
-    measure : In, keep what is left of the stream behind the place
-    advance : In, move behind the control and the payload
-    control, payload : In, their bits
-    row, bit : Out, the place
-    here : Out, the rows of a control have come
-    judged : Out, the stream had ended at ``judge``
-    is_over : Out, it ended before the place
-    is_cut : Out, it ended before the place or in the control
-    left : Out, whole bytes are left of it behind the place, at most 3 bits are not counted
-    step : Out, rows from the place to the next
-    front_row, front_bit : Out, with repeats: the place behind the control of the step before, where
-        a payload begins
+    come : In, number of rows that have come
+    start : In, the next packet's first control stands at the start of row ``start_row``
+    is_first : In, the step has a packet's first control
+    is_tail : In, the step is behind a packet's last control
+    follow : In, the tail goes to the place of the control, unless that ``is_first``
+    advance : In, the step ends: move behind its control, and behind the payload in front of the
+        next
+    length : In, bits of the control
+    control : In, the same; 0 when the control is its packet's first, or when there is none
+    sum, carry : In, with ``advance``, a number in two parts: the tail and that payload
+    skip : In, with repeats: bits of repeats at the start of the payload behind the control, in the
+        cycle before ``advance``
+    slot, row, bit : Out, place of the control, with the slot of its row, a bit per slot
+    here : Out, the rows of the control have come
+    tail : Out, the tail
+    behind : Out, the place behind the control of the step before
+    front : Out, with ``advance``: :class:`~cdma.hdl.zvcplus.decompressor.layouts.PayloadPlace` of
+        the words behind the control
     """
 
-    valid: Signal
-    ended: Signal
-    end_row: Signal
-    end_byte: Signal
-    passes: Signal
-    restart: Signal
-    judge: Signal
-    measure: Signal
+    come: Signal
+    start: Signal
+    start_row: Signal
+    is_first: Signal
+    is_tail: Signal
+    follow: Signal
     advance: Signal
+    length: Signal
     control: Signal
-    payload: Signal
+    sum: Signal
+    carry: Signal
+    slot: Signal
     row: Signal
     bit: Signal
     here: Signal
-    judged: Signal
-    is_over: Signal
-    is_cut: Signal
-    left: Signal
-    step: Signal
+    tail: Signal
+    behind: Signal
+    front: data.View
 
     def __init__(self, config: Config, depth: int):
         self.config = config
         self.depth = depth
-        self.width = window_bits(config)
+        length = range(window_bits(config) + 1)
+        repeats = {"skip": In(range(config.word.block_words + 1))}
         super().__init__(
             {
-                "valid": In(depth),
-                "ended": In(1),
-                "end_row": In(signed(ROW_BITS)),
-                "end_byte": In(range(config.beat_bytes)),
-                "passes": In(range(MOST_PASSED + 1)),
-                "restart": In(1),
-                "judge": In(1),
-                "measure": In(1),
-                "advance": In(1),
-                **({"front_row": Out(ROW_BITS)} if config.has_repeats else {}),
-                **({"front_bit": Out(range(config.beat_bits))} if config.has_repeats else {}),
-                "control": In(range(self.width + 1)),
-                "payload": In(range(4 * config.beat_bits + 1)),
-                "row": Out(ROW_BITS),
-                "bit": Out(range(config.beat_bits)),
+                "come": In(row_bits(depth)),
+                **dict.fromkeys(("start", "is_first", "is_tail", "follow", "advance"), In(1)),
+                "start_row": In(row_bits(depth)),
+                "length": In(length),
+                "control": In(length),
+                "sum": In(place_bits(depth)),
+                "carry": In(place_bits(depth)),
+                **(repeats if config.has_repeats else {}),
+                "slot": Out(depth, init=1),
+                "row": Out(row_bits(depth)),
+                "bit": Out(BIT_BITS),
                 "here": Out(1),
-                "judged": Out(1),
-                "is_over": Out(1),
-                "is_cut": Out(1),
-                "left": Out(1),
-                "step": Out(3),
+                "tail": Out(place_bits(depth)),
+                "behind": Out(place_bits(depth)),
+                "front": Out(PayloadPlace(depth)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        size, bits = self.config.beat_bits, len(self.bit)
-        # A control in one row needs no other.
-        fits = self.bit <= size - self.width
-        m.d.comb += self.here.eq(
-            Cat(
-                (self.row == k)
-                & self.valid[k]
-                & (fits | (self.valid[k + 1] if k + 1 < self.depth else 0))
-                for k in range(self.depth)
-            ).any()
-        )
-        with m.If(self.judge):
-            m.d.sync += self.judged.eq(self.ended)
-
-        # Where both are counted from the same row, the difference does not change as rows pass.
-        room = Signal(signed(ROW_BITS + bits))
-        length_bits = len(self.control)
-        near = Signal(length_bits, reset_less=True)
-        is_near = Signal(reset_less=True)
-        m.d.comb += room.eq(
-            Cat(self.end_byte << 3, self.end_row)[: ROW_BITS + bits].as_signed()
-            - Cat(self.bit, self.row).as_signed()
-        )
-        with m.If(self.measure):
-            m.d.sync += [
-                self.is_over.eq(self.judged & room[-1]),
-                is_near.eq(self.judged & ~room[length_bits:].any()),
-                near.eq(room),
-                self.left.eq(room[3:].any()),
-            ]
-        m.d.comb += self.is_cut.eq(self.is_over | (is_near & (self.control > near)))
-
-        place = Signal(bits + len(self.step), name="behind")
+        bits = BIT_BITS
+        ahead = Signal(row_bits(self.depth))  # rows that have come, from that of the control on
+        # Near its row's end, a control may need the next row too.
+        fits = self.bit <= self.config.beat_bits - reach(self.config)
         m.d.comb += [
-            place.eq(self.bit + self.control + self.payload),
-            self.step.eq(place[bits:]),
+            ahead.eq(self.come - self.row),
+            self.here.eq(~ahead[-1] & (ahead[1:-1].any() | (ahead[0] & fits))),
         ]
-        self._move(m, place[:bits])
+        after, slot = self._after(m, bits)
+        length = Cat(self.length, Const(0, bits))[:bits]
+        with m.If(self.advance & self.is_first & ~self.is_tail):
+            m.d.sync += self.tail.eq(Cat(length, self.row))
+        with m.Elif(self.advance):
+            m.d.sync += self.tail.eq(after)
+        with m.Elif(self.follow & ~self.is_first):
+            m.d.sync += self.tail.eq(Cat(self.bit, self.row))
+        # A packet's first control stands at the start of a row, and no payload is behind it.
+        with m.If(self.start):
+            m.d.sync += [
+                self.bit.eq(0),
+                self.row.eq(self.start_row),
+                self.slot.eq(slot_of(self.start_row, self.depth)),
+            ]
+        with m.Elif(self.advance & self.is_first):
+            m.d.sync += self.bit.eq(self.length)
+        with m.Elif(self.advance):
+            m.d.sync += [self.bit.eq(after), self.row.eq(after[bits:]), self.slot.eq(slot)]
+        self._behind(m, bits)
         return m
 
-    def _move(self, m, place):
-        """Follow the rows. Those that are passed are known late, and so are those that the bits
-        carry into: all sums with a row are there by then."""
-        bits = len(place)
-        near = {d: Signal(ROW_BITS, name=f"row{d % 8}") for d in range(-MOST_PASSED, 3)}
-        far = {d: Signal(ROW_BITS, name=f"far_row{d % 8}") for d in near}
-        low = Signal(bits + 2)  # carries into at most two rows
+    def _after(self, m, bits):
+        """Behind the control and the payload. The bits carry into the row late: both rows are there
+        by then."""
+        low = Cat(self.control, Const(0, bits))[:bits]
+        one, two = self.sum[:bits], self.carry[:bits]
+        ones, twos = Signal(bits), Signal(bits)  # of three numbers, two
+        added = Signal(bits + 1, name="added")
+        rows = [kept_apart(f"rows{carry}", row_bits(self.depth)) for carry in range(2)]
+        half = bits // 2
+        parts = [Signal(half + 1, name=f"part{k}") for k in range(3)]
+        shifted = Cat(0, twos[:-1])
+        gives, passes = kept_apart("gives"), kept_apart("passes")
         m.d.comb += [
-            *(near[d].eq(self.row + d) for d in near),
-            *(far[d].eq(near[d] + self.payload[bits:]) for d in near),
-            low.eq(self.bit + self.control + self.payload[:bits]),
+            ones.eq(one ^ two ^ low),
+            twos.eq(one & two | one & low | two & low),
+            # The upper half of the bits is there with a carry and without.
+            parts[0].eq(ones[:half] + shifted[:half]),
+            parts[1].eq(ones[half:] + shifted[half:]),
+            parts[2].eq(ones[half:] + shifted[half:] + 1),
+            gives.eq(parts[1][-1]),
+            passes.eq((ones[half:] ^ shifted[half:]).all()),
+            added.eq(
+                Cat(
+                    parts[0][:-1],
+                    Mux(parts[0][-1], parts[2][:-1], parts[1][:-1]),
+                    gives | (passes & parts[0][-1]),
+                )
+            ),
+            *(
+                each.eq(self.sum[bits:] + self.carry[bits:] + twos[-1] + carry)
+                for carry, each in enumerate(rows)
+            ),
+        ]
+        chosen = Mux(added[-1], *(Cat(row, slot_of(row, self.depth)) for row in reversed(rows)))
+        row = len(self.row)
+        return Cat(added[:-1], chosen[:row]), chosen[row:]
+
+    def _behind(self, m, bits):
+        """Behind the control alone, and behind bits of repeats there."""
+        end = Signal(bits + 1)
+        m.d.comb += end.eq(self.tail[:bits] + self.control)
+        following = kept_apart("following", row_bits(self.depth))
+        m.d.comb += following.eq(self.tail[bits:] + 1)
+        with m.If(self.advance & self.is_first):
+            m.d.sync += self.behind.eq(Cat(self.length, Const(0, bits))[:bits])
+            m.d.sync += self.behind[bits:].eq(self.row)
+        with m.Elif(self.advance):
+            m.d.sync += self.behind.eq(Cat(end[:-1], Mux(end[-1], following, self.tail[bits:])))
+        words, row = end, self.tail[bits:]
+        if self.config.has_repeats:
+            skipped, words = Signal(place_bits(self.depth)), Signal(bits + 1, name="words")
+            m.d.sync += skipped.eq(self.tail + self.skip)
+            m.d.comb += words.eq(skipped[:bits] + self.control)
+            row = skipped[bits:]
+        rows = [slot_of(row, self.depth), slot_of(row, self.depth).rotate_left(1)]
+        m.d.comb += [
+            self.front.bit.eq(words),
+            self.front.slot.eq(Mux(words[-1], rows[1], rows[0])),
+            self.front.crosses.eq(words[-1]),
         ]
 
-        def passed(rows, d):
-            return select(m, self.passes, [rows[d - count] for count in range(MOST_PASSED + 1)])
 
-        behind = select(m, low[bits:], [passed(far, d) for d in range(3)])
-        if self.config.has_repeats:
-            front = Signal(bits + 1, name="front")
-            m.d.comb += front.eq(self.bit + self.control)
-            stays = {d: self.front_row + d for d in range(-MOST_PASSED, 1)}
-            moved = Mux(front[bits], passed(near, 1), passed(near, 0))
-            m.d.sync += self.front_row.eq(Mux(self.advance, moved, passed(stays, 0)))
-            with m.If(self.advance):
-                m.d.sync += self.front_bit.eq(front)
-        with m.If(self.restart):
-            m.d.sync += [self.row.eq(0), self.bit.eq(0)]
-        with m.Else():
-            m.d.sync += self.row.eq(Mux(self.advance, behind, passed(near, 0)))
-            with m.If(self.advance):
-                m.d.sync += self.bit.eq(place)
+def reach(config: Config) -> int:
+    """Bits from the place of a control on that are read: the control, and bits of repeats."""
+    return window_bits(config) + (config.word.block_words if config.has_repeats else 0)

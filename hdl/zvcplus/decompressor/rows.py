@@ -1,122 +1,146 @@
-"""The rows of a packet's stream that have come and are not read yet."""
+"""The rows of the stream that have come and are not given back yet."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import select
+from cdma.hdl.lib.signals import one_of
 from cdma.hdl.zvc.beat import Beat, count_thermometer
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import MOST_PASSED
-
-ROW_BITS = 6  # of a row's index: those of the queue, and those that a wrong stream reaches for
+from cdma.hdl.zvcplus.decompressor.layouts import StreamEnd, row_bits
 
 
-class RowQueue(wiring.Component):
-    """Queue of rows of one packet's stream: when rows are passed, all others move up.
+class RowRing(wiring.Component):
+    """Ring of rows of the stream, of up to two packets. A row keeps its slot until given back.
 
-    So the rows to read payload from are always the first two, without a multiplexer. Bytes behind
-    the packet's end are zero. A packet's last row closes the queue until ``restart``.
+    Packets are told apart by a bit, their parity: each has another than the packet before. Bytes
+    behind a packet's end are anything.
 
-    Throughput one row a cycle, latency :attr:`LATENCY`. All outputs come from registers, but for
-    ``i.ready``, which is a gate behind them.
+    Throughput one row a cycle, latency :attr:`LATENCY`. A slot takes a row in the second cycle
+    after it was given back. All outputs come from registers, but for ``i.ready``, which is a few
+    gates behind them, and ``arrives`` and ``end``, which belong to the row that comes in.
 
     Parameters
     ----------
     config : Config
         Size of a row.
     depth : int
-        Rows of the queue, at least 4.
+        Slots of the ring, a power of two of at least 4. The number of a row gives its slot.
 
     Members
     -------
     i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, ``keep`` by bytes
-    passes : In, rows to pass, also those that are not there
-    drain : In, accept rows and drop them
-    restart : In, the next packet begins; to be set only with ``ended``
+    accept : In, a row may come in the next cycle
+    free : In, a bit per slot: rows to give back, of the packet with parity ``free_parity``
+    drain : In, all rows of the packet with parity ``parity`` are given back, and those of it that
+        come are dropped
     rows : Out, array of rows
-    valid : Out, a bit per row, contiguous from the first
-    ended : Out, the packet's last row has come
-    end_row, end_byte : Out, when ``ended``: where the stream ends, counted from the start of the
-        first row; ``end_row`` is negative when more rows were passed
+    pairs : Out, a bit per slot: its row and the one behind it have come, a cycle ago or before
+    row : Out, number of rows that have come, modulo ``2**row_bits``
+    arrives : Out, a packet's last row comes
+    end : Out, with ``arrives``: :class:`~cdma.hdl.zvcplus.decompressor.layouts.StreamEnd`
     """
 
     #: Cycles from a beat to its row.
     LATENCY = 1
 
     i: stream.Interface
-    passes: Signal
+    accept: Signal
+    free: Signal
+    free_parity: Signal
     drain: Signal
-    restart: Signal
+    parity: Signal
     rows: data.View
-    valid: Signal
-    ended: Signal
-    end_row: Signal
-    end_byte: Signal
+    pairs: Signal
+    row: Signal
+    arrives: Signal
+    end: data.View
 
     def __init__(self, config: Config, depth: int):
-        if depth < 4:
-            raise ValueError(f"Depth of a row queue must be at least 4, not {depth!r}")
+        if depth < 4 or depth & (depth - 1):
+            raise ValueError(f"Depth of a ring must be a power of two of at least 4, not {depth!r}")
         self.config = config
         self.depth = depth
         super().__init__(
             {
                 "i": In(stream.Signature(Beat(config))),
-                "passes": In(range(MOST_PASSED + 1)),
+                "accept": In(1),
+                "free": In(depth),
+                "free_parity": In(1),
                 "drain": In(1),
-                "restart": In(1),
+                "parity": In(1),
                 "rows": Out(data.ArrayLayout(config.beat_bits, depth)),
-                "valid": Out(depth),
-                "ended": Out(1),
-                "end_row": Out(signed(ROW_BITS)),
-                "end_byte": Out(range(config.beat_bytes)),
+                "pairs": Out(depth),
+                "row": Out(row_bits(depth)),
+                "arrives": Out(1),
+                "end": Out(StreamEnd(config, depth)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         depth, beat = self.depth, self.i.payload
-        kept = Cat(byte.replicate(8) for byte in beat.keep | (~beat.last).replicate(len(beat.keep)))
-        row = Signal(self.config.beat_bits)
-        enters, filled = Signal(), Signal(depth + 1)
+        valid = Signal(depth)
+        parities = Signal(depth)
+        slot = Signal(depth, init=1)  # of the next row
+        opened = Signal(depth)  # the same, when a row may come
+        passed = Signal(depth)  # from the cycle before, and whether a row may come
+        accepts = Signal()
+        coming = Signal()  # parity of the packet that comes
+        enters = Signal()
+        is_drained = self.drain & (coming == self.parity)
+        left = valid & ~passed
         m.d.comb += [
-            row.eq(beat.words.as_value() & kept),
-            self.i.ready.eq((~self.valid[-1] | self.drain) & ~self.ended),
-            enters.eq(self.i.valid & self.i.ready & ~self.drain),
-            filled.eq(Mux(enters, Cat(1, self.valid), self.valid)),
+            opened.eq(slot & ~left & accepts.replicate(depth)),
+            self.i.ready.eq(opened.any()),
+            enters.eq(self.i.valid & self.i.ready),
         ]
-        valid = select(
-            m,
-            self.passes,
-            [filled[count:][:depth] for count in range(MOST_PASSED + 1)],
-            "next_valid",
-        )
-        m.d.sync += self.valid.eq(valid & ~self.restart.replicate(depth))
-        self._move(m, row)
-
-        # An end with a full row is the start of the next.
-        arrived = Signal(signed(ROW_BITS))
-        length = count_thermometer(beat.keep)
-        m.d.comb += arrived.eq(count_thermometer(self.valid) + length[-1])
-        ends = self.i.valid & self.i.ready & beat.last
+        is_own = ~(parities ^ self.free_parity.replicate(depth))
+        drained = self.drain.replicate(depth) & ~(parities ^ self.parity.replicate(depth))
         m.d.sync += [
-            self.ended.eq((self.ended | ends) & ~self.restart),
-            self.end_row.eq(Mux(ends, arrived, self.end_row) - self.passes),
+            # A beat behind a packet's end gives back rows that never came: a row of the next packet
+            # can come into their slot.
+            passed.eq(self.free & is_own & left),
+            accepts.eq(self.accept),
+            valid.eq((left & ~drained) | (opened & (enters & ~is_drained).replicate(depth))),
+            self.pairs.eq(valid & valid.rotate_right(1)),
+            self.row.eq(self.row + enters),
         ]
-        with m.If(ends):
-            m.d.sync += self.end_byte.eq(length)
+        with m.If(enters):
+            m.d.sync += slot.eq(slot.rotate_left(1))
+        # A free slot takes what is offered; it counts when it is valid.
+        for k in range(depth):
+            row = Signal(self.config.beat_bits, name=f"row{k}", reset_less=True)
+            with m.If(opened[k]):
+                m.d.sync += [row.eq(beat.words.as_value()), parities[k].eq(coming)]
+            m.d.comb += self.rows[k].eq(row)
+        self._end(m, enters, coming, is_drained)
         return m
 
-    def _move(self, m, row):
-        """Each row becomes a later one, or the one that comes in."""
-        depth = self.depth
-        rows = [
-            Signal(self.config.beat_bits, name=f"row{k}", reset_less=True) for k in range(depth)
+    def _end(self, m, enters, coming, is_dropped):
+        """Where a packet ends, with its last row."""
+        beat, end = self.i.payload, self.end
+        size = self.config.beat_bytes
+        was_dropped = Signal()  # a row of the packet
+        length = count_thermometer(beat.keep)
+        # The last byte that is kept: its neighbour is not.
+        is_last = beat.keep & ~(beat.keep >> 1)
+        content = beat.words.as_value()
+        m.d.comb += [
+            self.arrives.eq(enters & beat.last),
+            # An end with a full row is the start of the next.
+            end.row.eq(self.row + length[-1]),
+            end.byte.eq(length),
+            end.rest.eq(one_of(is_last, [content.word_select(k, 8) for k in range(size)])),
+            end.dropped.eq(was_dropped | is_dropped),
+            end.start.eq(self.row + 1),
         ]
-        for k, current in enumerate(rows):
-            later = [
-                Mux(self.valid[source], rows[source], row) if source < depth else row
-                for source in range(k, k + MOST_PASSED + 1)
-            ]
-            m.d.comb += self.rows[k].eq(current)
-            m.d.sync += current.eq(select(m, self.passes, later, f"next_row{k}"))
+        with m.If(enters):
+            m.d.sync += was_dropped.eq((was_dropped | is_dropped) & ~beat.last)
+            m.d.sync += coming.eq(coming ^ beat.last)
+
+
+def slot_of(row: Value, depth: int) -> Value:
+    """The slot of a row, a bit per slot."""
+    number = row[: depth.bit_length() - 1]
+    return Cat(number == k for k in range(depth))

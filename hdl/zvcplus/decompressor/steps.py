@@ -1,7 +1,7 @@
-"""The sequence of a packet's controls."""
+"""The sequence of the controls of packets."""
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import enum, stream, wiring
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.countdown import Countdown
@@ -11,19 +11,13 @@ from cdma.hdl.zvcplus.config import Config
 PHASES = 4  # cycles of a step, those of a block at the output
 
 
-class Step(enum.Enum, shape=2):
-    """What a step reads."""
-
-    CONTROL = 0
-    TAIL = 1  # nothing: the last payload stands behind the one before
-    END = 2  # what follows the last payload
-
-
 class ControlSteps(wiring.Component):
-    """Sequence the steps of a packet: one for each control, one for the last payload, one behind
-    it; without words only the last two.
+    """Sequence the steps of packets: one for each control, and two behind them, for the last
+    payload and for what follows it. A packet without words has one control, of no bits.
 
-    A step has four phases of a cycle. It waits in its first phase, 0, until it may ``proceed``.
+    The steps behind a packet's last control can be the first two of the next packet, with repeats
+    only the second, if that packet has a command and may start. A step has four phases of a cycle.
+    It waits in its first phase, 0, until it may ``proceed``.
 
     Parameters
     ----------
@@ -32,81 +26,105 @@ class ControlSteps(wiring.Component):
 
     Members
     -------
-    i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`
+    i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`, taken in phase 1 of
+        a packet's first step
+    can_start : In, the next packet may start
     proceed : In, a step may leave its first phase
-    loaded : Out, there is a command
-    phase : Out, one bit per phase; none while there is no command
-    starts : Out, the step leaves its first phase
-    is_control, is_end : Out, kind of the step; neither for the last payload
-    is_first, is_second : Out, number of the step in its packet
-    is_last : Out, with ``is_control``: of the packet's last block
-    words : Out, with ``is_last``: words of the packet in it
-    is_empty : Out, the packet has no words
+    phase : Out, one bit per phase; in phase 0 a step waits
+    starts : Out, the next packet starts: it has the next step, or this step if that waits
+    has_control : Out, the step has a control
+    is_first : Out, with ``has_control``: of its packet
+    has_block : Out, the step before had a control, and this step is of the same packet, or tail
+    is_second : Out, with ``has_block``: the step before was its packet's first
+    is_tail, is_end : Out, the step is behind a packet's last control, for its last payload and for
+        what follows
+    shares_tail, shares_end : Out, the control of the step, or of the one before, is of the packet
+        behind that one
+    is_last, is_empty : Out, from phase 2 on of a step with a control to phase 1 of the next: the
+        packet has no other block; it has no words
+    words : Out, with ``is_last``: words of the packet in the block
     """
 
     i_command: stream.Interface
+    can_start: Signal
     proceed: Signal
-    loaded: Signal
     phase: Signal
     starts: Signal
-    is_control: Signal
-    is_end: Signal
+    has_control: Signal
     is_first: Signal
     is_second: Signal
+    has_block: Signal
+    is_tail: Signal
+    is_end: Signal
+    shares_tail: Signal
+    shares_end: Signal
     is_last: Signal
-    words: Signal
     is_empty: Signal
+    words: Signal
 
     def __init__(self, config: Config):
         self.config = config
         super().__init__(
             {
                 "i_command": In(stream.Signature(DecompressorCommand())),
+                "can_start": In(1),
                 "proceed": In(1),
-                "loaded": Out(1),
-                "phase": Out(PHASES),
+                "phase": Out(PHASES, init=1),
                 "starts": Out(1),
-                "is_control": Out(1),
-                "is_end": Out(1),
+                "has_control": Out(1),
                 "is_first": Out(1),
                 "is_second": Out(1),
+                "has_block": Out(1),
+                "is_tail": Out(1),
+                "is_end": Out(1),
+                "shares_tail": Out(1),
+                "shares_end": Out(1),
                 "is_last": Out(1),
-                "words": Out(range(config.word.block_words + 1)),
                 "is_empty": Out(1),
+                "words": Out(range(config.word.block_words + 1)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.left = left = Countdown(COUNT_BITS, self.config.word.block_words)
-        phase = Signal(PHASES, init=1)
-        step = Signal(Step)
-        ends = Signal()
+        phase, ends = self.phase, self.phase[-1]
+        is_over = Signal()  # no control is left of the packet
+        # The bits of repeats of the last payload are read in the tail.
+        waits = self.is_tail if self.config.has_repeats else 0
+        is_early = self.has_control if self.config.has_repeats else 0
         m.d.comb += [
-            self.i_command.ready.eq(~self.loaded),
-            left.load.eq(self.i_command.valid & self.i_command.ready),
+            self.i_command.ready.eq(phase[1] & self.is_first),
+            left.load.eq(self.i_command.ready),
             left.load_words.eq(self.i_command.payload.words),
-            left.step.eq(ends & self.is_control),
-            # Without a command, a step is at most in its first phase.
-            self.phase.eq(Cat(phase[0] & self.loaded, phase[1:])),
-            self.starts.eq(self.phase[0] & self.proceed),
-            ends.eq(phase[-1]),
-            self.is_empty.eq(left.is_zero),
-            self.is_control.eq((step == Step.CONTROL) & ~self.is_empty),
-            self.is_end.eq(step == Step.END),
+            left.step.eq(phase[1]),
+            is_over.eq(~self.has_control | left.is_last),
+            self.starts.eq(
+                self.can_start
+                & self.i_command.valid
+                & Mux(phase[0], ~self.has_control & ~waits, ends & is_over & ~is_early)
+            ),
+            self.has_block.eq(self.is_tail | (self.has_control & ~self.is_first)),
+            self.shares_tail.eq(self.is_tail & self.has_control),
             self.is_last.eq(left.is_last),
+            self.is_empty.eq(left.is_zero),
             self.words.eq(left.words),
         ]
-        with m.If(self.starts | ~phase[0]):
+        with m.If(~phase[0] | (self.proceed & ~self.starts)):
             m.d.sync += phase.eq(phase.rotate_left(1))
-        with m.If(left.load):
-            m.d.sync += [self.loaded.eq(1), self.is_first.eq(1), step.eq(Step.CONTROL)]
         with m.If(ends):
-            m.d.sync += [self.is_first.eq(0), self.is_second.eq(self.is_first)]
-            with m.If(self.is_end):
-                m.d.sync += self.loaded.eq(0)
-            with m.Elif((step == Step.TAIL) | self.is_empty):
-                m.d.sync += step.eq(Step.END)
-            with m.Elif(self.is_last):
-                m.d.sync += step.eq(Step.TAIL)
+            m.d.sync += [
+                self.is_tail.eq(self.has_control & left.is_last),
+                self.is_end.eq(self.is_tail),
+                self.has_control.eq(self.starts | ~is_over),
+                self.is_first.eq(self.starts),
+                self.is_second.eq(self.is_first),
+                self.shares_end.eq(self.shares_tail | (self.starts & self.is_tail)),
+            ]
+        with m.Elif(self.starts):
+            m.d.sync += [
+                self.has_control.eq(1),
+                self.is_first.eq(1),
+                self.shares_end.eq(self.shares_end | self.is_end),
+            ]
         return m

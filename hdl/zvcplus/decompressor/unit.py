@@ -9,15 +9,16 @@ from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.skid import Skid
 from cdma.hdl.zvc.beat import Beat, DecompressorCommand, DecompressorStatus, thermometer
 from cdma.hdl.zvcplus.config import Config, checked
+from cdma.hdl.zvcplus.decompressor.ends import PacketEnds
 from cdma.hdl.zvcplus.decompressor.fetcher import ControlFetcher
-from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, Block, skip_bits
+from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, PayloadPlace
 from cdma.hdl.zvcplus.decompressor.output import BeatOutput
 from cdma.hdl.zvcplus.decompressor.payload.beats import BlockBeats
 from cdma.hdl.zvcplus.decompressor.payload.copy import LeftCopy
 from cdma.hdl.zvcplus.decompressor.payload.placer import BeatPlacer
 from cdma.hdl.zvcplus.decompressor.payload.reader import PayloadReader
 from cdma.hdl.zvcplus.decompressor.payload.words import WordBuilder
-from cdma.hdl.zvcplus.decompressor.rows import RowQueue
+from cdma.hdl.zvcplus.decompressor.rows import RowRing
 from cdma.hdl.zvcplus.decompressor.steps import PHASES
 from cdma.hdl.zvcplus.network import BitUnpacker
 
@@ -25,14 +26,16 @@ from cdma.hdl.zvcplus.network import BitUnpacker
 class Decompressor(wiring.Component):
     """Turn packets of a ZVC+ stream back into packets of words.
 
-    The rows of the stream wait in a queue. The fetcher runs ahead from control to control
+    The rows of the stream wait in a ring. The fetcher runs ahead from control to control
     (:class:`~cdma.hdl.zvcplus.decompressor.fetcher.ControlFetcher`); the reader takes the payload
     of one beat a cycle (:class:`~cdma.hdl.zvcplus.decompressor.payload.reader.PayloadReader`), and
     a bit network brings each word's bits to its lane.
 
     Throughput one beat a cycle on the side that has more of them, block by block, for any data.
-    Latency see :meth:`latency`. Packets do not overlap: the next begins when the last beat of the
-    one before has been read.
+    Latency see :meth:`latency`. Packets overlap: the fetcher starts the next as soon as it has read
+    the last control of the one before, if its first row is there.
+
+    A command is taken before the rows of its packet, if no other command waits.
 
     On an error the output packet still has the commanded number of words, the input is drained to
     ``last``, the status names the first error, and the next packet is decoded as usual. Words from
@@ -71,70 +74,65 @@ class Decompressor(wiring.Component):
 
     @staticmethod
     def pause(config: Config) -> int:
-        """Cycles that a packet may take beyond its beats before the next can flow: its latency,
-        since packets do not overlap."""
-        return Decompressor.latency(config)
+        """Cycles that a packet may take beyond its beats before the next can flow: a step for the
+        next packet's first control, which comes behind the last row, and another with repeats."""
+        return (2 + config.has_repeats) * PHASES
 
     @staticmethod
     def rows(config: Config) -> int:
-        """Rows of the queue, the same for all types. Bits of repeats are read a block later."""
-        return 14 if config.has_repeats else 9
+        """Rows of the ring, the same for all types. Bits of repeats are read before the words."""
+        return 16 if config.has_repeats else 8
 
     @staticmethod
     def latency(config: Config) -> int:
         """Cycles from a packet's first beat in to its first beat out, both included, when that beat
         has its first two controls; and the most by which a packet takes longer than its beats."""
         steps = 2 * PHASES
-        beats = 3  # through cutter, placer and reader
-        network = BitUnpacker.latency(config.lanes, config.word.bits)
-        # Repeats take a step to be read, a cycle to be spread to their words, and one to be copied.
-        repeats = PHASES + 2 if config.has_repeats else 0
-        return RowQueue.LATENCY + steps + repeats + beats + network
+        beats = 2  # through placer and reader
+        network = BitUnpacker.latency(config.lanes, config.word.bits) + WordBuilder.LATENCY
+        # Repeats take a cycle to be spread to their words, and one to be copied.
+        repeats = 3 if config.has_repeats else 0
+        return RowRing.LATENCY + steps + repeats + beats + network
 
     def elaborate(self, platform):
         m = Module()
         config, depth = self.config, self.rows(self.config)
-        m.submodules.rows = rows = RowQueue(config, depth)
+        m.submodules.rows = rows = RowRing(config, depth)
+        m.submodules.ends = ends = PacketEnds(config, depth)
         m.submodules.fetcher = fetcher = ControlFetcher(config, depth)
-        ahead = 3 if config.has_repeats else 2
-        m.submodules.blocks = blocks = Queue(Block(config), ahead)
-        m.submodules.skips = skips = Queue(range(skip_bits(config) + 1), ahead)
+        m.submodules.fronts = fronts = Queue(PayloadPlace(depth), 2)
         m.submodules.beats = beats = BlockBeats(config)
-        m.submodules.placer = placer = BeatPlacer(config)
+        m.submodules.placer = placer = BeatPlacer(config, depth)
         m.submodules.reader = reader = PayloadReader(config, depth)
         m.submodules.unpacker = unpacker = BitUnpacker(config.lanes, config.word.bits)
         stages = BitUnpacker.latency(config.lanes, config.word.bits)
         m.submodules.beside = beside = DelayLine(BeatTags(config), stages)
         m.submodules.builder = builder = WordBuilder(config)
+        m.submodules.built = built = DelayLine(BeatTags(config), WordBuilder.LATENCY)
         m.submodules.output = output = BeatOutput(config)
         wiring.connect(m, wiring.flipped(self.i), rows.i)
-        wiring.connect(m, wiring.flipped(self.i_command), fetcher.i_command)
-        wiring.connect(m, fetcher.o, blocks.i)
-        wiring.connect(m, fetcher.o_skip, skips.i)
+        # A command is taken before its rows come: who sends it may wait for that.
+        m.submodules.commands = commands = Skid(DecompressorCommand())
+        wiring.connect(m, wiring.flipped(self.i_command), commands.i)
+        wiring.connect(m, commands.o, fetcher.i_command)
+        wiring.connect(m, fetcher.o, beats.i)
+        wiring.connect(m, fetcher.o_front, fronts.i)
         wiring.connect(m, fetcher.o_end, output.i_end)
-        wiring.connect(m, blocks.o, beats.i)
         wiring.connect(m, beats.o, placer.i)
-        wiring.connect(m, skips.o, placer.i_skip)
+        wiring.connect(m, fronts.o, placer.i_front)
         wiring.connect(m, placer.o, reader.i)
         wiring.connect(m, wiring.flipped(self.o), output.o)
         wiring.connect(m, wiring.flipped(self.o_status), output.o_status)
-        self._sequence(m, rows, fetcher, reader)
+        self._follow_packets(m, rows, ends, fetcher, reader)
 
         enable = Signal()
         m.d.comb += [
             fetcher.rows.eq(rows.rows),
-            fetcher.valid.eq(rows.valid),
-            fetcher.ended.eq(rows.ended),
-            fetcher.end_row.eq(rows.end_row),
-            fetcher.end_byte.eq(rows.end_byte),
-            fetcher.passes.eq(reader.passes),
-            placer.start.eq(fetcher.start),
-            placer.start_bits.eq(fetcher.start_bits),
-            reader.valid.eq(rows.valid),
-            reader.ended.eq(rows.ended),
-            reader.row0.eq(rows.rows[0]),
-            reader.row1.eq(rows.rows[1]),
-            rows.passes.eq(reader.passes),
+            fetcher.come.eq(rows.row),
+            reader.rows.eq(rows.rows),
+            reader.pairs.eq(rows.pairs),
+            rows.free.eq(reader.free),
+            rows.free_parity.eq(reader.free_parity),
             # Bring the bits to their lanes, and out.
             reader.enable.eq(enable),
             unpacker.enable.eq(enable),
@@ -143,25 +141,30 @@ class Decompressor(wiring.Component):
             beside.enable.eq(enable),
             beside.i_valid.eq(reader.o_valid),
             beside.i.eq(reader.tags),
+            builder.enable.eq(enable),
             builder.fields.eq(unpacker.words),
             builder.tags.eq(beside.o),
+            built.enable.eq(enable),
+            built.i_valid.eq(beside.o_valid),
+            built.i.eq(beside.o),
+            builder.o_tags.eq(built.o),
         ]
         if config.has_repeats:
             m.submodules.repeats = repeats = Skid(config.word.block_words)
             wiring.connect(m, fetcher.o_repeats, repeats.i)
             wiring.connect(m, repeats.o, beats.i_repeats)
-            self._copy(m, enable, beside, builder, output)
+            self._copy(m, enable, built, builder, output)
         else:
             m.d.comb += [
-                enable.eq(~beside.o_valid | output.ready),
-                output.valid.eq(beside.o_valid),
-                output.tags.eq(beside.o),
+                enable.eq(~built.o_valid | output.ready),
+                output.valid.eq(built.o_valid),
+                output.tags.eq(built.o),
                 output.words.eq(builder.words),
                 output.is_past.eq(builder.is_past),
             ]
         return m
 
-    def _copy(self, m, enable, beside, builder, output):
+    def _copy(self, m, enable, built, builder, output):
         """A register for the words, and copies of them."""
         config = self.config
         m.submodules.held = held = DelayLine(_Built(config), 1)
@@ -169,10 +172,10 @@ class Decompressor(wiring.Component):
         m.d.comb += [
             enable.eq(~held.o_valid | output.ready),
             held.enable.eq(enable),
-            held.i_valid.eq(beside.o_valid),
-            held.i.tags.eq(beside.o),
+            held.i_valid.eq(built.o_valid),
+            held.i.tags.eq(built.o),
             # Words past the packet's end stay zero.
-            held.i.tags.repeated.eq(beside.o.repeated & thermometer(beside.o.words, config.lanes)),
+            held.i.tags.repeated.eq(built.o.repeated & thermometer(built.o.words, config.lanes)),
             held.i.words.eq(builder.words),
             held.i.is_past.eq(builder.is_past),
             copy.words.eq(held.o.words),
@@ -185,21 +188,26 @@ class Decompressor(wiring.Component):
             output.is_past.eq(held.o.is_past),
         ]
 
-    def _sequence(self, m, rows, fetcher, reader):
-        """The next packet begins when this one is fetched and read, and its input has ended."""
-        is_fetched, is_read = Signal(), Signal()
-        restart = Signal()
+    def _follow_packets(self, m, rows, ends, fetcher, reader):
+        """The ends of packets: from their last rows to their checks and last payloads."""
         m.d.comb += [
-            # The last beat's bits are still in the rows until the network takes them.
-            restart.eq(is_fetched & is_read & rows.ended & (~reader.o_valid | reader.enable)),
-            rows.restart.eq(restart),
-            rows.drain.eq(is_fetched & is_read),
-            fetcher.restart.eq(restart),
-            fetcher.enable.eq(~is_fetched),
-        ]
-        m.d.sync += [
-            is_fetched.eq((is_fetched | fetcher.done) & ~restart),
-            is_read.eq((is_read | (reader.issued & reader.i.payload.tags.final)) & ~restart),
+            ends.arrives.eq(rows.arrives),
+            ends.end.eq(rows.end),
+            ends.start.eq(fetcher.start),
+            ends.checked.eq(fetcher.checked),
+            ends.read.eq(reader.read),
+            rows.accept.eq(ends.accept),
+            rows.drain.eq(ends.drain),
+            rows.parity.eq(ends.parity),
+            fetcher.can_start.eq(ends.can_start),
+            fetcher.start_row.eq(ends.row),
+            fetcher.has_two.eq(ends.has_two),
+            fetcher.ended.eq(ends.ended),
+            fetcher.current.eq(ends.current),
+            fetcher.first.eq(ends.first),
+            fetcher.parity.eq(ends.parity),
+            reader.has_ended.eq(ends.has_ended),
+            reader.parity.eq(ends.parity),
         ]
 
 

@@ -1,7 +1,7 @@
 """Words and their fields: what is sent of a word, and what is made of it, for all inputs."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.zvcplus.compressor.fields import FloatFields, IntFields
 from cdma.hdl.zvcplus.config import Config
@@ -48,7 +48,7 @@ class Builds(Elaboratable):
         config, tags = dut.config, dut.tags
         lane = Signal(range(config.lanes))
         field, made = Signal(config.word.bits), Signal(config.word.bits)
-        leave_open(m, dut, "fields", "tags")
+        leave_open(m, dut, "enable", "fields", "tags")
         m.d.comb += [
             lane.eq(AnyConst(len(lane))),
             field.eq(dut.fields[lane]),
@@ -60,24 +60,35 @@ class Builds(Elaboratable):
             width = tags.widths[lane // (config.lanes // config.beat_groups)]
             m.d.comb += [
                 Assume(width <= config.word.bits),
+                # A raw word is whole.
+                Assume(~tags.code.raw | (width == config.word.bits)),
                 made.eq((field & ((1 << width) - 1)) + 1),
             ]
         expected = Signal(config.word.bits)
         with m.If(tags.mask.bit_select(lane, 1) & (lane < tags.words)):
             m.d.comb += expected.eq(Mux(tags.code.raw, field, made))
         past = [(other >= tags.words) & (dut.fields[other] != 0) for other in range(config.lanes)]
-        m.d.comb += [
-            Assert(dut.words[lane] == expected),
-            Assert(dut.is_past == (tags.code.raw & (sum(past) != 0))),
-            Cover(~tags.code.raw & (expected[-1] == 1)),
-            Cover(dut.is_past),
-        ]
+        known = Signal(len(expected) + 1)
+        m.d.comb += known.eq(Cat(expected, tags.code.raw & (sum(past) != 0)))
+        was, valid = delayed(m, dut.enable, known, dut.LATENCY)
+        was_tags, _ = delayed(m, dut.enable, tags.as_value(), dut.LATENCY)
+        m.d.comb += dut.o_tags.eq(was_tags)
+        with m.If(valid):
+            m.d.comb += [
+                Assert(dut.words[lane] == was[:-1]),
+                Assert(dut.is_past == was[-1]),
+                Cover(~dut.o_tags.code.raw & was[-2]),
+                Cover(dut.is_past),
+            ]
         return m
 
     def _make_float(self, m, word, code, field, made):
         bits, sent = Signal(4), Signal(word.exponent)
         m.d.comb += [
             Assume((code.k == AS_IS) | (code.k <= word.exponent)),
+            # No base is added to exponents as they are, and raw words have these and a sign.
+            Assume((code.k != AS_IS) | (code.base == 0)),
+            Assume(~code.raw | ((code.k == AS_IS) & code.wide)),
             bits.eq(Mux(code.k == AS_IS, word.exponent, code.k)),
             sent.eq((field >> word.mantissa) & ((1 << bits) - 1)),
             made[: word.mantissa].eq(field),
@@ -122,15 +133,22 @@ class ComesBack(Elaboratable):
         ]
         sent, valid = delayed(m, fields.enable, value, fields.LATENCY)
         m.d.comb += [
+            builder.enable.eq(1),
             builder.fields.eq(fields.fields),
             builder.tags.mask.eq(fields.mask),
             builder.tags.code.wide.eq(is_wide),
             builder.tags.code.k.eq(k),
-            builder.tags.code.base.eq(base),
+            builder.tags.code.base.eq(Mux(k == AS_IS, 0, base)),
             builder.tags.words.eq(config.lanes),
+            builder.o_tags.eq(builder.tags),
         ]
-        with m.If(valid):
-            m.d.comb += [Assert(builder.words[lane] == sent), Cover((sent != 0) & (k == 3))]
+        was_sent, was_valid = Signal.like(sent), Signal()
+        m.d.sync += [was_sent.eq(sent), was_valid.eq(valid)]
+        with m.If(was_valid):
+            m.d.comb += [
+                Assert(builder.words[lane] == was_sent),
+                Cover((was_sent != 0) & (k == 3)),
+            ]
         return m
 
 
@@ -153,9 +171,10 @@ PROOFS = (
         components=(WordBuilder,),
         design=lambda name: Builds(WordBuilder(Config(name))),
         sizes={name: name for name in ("fp32", "fp16", "bf16", "int8")},
+        depth=2,
         broken=(
-            *faults("fp32", 2, stuck_at(0, "dut.own", 2), inverted("dut.exponent3", 7)),
-            *faults("int8", 2, stuck_at(1, "dut.made5", 1)),
+            *faults("fp32", 4, stuck_at(0, "dut.held2", 25), inverted("dut.held3", 30)),
+            *faults("int8", 4, stuck_at(1, "dut.held5", 1)),
         ),
     ),
     Proof(
@@ -165,7 +184,7 @@ PROOFS = (
         design=ComesBack,
         sizes=FLOATS,
         slow=tuple(FLOATS),
-        depth=3,
-        broken=faults("bf16", 6, stuck_at(0, "sender.below", 3), inverted("receiver.offset2", 0)),
+        depth=4,
+        broken=faults("bf16", 6, stuck_at(0, "sender.below", 3), inverted("receiver.held2", 8)),
     ),
 )

@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum, popcount, prefix_sums
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.lib.signals import one_of, select
 from cdma.hdl.zvc.network import expand, routes
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import Block, SizedBeat
@@ -21,8 +20,9 @@ class BlockBeats(wiring.Component):
     With repeats, a block that uses them waits for their bits, and those of a beat are spread to
     their words a cycle before: ``starts`` and ``length`` leave repeated words out.
 
-    Throughput one beat a cycle; latency one cycle, with repeats two; ``o.valid`` and ``o.payload``
-    come from registers. ``i.ready`` follows ``o.ready`` combinationally.
+    A block is kept while its beats leave. Throughput one beat a cycle; latency two cycles, with
+    repeats three; ``o.valid`` and ``o.payload`` come from registers. ``i.ready`` follows
+    ``o.ready`` combinationally.
 
     Parameters
     ----------
@@ -56,61 +56,56 @@ class BlockBeats(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes, beats = self.config.lanes, self.config.block_beats
-        block = self.i.payload
-        beat, at = Signal(range(beats)), Signal(beats, init=1)  # the same, decoded
-        loads, is_block_end, is_free = Signal(), Signal(), Signal()
+        block = Signal(Block(self.config), reset_less=True)  # its mask moves down beat by beat
+        is_kept = Signal()
+        beat, is_first = Signal(range(beats)), Signal(init=1)
+        is_block_end = Signal()  # the beat is the last of the block
+        loads, is_free = Signal(), Signal()
         sized = Signal(SizedBeat(self.config))
-        tags = sized.tags
-        # Words of the packet from this beat on, in units of beats and of words.
-        full = Signal(range(beats + 1))
-        rest = Signal(range(lanes))
-        lane_bits = len(rest)
-        is_last = Signal()
+        self._tag(m, block, beat, sized.tags)
         m.d.comb += [
-            full.eq(block.words[lane_bits:]),
-            rest.eq(block.words),
-            # The last beat has words for one to all lanes, or it is the only one and has none.
-            is_last.eq(
-                block.last & Mux(rest == 0, (beat + 1 == full) | (block.words == 0), beat == full)
-            ),
-            tags.mask.eq(one_of(at, [block.mask.word_select(k, lanes) for k in range(beats)])),
-            tags.code.eq(block.code),
-            tags.last.eq(is_last),
-            tags.given.eq(~block.last | (beat < full) | ((beat == full) & (rest != 0)) | is_last),
-            tags.words.eq(
-                Mux(block.last, Mux(beat < full, lanes, Mux(beat == full, rest, 0)), lanes)
-            ),
-            tags.final.eq(block.last & Mux(block.code.raw, beat == beats - 1, is_last)),
-            is_block_end.eq(Mux(block.last, tags.final, beat == beats - 1)),
-            sized.first.eq(beat == 0),
-            loads.eq(self.i.valid & is_free),
-            self.i.ready.eq(is_block_end & is_free),
+            sized.first.eq(is_first),
+            loads.eq(is_kept & is_free),
+            self.i.ready.eq(~is_kept | (is_block_end & is_free)),
         ]
-        widths = self._widths(m, beat, tags)
-        if self.config.has_repeats:
-            is_told = self._spread(m, loads, tags, at[0], is_block_end)
-            m.submodules.spread = spread = Queue(_Spread(self.config), 1, pipe=True)
-            m.d.comb += [
-                is_free.eq(spread.i.ready & is_told),
-                spread.i.valid.eq(loads),
-                spread.i.payload.beat.eq(sized),
-                spread.i.payload.width.eq(widths[0]),
-                spread.o.ready.eq(~self.o.valid | self.o.ready),
+        moved = _moved(block, self.config)
+        with m.If(self.i.ready):
+            m.d.sync += [block.eq(self.i.payload), is_kept.eq(self.i.valid)]
+            m.d.sync += [
+                beat.eq(0),
+                is_first.eq(1),
+                is_block_end.eq(_is_last(self.i.payload, 0, self.config)),
             ]
-            gives = spread.o.valid & spread.o.ready
-            sized = Signal(SizedBeat(self.config), name="spread_beat")
-            m.d.comb += sized.eq(spread.o.payload.beat)
-            tags = sized.tags
-            sums = self._added_up(m, tags.mask & ~tags.repeated, [spread.o.payload.width] * lanes)
+        with m.Elif(loads):
+            m.d.sync += [
+                block.mask.eq(moved[0]),
+                beat.eq(beat + 1),
+                is_first.eq(0),
+                is_block_end.eq(_is_last(block, beat + 1, self.config)),
+            ]
+            if not self.config.word.is_float:
+                m.d.sync += block.widths.as_value().eq(moved[1])
+        if self.config.has_repeats:
+            is_told = self._spread(m, block, loads, sized.tags, is_first, is_block_end)
+            sized, widths, pairs, gives = self._keep_spread(
+                m, block, sized, loads, is_free, is_told
+            )
+            mask = sized.tags.mask & ~sized.tags.repeated
         else:
             m.d.comb += is_free.eq(~self.o.valid | self.o.ready)
-            gives = loads
-            sums = self._added_up(m, tags.mask, widths)
-        with m.If(loads):
-            m.d.sync += [
-                beat.eq(Mux(is_block_end, 0, beat + 1)),
-                at.eq(Mux(is_block_end, 1, at << 1)),
-            ]
+            gives, mask = loads, sized.tags.mask
+            widths = _widths(block.widths.as_value(), self.config)
+            # Of the beat at hand, from a cycle before.
+            pairs = [Signal(len(widths[0]) + 1, name=f"pair{k}") for k in range(lanes // 2)]
+            first = self.i.payload
+            new = _pairs(first.mask, first.widths.as_value(), self.config)
+            following = _pairs(*moved, self.config)
+            for pair, one, other in zip(pairs, new, following, strict=True):
+                with m.If(self.i.ready):
+                    m.d.sync += pair.eq(one)
+                with m.Elif(loads):
+                    m.d.sync += pair.eq(other)
+        sums = self._added_up(m, mask, widths, pairs)
         with m.If(gives):
             m.d.sync += [self.o.payload.eq(sized), self.o.payload.length.eq(sums[-1])]
             m.d.sync += [
@@ -120,9 +115,53 @@ class BlockBeats(wiring.Component):
         m.d.sync += self.o.valid.eq(gives | (self.o.valid & ~self.o.ready))
         return m
 
-    def _spread(self, m, loads, tags, is_first, is_block_end):
+    def _tag(self, m, block, beat, tags):
+        """What stays with a beat."""
+        lanes, beats = self.config.lanes, self.config.block_beats
+        # Words of the packet from the block on, in units of beats and of words.
+        full = Signal(range(beats + 1))
+        rest = Signal(range(lanes))
+        is_last = Signal()
+        m.d.comb += [
+            full.eq(block.words[len(rest) :]),
+            rest.eq(block.words),
+            # The last beat has words for one to all lanes, or it is the only one and has none.
+            is_last.eq(
+                block.last & Mux(rest == 0, (beat + 1 == full) | (block.words == 0), beat == full)
+            ),
+            tags.mask.eq(block.mask),
+            tags.code.eq(block.code),
+            tags.parity.eq(block.parity),
+            tags.last.eq(is_last),
+            tags.given.eq(~block.last | (beat < full) | ((beat == full) & (rest != 0)) | is_last),
+            tags.words.eq(
+                Mux(block.last, Mux(beat < full, lanes, Mux(beat == full, rest, 0)), lanes)
+            ),
+            tags.final.eq(block.last & Mux(block.code.raw, beat == beats - 1, is_last)),
+        ]
+        if not self.config.word.is_float:
+            m.d.comb += tags.widths.eq(block.widths.as_value())
+
+    def _keep_spread(self, m, block, sized, loads, is_free, is_told):
+        """A register for the beat whose repeated words are known."""
+        m.submodules.spread = spread = Queue(_Spread(self.config), 1, pipe=True)
+        kept, tags = spread.o.payload, sized.tags
+        new = tags.mask & ~tags.repeated
+        pairs = _pairs(new, block.widths.as_value(), self.config)
+        m.d.comb += [
+            is_free.eq(spread.i.ready & is_told),
+            spread.i.valid.eq(loads),
+            spread.i.payload.beat.eq(sized),
+            spread.i.payload.width.eq(block.widths[0]),
+            spread.i.payload.pairs.eq(Cat(pairs)),
+            spread.o.ready.eq(~self.o.valid | self.o.ready),
+        ]
+        gives = spread.o.valid & spread.o.ready
+        return kept.beat, [kept.width] * self.config.lanes, list(kept.pairs), gives
+
+    def _spread(self, m, block, loads, tags, is_first, is_block_end):
         """Spread the bits of repeats to the words of a beat; gives whether they are known."""
-        block, words = self.i.payload, self.config.word.block_words
+        words = self.config.word.block_words
         lanes = self.config.lanes
         kept, passed = Signal(words, reset_less=True), Signal(range(words))
         bits = Mux(is_first, self.i_repeats.payload[:lanes], (kept >> passed)[:lanes])
@@ -144,26 +183,50 @@ class BlockBeats(wiring.Component):
             m.d.sync += kept.eq(self.i_repeats.payload)
         return ~(is_first & used) | self.i_repeats.valid
 
-    def _widths(self, m, beat, tags):
-        """Width of each lane's group."""
-        widths, groups = self.i.payload.widths, self.config.beat_groups
-        if self.config.word.is_float:
-            return [widths[0]] * self.config.lanes
-        each = len(widths.as_value()) // self.config.block_beats
-        chosen = [widths.as_value().word_select(k, each) for k in range(self.config.block_beats)]
-        m.d.comb += tags.widths.eq(select(m, beat, chosen, "widths"))
-        return [
-            tags.widths[lane * groups // self.config.lanes] for lane in range(self.config.lanes)
-        ]
-
-    def _added_up(self, m, mask, widths):
-        """Prefix sums of the words' widths."""
+    def _added_up(self, m, mask, widths, pairs):
+        """Prefix sums of the words' widths, of which those of pairs are known."""
         own = [width & bit.replicate(len(width)) for width, bit in zip(widths, mask, strict=True)]
-        return prefix_sums(m, own)
+        terms = [pairs[lane // 2] if lane % 2 else each for lane, each in enumerate(own)]
+        return prefix_sums(m, terms, 2)
 
 
 class _Spread(data.StructLayout):
-    """A beat whose repeated words are known, and the width of the others."""
+    """A beat whose repeated words are known, the width of the others, and sums of pairs."""
 
     def __init__(self, config: Config):
-        super().__init__({"beat": SizedBeat(config), "width": range(config.word.bits + 1)})
+        width = range(config.word.bits + 1)
+        pairs = data.ArrayLayout(config.word.bits.bit_length() + 1, config.lanes // 2)
+        super().__init__({"beat": SizedBeat(config), "width": width, "pairs": pairs})
+
+
+def _moved(block, config: Config):
+    """Mask and widths of a block without its first beat."""
+    used = config.beat_groups * len(block.widths[0])
+    widths = block.widths.as_value()
+    return block.mask >> config.lanes, widths if config.word.is_float else widths >> used
+
+
+def _widths(widths, config: Config):
+    """Width of each lane's word."""
+    size = config.word.bits.bit_length()
+    groups = [lane * config.beat_groups // config.lanes for lane in range(config.lanes)]
+    return [widths[group * size :][:size] for group in groups]
+
+
+def _pairs(mask, widths, config: Config):
+    """Sum of the widths of each pair of words: a pair has one width."""
+    sums = []
+    for lane, width in enumerate(_widths(widths, config)[::2]):
+        one, other = mask[2 * lane], mask[2 * lane + 1]
+        sums.append(
+            Cat(width & (one ^ other).replicate(len(width)), Const(0, 1))
+            | Cat(Const(0, 1), width & (one & other).replicate(len(width)))
+        )
+    return sums
+
+
+def _is_last(block, beat, config: Config):
+    """A beat is the last of its block: a packet's last block ends with its words, if it is not raw;
+    a block has one beat at least."""
+    is_short = block.last & ~block.code.raw & (block.words <= (beat + 1) * config.lanes)
+    return (beat == config.block_beats - 1) | is_short

@@ -1,86 +1,79 @@
-"""Where each beat's words are in the rows."""
+"""Where each beat's words are in the ring."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import PlacedBeat, SizedBeat, skip_bits, window_bits
+from cdma.hdl.zvcplus.decompressor.layouts import BIT_BITS, PayloadPlace, PlacedBeat, SizedBeat
 
 
 class BeatPlacer(wiring.Component):
-    """Follow the place of the payload from beat to beat, and over the controls between blocks.
+    """Follow the place of the payload from beat to beat; each block gives the place of its first.
 
-    Throughput one beat a cycle; latency one cycle, ``o.valid`` and ``o.payload`` come from
-    registers. ``i.ready`` follows ``o.ready`` and ``i_skip.valid`` combinationally.
+    Throughput one beat a cycle, latency none: ``o`` follows ``i``, behind an adder from registers.
+    ``i.ready`` follows ``o.ready`` and ``i_front.valid``.
 
     Parameters
     ----------
     config : Config
         Element type.
+    depth : int
+        Slots of the ring.
 
     Members
     -------
     i : In stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.SizedBeat`
-    i_skip : In stream of numbers, one for each block: bits in front of its words, of a control and
-        of repeats
-    start : In, a packet begins: its payload follows the bits of its first control
-    start_bits : In, those
+    i_front : In stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.PayloadPlace`, one for
+        each block
     o : Out stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.PlacedBeat`
     """
 
     i: stream.Interface
-    i_skip: stream.Interface
-    start: Signal
-    start_bits: Signal
+    i_front: stream.Interface
     o: stream.Interface
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, depth: int):
         self.config = config
+        self.depth = depth
         super().__init__(
             {
                 "i": In(stream.Signature(SizedBeat(config))),
-                "i_skip": In(stream.Signature(range(skip_bits(config) + 1))),
-                "start": In(1),
-                "start_bits": In(range(window_bits(config) + 1)),
-                "o": Out(stream.Signature(PlacedBeat(config))),
+                "i_front": In(stream.Signature(PayloadPlace(depth))),
+                "o": Out(stream.Signature(PlacedBeat(config, depth))),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        beat, placed = self.i.payload, self.o.payload
-        bits = len(placed.place)
-        loads = Signal()
-        at = Signal(bits)  # behind the last beat
-        is_ahead = Signal()  # that is in the next row
-        skip = Signal.like(self.i_skip.payload)
-        first, behind = Signal(bits + 1), Signal(bits + 2)
+        beat, placed, front = self.i.payload, self.o.payload, self.i_front.payload
+        bit, slot = Signal(BIT_BITS), Signal(self.depth)  # behind the last beat
+        is_known = ~beat.first | self.i_front.valid
         m.d.comb += [
-            loads.eq(
-                self.i.valid & (~self.o.valid | self.o.ready) & (~beat.first | self.i_skip.valid)
-            ),
-            self.i.ready.eq((~self.o.valid | self.o.ready) & (~beat.first | self.i_skip.valid)),
-            self.i_skip.ready.eq(loads & beat.first),
-            skip.eq(Mux(beat.first, self.i_skip.payload, 0)),
-            first.eq(at + skip),
-            behind.eq(at + (skip + beat.length)),
+            self.o.valid.eq(self.i.valid & is_known),
+            self.i.ready.eq(self.o.ready & is_known),
+            self.i_front.ready.eq(self.i.valid & self.o.ready & beat.first),
+            placed.bit.eq(Mux(beat.first, front.bit, bit)),
+            placed.slot.eq(Mux(beat.first, front.slot, slot)),
+            placed.is_empty.eq(beat.length == 0),
+            placed.crosses.eq(front.crosses & beat.first),
+            placed.tags.eq(beat.tags),
         ]
-        ahead = Signal(2)  # rows from that of the first bit to that behind the last
-        m.d.comb += ahead.eq(behind[bits:] - first[bits])
-        with m.If(self.start):
-            m.d.sync += [at.eq(self.start_bits), is_ahead.eq(0)]
-        with m.Elif(loads):
-            m.d.sync += [at.eq(behind), is_ahead.eq(ahead)]
-        with m.If(loads):
-            passes = is_ahead + first[bits]
-            touched = Mux(beat.length == 0, 0, Mux(ahead[0] & (behind[:bits] != 0), 2, 1))
-            m.d.sync += [
-                placed.passes.eq(passes),
-                placed.rows.eq(passes + touched),
-                placed.place.eq(first),
-                placed.starts.eq(beat.starts),
-                placed.tags.eq(beat.tags),
-            ]
-        m.d.sync += self.o.valid.eq(loads | (self.o.valid & ~self.o.ready))
+        # Both sums are there before it is known which is used.
+        for start, own in zip(placed.starts, beat.starts, strict=True):
+            m.d.comb += start.eq(
+                Mux(beat.first, (front.bit + own)[:BIT_BITS], (bit + own)[:BIT_BITS])
+            )
+        ends = [
+            self._behind(m, front.bit, front.slot, beat.length, "new"),
+            self._behind(m, bit, slot, beat.length, "next"),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += Cat(bit, slot).eq(Mux(beat.first, *ends))
         return m
+
+    def _behind(self, m, bit, slot, length, name):
+        """Place behind a beat of at most a row."""
+        total = Signal(BIT_BITS + 1, name=name)
+        m.d.comb += total.eq(bit + length[:BIT_BITS])
+        return Cat(total[:-1], Mux(total[-1] | length[-1], slot.rotate_left(1), slot))

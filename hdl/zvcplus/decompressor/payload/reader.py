@@ -1,39 +1,48 @@
-"""Reading the payload of each beat from the rows."""
+"""Reading the payload of each beat from the ring."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import select
+from cdma.hdl.lib.signals import duplicates, one_of
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import MOST_PASSED, BeatTags, PlacedBeat
+from cdma.hdl.zvcplus.decompressor.layouts import BIT_BITS, BeatTags, PlacedBeat
+from cdma.hdl.zvcplus.network import exceeded
+
+#: Bits of a place that are compared with those of a bit in one tree.
+LOW_BITS = 4
 
 
 class PayloadReader(wiring.Component):
-    """Read a row's worth of bits for each beat, as soon as its rows have come.
+    """Read a row's worth of bits for each beat, when its rows have come.
 
-    In one cycle a beat is issued and the rows move up; in the next its bits are in the first two
-    rows. A bit keeps its place in a row: a beat's bits begin at ``place`` and go around.
+    A bit keeps its place in a row: a beat's bits begin at its place and go around, from its row to
+    the one behind it. One of both rows is in a slot with an even number, so that each is a choice
+    of half of the slots.
+
+    A beat waits until its row and the one behind it have come, or its packet has ended; without
+    payload it does not wait. With each beat, the rows in front of it are given back.
 
     Throughput one beat a cycle; latency one cycle from a beat to its bits. ``bits`` is
-    combinational from ``row0`` and ``row1``, all others of a beat come from registers.
+    combinational from ``rows``, all others of a beat come from registers. ``i.ready`` and ``free``
+    follow ``enable`` through a gate.
 
     Parameters
     ----------
     config : Config
         Element type.
     depth : int
-        Rows of the queue.
+        Slots of the ring.
 
     Members
     -------
     i : In stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.PlacedBeat`
-    enable : In, a beat can be issued, and its bits are taken in the next cycle with ``enable``
-    valid, ended : In, see :class:`~cdma.hdl.zvcplus.decompressor.rows.RowQueue`
-    row0, row1 : In, the first two rows
-    issued : Out, a beat is issued
-    passes : Out, rows that are passed with it
-    o_valid : Out, a beat was issued in the last cycle with ``enable``
+    enable : In, the bits of a beat are taken
+    rows, pairs : In, see :class:`~cdma.hdl.zvcplus.decompressor.rows.RowRing`
+    has_ended, parity : In, see :class:`~cdma.hdl.zvcplus.decompressor.ends.PacketEnds`
+    free : Out, a bit per slot: rows that are given back, of the packet with parity ``free_parity``
+    read : Out, the last payload of a packet is taken
+    o_valid : Out, there is a beat whose rows have come
     bits : Out, its bits
     starts : Out, per lane, place of its word in them
     tags : Out, :class:`~cdma.hdl.zvcplus.decompressor.layouts.BeatTags`
@@ -41,12 +50,13 @@ class PayloadReader(wiring.Component):
 
     i: stream.Interface
     enable: Signal
-    valid: Signal
-    ended: Signal
-    row0: Signal
-    row1: Signal
-    issued: Signal
-    passes: Signal
+    rows: data.View
+    pairs: Signal
+    has_ended: Signal
+    parity: Signal
+    free: Signal
+    free_parity: Signal
+    read: Signal
     o_valid: Signal
     bits: Signal
     starts: data.View
@@ -55,44 +65,116 @@ class PayloadReader(wiring.Component):
     def __init__(self, config: Config, depth: int):
         self.config = config
         self.depth = depth
-        place_bits = (config.beat_bits - 1).bit_length()
         super().__init__(
             {
-                "i": In(stream.Signature(PlacedBeat(config))),
+                "i": In(stream.Signature(PlacedBeat(config, depth))),
                 "enable": In(1),
-                "valid": In(depth),
-                "ended": In(1),
-                "row0": In(config.beat_bits),
-                "row1": In(config.beat_bits),
-                "issued": Out(1),
-                "passes": Out(range(MOST_PASSED + 1)),
+                "rows": In(data.ArrayLayout(config.beat_bits, depth)),
+                "pairs": In(depth),
+                "has_ended": In(2),
+                "parity": In(1),
+                "free": Out(depth),
+                "free_parity": Out(1),
+                "read": Out(1),
                 "o_valid": Out(1),
                 "bits": Out(config.beat_bits),
-                "starts": Out(data.ArrayLayout(place_bits, config.lanes)),
+                "starts": Out(data.ArrayLayout(BIT_BITS, config.lanes)),
                 "tags": Out(BeatTags(config)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        beat, size = self.i.payload, self.config.beat_bits
-        place = Signal.like(beat.place)
-        are_there = select(
-            m, beat.rows, [Const(1, 1), *(self.valid[k] for k in range(MOST_PASSED + 2))]
-        )
+        beat, tags = self.i.payload, self.tags
+        slot = Signal(self.depth)  # of the last beat that was loaded
+        is_empty, is_loaded, has_come = Signal(), Signal(), Signal()
+        moves = Signal()  # the next beat is loaded, if there is one
         m.d.comb += [
-            self.i.ready.eq(self.enable & (self.ended | are_there)),
-            self.issued.eq(self.i.valid & self.i.ready),
-            self.passes.eq(Mux(self.issued, beat.passes, 0)),
-            # Bits below the place are of the next row.
-            self.bits.eq(Cat(Mux(place > k, self.row1[k], self.row0[k]) for k in range(size))),
+            self.o_valid.eq(is_loaded & has_come),
+            moves.eq(self.enable & (~is_loaded | has_come)),
+            self.i.ready.eq(moves),
+            self.read.eq(self.enable & self.o_valid & tags.final),
         ]
-        with m.If(self.enable):
+        # Whether the rows have come: of the beat that waits, and of the next.
+        waiting = self._has_come(m, slot, is_empty, tags)
+        coming = self._has_come(m, beat.slot, beat.is_empty, beat.tags)
+        m.d.sync += [
+            is_loaded.eq(Mux(moves, self.i.valid, is_loaded)),
+            has_come.eq(Mux(moves, coming, waiting)),
+        ]
+        with m.If(moves):
             m.d.sync += [
-                self.o_valid.eq(self.issued),
-                place.eq(beat.place),
-                self.tags.eq(beat.tags),
+                tags.eq(beat.tags),
+                is_empty.eq(beat.is_empty),
+                self.starts.eq(beat.starts),
             ]
-            for lane, start in enumerate(beat.starts):
-                m.d.sync += self.starts[lane].eq(beat.place + start)
+        self._free(m, slot, moves)
+        self._read(m, moves)
         return m
+
+    def _has_come(self, m, slot, is_empty, tags):
+        """The rows of a beat have come. A packet is read when the packet before is done with."""
+        come = (slot & self.pairs).any() | is_empty
+        ended = Mux(tags.parity, self.has_ended[1], self.has_ended[0])
+        return (come | ended) & (~tags.final | (tags.parity == self.parity))
+
+    def _free(self, m, slot, moves):
+        """Give back the rows in front of a beat that is loaded: at most two since the beat before.
+        The first rows of a packet follow those of the packet before."""
+        beat = self.i.payload
+        is_new = Signal(init=1)  # the next beat is the first of a packet
+        one, two, passed = Signal(), Signal(), Signal(self.depth)
+        m.d.comb += [
+            one.eq((beat.slot & slot.rotate_left(1)).any()),
+            two.eq((beat.slot & slot.rotate_left(2)).any()),
+            passed.eq(
+                Mux(
+                    is_new,
+                    beat.slot.rotate_right(1) & beat.crosses.replicate(self.depth),
+                    (slot & (one | two).replicate(self.depth))
+                    | (slot.rotate_left(1) & two.replicate(self.depth)),
+                )
+            ),
+            self.free.eq(passed & (moves & self.i.valid).replicate(self.depth)),
+            self.free_parity.eq(beat.tags.parity),
+        ]
+        with m.If(moves & self.i.valid):
+            m.d.sync += [slot.eq(beat.slot), is_new.eq(beat.tags.final)]
+
+    def _read(self, m, moves):
+        """Choose two rows, and from which of them each bit comes."""
+        beat, size = self.i.payload, self.config.beat_bits
+        is_odd = beat.slot[1::2].any()
+        # Bits below the place are of the row behind. Both halves of the place are decoded ahead.
+        low, high = beat.bit[:LOW_BITS], beat.bit[LOW_BITS:]
+        exceeds = Signal(1 << LOW_BITS)  # the place, in its part of a row
+        # Per part, and behind the last: bits in front of it are of the odd row.
+        is_odd_up_to = Signal((1 << len(high)) + 1)
+        with m.If(moves):
+            m.d.sync += [
+                exceeds.eq(Cat(exceeded(low))),
+                is_odd_up_to.eq(Cat(~is_odd, *(each ^ is_odd for each in exceeded(high)))),
+            ]
+        # Each copy of the selects drives a part of the bits.
+        choices = {
+            "even": (beat.slot[::2] | beat.slot[1::2].rotate_left(1), list(self.rows)[::2]),
+            "odd": (beat.slot[::2] | beat.slot[1::2], list(self.rows)[1::2]),
+        }
+        pair = []
+        for name, (chosen, rows) in choices.items():
+            copies = duplicates(m, chosen, name, enable=moves)
+            part = -(-size // len(copies))
+            pair.append(
+                Cat(
+                    one_of(copy, [row[k * part :][:part] for row in rows])
+                    for k, copy in enumerate(copies)
+                )
+            )
+        chosen = [
+            Mux(is_below, is_odd_up_to[part], is_odd_up_to[part + 1])
+            for part in range(1 << len(high))
+            for is_below in exceeds
+        ]
+        m.d.comb += self.bits.eq(
+            Cat(Mux(*each) for each in zip(chosen, pair[1], pair[0], strict=True))
+        )

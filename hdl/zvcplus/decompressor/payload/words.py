@@ -1,10 +1,10 @@
 """Words from their bits in the payload."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import any_of, select
+from cdma.hdl.lib.signals import any_of, one_of
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import BeatTags
@@ -18,7 +18,9 @@ class WordBuilder(wiring.Component):
     Floats have a mantissa, an exponent that is the base less an offset, and a sign. Words of int8
     are greater by 1 than what is sent of them.
 
-    Combinational.
+    In one cycle the fields are cut out; in the next they are added to what words are built on.
+    Throughput one beat a cycle while ``enable``; latency one cycle. ``words`` and ``is_past`` come
+    from an adder behind registers.
 
     Parameters
     ----------
@@ -27,24 +29,33 @@ class WordBuilder(wiring.Component):
 
     Members
     -------
+    enable : In, the registers load
     fields : In, array of ``lanes`` words: the bits of each from its lowest on, with anything above
     tags : In, :class:`~cdma.hdl.zvcplus.decompressor.layouts.BeatTags`
+    o_tags : In, the same, a cycle with ``enable`` later
     words : Out, array of ``lanes`` words; zero past the packet's end
     is_past : Out, a raw word past the packet's end is not zero
     """
 
+    enable: Signal
     fields: data.View
     tags: data.View
+    o_tags: data.View
     words: data.View
     is_past: Signal
+
+    #: Cycles from fields to words.
+    LATENCY = 1
 
     def __init__(self, config: Config):
         self.config = config
         words = data.ArrayLayout(config.word.bits, config.lanes)
         super().__init__(
             {
+                "enable": In(1),
                 "fields": In(words),
                 "tags": In(BeatTags(config)),
+                "o_tags": In(BeatTags(config)),
                 "words": Out(words),
                 "is_past": Out(1),
             }
@@ -52,48 +63,56 @@ class WordBuilder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        word, code = self.config.word, self.tags.code
-        kept = thermometer(self.tags.words, self.config.lanes)
+        word, lanes, tags = self.config.word, self.config.lanes, self.o_tags
+        kept = thermometer(tags.words, lanes)
+        cut, made = self._floats(m) if word.is_float else self._integers(m)
         past = []
-        make = self._make_floats if word.is_float else self._make_integers
-        for lane, (field, made) in enumerate(zip(self.fields, make(m), strict=True)):
-            is_set = self.tags.mask[lane] & kept[lane]
-            m.d.comb += self.words[lane].eq(
-                Mux(code.raw, field, made) & is_set.replicate(word.bits)
-            )
-            past.append(~kept[lane] & field.any())
-        m.d.comb += self.is_past.eq(code.raw & any_of(past))
+        for lane in range(lanes):
+            held = Signal(word.bits, name=f"held{lane}", reset_less=True)
+            with m.If(self.enable):
+                m.d.sync += held.eq(cut(lane))
+            is_set = tags.mask[lane] & kept[lane]
+            m.d.comb += self.words[lane].eq(made(held) & is_set.replicate(word.bits))
+            past.append(~kept[lane] & held.any())
+        m.d.comb += self.is_past.eq(tags.code.raw & any_of(past))
         return m
 
-    def _make_integers(self, m):
-        """Words of int8 from their fields."""
+    def _integers(self, m):
+        """Cut out words of int8 less 1, and make the words."""
         bits, groups = self.config.word.bits, self.config.beat_groups
         masks = [thermometer(width, bits) for width in self.tags.widths]
-        made = []
-        for lane, field in enumerate(self.fields):
-            word = Signal(bits, name=f"made{lane}")
-            m.d.comb += word.eq((field & masks[lane * groups // self.config.lanes]) + 1)
-            made.append(word)
-        return made
 
-    def _make_floats(self, m):
-        """Floats from their fields."""
+        def cut(lane):
+            return self.fields[lane] & masks[lane * groups // self.config.lanes]
+
+        return cut, lambda held: (held + ~self.o_tags.code.raw)[:bits]
+
+    def _floats(self, m):
+        """Cut out mantissa, exponent or complement of its offset, and sign, and make the words."""
         word, code = self.config.word, self.tags.code
-        bits = Signal(range(word.exponent + 1))  # of the exponent's field
+        widths = range(word.exponent + 1)  # of the exponent's field
+        has_width, own = Signal(len(widths)), Signal(word.exponent)
         is_sent = Signal()
-        m.d.comb += [is_sent.eq(code.k == AS_IS), bits.eq(Mux(is_sent, word.exponent, code.k))]
-        own = Signal(word.exponent)
-        m.d.comb += own.eq(thermometer(bits, word.exponent))
-        base = Mux(is_sent, 0, code.base)
-        made = []
-        for lane, field in enumerate(self.fields):
+        m.d.comb += [
+            is_sent.eq(code.k == AS_IS),
+            has_width.eq(
+                Cat((code.k == k) & (k < AS_IS) | is_sent & (k == word.exponent) for k in widths)
+            ),
+            own.eq(Cat(has_width[k + 1 :].any() for k in range(word.exponent))),
+        ]
+
+        def cut(lane):
+            field = self.fields[lane]
             above = field[word.mantissa :]
-            sign = select(m, bits, list(above), f"sign{lane}")
-            offset = Signal(word.exponent, name=f"offset{lane}")
-            exponent = Signal(word.exponent, name=f"exponent{lane}")
-            m.d.comb += [
-                offset.eq(above & own),
-                exponent.eq(Mux(is_sent, offset, base - offset)),
-            ]
-            made.append(Cat(field[: word.mantissa], exponent, sign & code.wide))
-        return made
+            exponent = (above & own) ^ (~is_sent).replicate(word.exponent)
+            sign = one_of(has_width, list(above)) & code.wide
+            return Cat(field[: word.mantissa], exponent[: word.exponent], sign)
+
+        was_sent = self.o_tags.code.k == AS_IS
+
+        def made(held):
+            exponent = held[word.mantissa : -1]
+            built = (self.o_tags.code.base + exponent + ~was_sent)[: word.exponent]
+            return Cat(held[: word.mantissa], built, held[-1])
+
+        return cut, made

@@ -1,62 +1,226 @@
 """The first error of a packet, in the order of the stream, and the bytes before it."""
 
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
 import pytest
 
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.check import StreamCheck
+from cdma.hdl.zvcplus.decompressor.layouts import row_bits
 from cdma.zvcplus import ErrorCode
 
-#: Bits from each step's place to the next.
-LENGTHS = [59, 700, 1083, 11, 256, 8, 5]
-FLAGS = ("is_over", "is_cut", "is_reserved", "is_past", "is_long", "is_trailing")
-OF_REPEATS = ("is_many", "is_miscounted")
-CASES = {
-    "none": ({}, ErrorCode.NONE, 6),
-    "trailing": ({6: ["is_trailing"]}, ErrorCode.TRAILING, 6),
-    "trailing counts at the end": ({3: ["is_trailing"]}, ErrorCode.NONE, 6),
-    "cut": ({2: ["is_cut"]}, ErrorCode.TRUNCATED, 2),
-    "cut at the start": ({0: ["is_cut"]}, ErrorCode.TRUNCATED, 0),
-    "over": ({3: ["is_over", "is_cut"]}, ErrorCode.TRUNCATED, 2),
-    "over at the end": ({6: ["is_over", "is_cut", "is_trailing"]}, ErrorCode.TRUNCATED, 5),
-    "reserved": ({4: ["is_reserved"]}, ErrorCode.RESERVED, 3),
-    "past": ({4: ["is_past", "is_long", "is_over", "is_cut"]}, ErrorCode.MASK_PAST_END, 3),
-    "long": ({1: ["is_long"], 6: ["is_trailing"]}, ErrorCode.TOO_LONG, 0),
-    "a cut control has no other error": ({2: ["is_cut"], 3: ["is_past"]}, ErrorCode.TRUNCATED, 2),
-    "the first": ({2: ["is_past"], 4: ["is_reserved"]}, ErrorCode.MASK_PAST_END, 1),
-}
+DEPTH = 8
+ROWS = 1 << row_bits(DEPTH)  # numbers of rows
+OF_CONTROL = {"is_reserved": 6, "is_past": 3, "is_many": 7, "is_long": 8}
 
 
-CASES_OF_REPEATS = CASES | {
-    "many": ({3: ["is_many", "is_long"]}, ErrorCode.COUNT, 2),
-    "miscounted": ({4: ["is_miscounted"]}, ErrorCode.COUNT, 3),
-    "over and miscounted": ({4: ["is_over", "is_miscounted"]}, ErrorCode.TRUNCATED, 3),
-    "miscounted at the end": ({6: ["is_miscounted", "is_trailing"]}, ErrorCode.COUNT, 5),
-}
+@dataclass
+class Packet:
+    """Bits of controls and payloads, bytes of the stream, and errors of blocks."""
+
+    controls: list[int]
+    payloads: list[int]
+    size: int
+    rest: int = 0  # last byte
+    wrong: dict = field(default_factory=dict)  # names by block
+    miscounted: tuple = ()  # blocks
+    dropped: bool = False
+    row: int = 0  # its first
+
+    @property
+    def places(self):
+        """Of each control, of the last payload and behind it; and behind each control."""
+        places, behind = [0], []
+        for number, control in enumerate(self.controls):
+            behind.append(places[-1] + control)
+            places.append(behind[-1] + (self.payloads[number - 1] if number else 0))
+        places.append(places[-1] + self.payloads[-1])
+        return places, behind
+
+    def place(self, number: int) -> int:
+        """Place of a control, of the last payload, or behind it, in the ring."""
+        return (self.places[0][number] + 256 * self.row) % (256 * ROWS)
+
+    def place_behind(self, control: int) -> int:
+        """Place behind a control, in the ring."""
+        return (self.places[1][control] + 256 * self.row) % (256 * ROWS)
+
+    @property
+    def judged(self):
+        """The first error in the order of the stream, and the bytes in front of it."""
+        places, behind = self.places
+        right, blocks = 0, len(self.controls)
+        total = 8 * self.size if not self.dropped else 1 << 30
+        for step in range(1, blocks + 1):
+            block = step - 1
+            codes = [OF_CONTROL[name] for name in OF_CONTROL if name in self.wrong.get(block, ())]
+            if behind[block] > total:
+                return ErrorCode.TRUNCATED, right
+            if codes:
+                return codes[0], right
+            if places[step] > total:
+                return ErrorCode.TRUNCATED, right
+            if block - 1 in self.miscounted:
+                return ErrorCode.COUNT, right
+            right = -(-places[step] // 8)
+        end = places[-1]
+        if end > total:
+            return ErrorCode.TRUNCATED, right
+        if blocks - 1 in self.miscounted:
+            return ErrorCode.COUNT, right
+        left = self.rest >> end % 8 if end % 8 else 0
+        is_trailing = total > 8 * -(-end // 8) or left
+        return ErrorCode.TRAILING if is_trailing else ErrorCode.NONE, -(-end // 8)
+
+    def end(self):
+        """As a layout."""
+        rows = -(-max(self.size, 1) // 32)
+        end = 32 * self.row + self.size
+        return {
+            "row": end // 32 % ROWS,
+            "byte": end % 32,
+            "start": (self.row + rows) % ROWS,
+            "rest": self.rest,
+            "dropped": self.dropped,
+        }
 
 
+def packets_of(rng, number: int, has_repeats: bool) -> list[Packet]:
+    """Right packets and wrong ones, in rows behind each other."""
+    packets, row = [], 0
+    for _ in range(number):
+        blocks = int(rng.integers(1, 5))
+        controls = rng.integers(2, 60, size=blocks).tolist()
+        payloads = (rng.integers(0, 1025, size=blocks) * rng.integers(2, size=blocks)).tolist()
+        packet = Packet(controls, payloads, 0, row=row)
+        bits = packet.places[0][-1]
+        kind = int(rng.integers(6))
+        packet.size = -(-bits // 8)
+        if kind == 0:  # the ring never has more than eight rows that are not read
+            packet.size = max(0, packet.size - int(rng.integers(1, 120)))
+        elif kind == 1:
+            packet.size += int(rng.integers(1, 100))
+        elif kind == 2:
+            packet.rest = int(rng.integers(256))
+        elif kind == 3:
+            names = [name for name in OF_CONTROL if has_repeats or name != "is_many"]
+            for block in range(blocks):
+                packet.wrong[block] = [name for name in names if rng.random() < 0.2]
+        elif kind == 4 and has_repeats:
+            packet.miscounted = tuple(rng.integers(blocks, size=1).tolist())
+        elif kind == 5:
+            packet.dropped = bool(rng.random() < 0.2)
+        row += -(-max(packet.size, 1) // 32)
+        packets.append(packet)
+    return packets
+
+
+@dataclass
+class Step:
+    """What a step has: a control and its number, the tail and the end of packets, by number."""
+
+    control: tuple[int, int] | None = None
+    tail: int | None = None
+    end: int | None = None
+
+
+def steps_of(rng, packets, has_repeats: bool) -> list[Step]:
+    """Steps of packets that share up to two steps with the next, or with repeats one."""
+    steps, start = defaultdict(Step), 0
+    for number, packet in enumerate(packets):
+        blocks = len(packet.controls)
+        for k in range(blocks):
+            steps[start + k].control = (number, k)
+        steps[start + blocks].tail = number
+        steps[start + blocks + 1].end = number
+        # The packet after the next starts when the end of this one is checked.
+        starts = start + blocks + int(rng.integers(has_repeats, 3))
+        checked = max((at for at, each in steps.items() if each.end == number - 1), default=0)
+        start = max(starts, checked + 1)
+    return [steps[at] for at in range(max(steps) + 1)]
+
+
+def rows_of(rng, packets, steps, has_repeats: bool) -> list[dict]:
+    """Inputs by cycle."""
+    rows, late = [], []  # late: inputs that come two cycles behind the step
+    none = dict.fromkeys((name for name in OF_CONTROL if has_repeats or name != "is_many"), 0)
+    tail = behind = 0
+    for at, step in enumerate(steps):
+        was = steps[at - 1] if at else Step()
+        follows = steps[at + 1].control if at + 1 < len(steps) else None
+        number, k = step.control or (None, None)
+        owner = number if step.tail is None else step.tail  # of the step's place
+        has_block = step.tail is not None or bool(k)
+        newest = max(each for each in (number, step.tail, step.end) if each is not None)
+        oldest = min(each for each in (number, step.tail, step.end) if each is not None)
+        if was.control is not None:
+            newest = max(newest, was.control[0])
+        ahead = packets[newest].places[0][k or 0] // 256 + DEPTH
+        common = {
+            "has_block": has_block,
+            "is_second": has_block and was.control is not None and was.control[1] == 0,
+            "is_end": step.end is not None,
+            "shares_tail": step.tail is not None and step.control is not None,
+            "shares_end": step.end is not None and newest != step.end,
+            "current": packets[newest].end(),
+            "first": packets[oldest].end(),
+            "ended": step.end == newest or packets[newest].size // 32 <= ahead,
+        }
+        place = tail
+        if step.control != (number, 0) and owner is not None:
+            blocks = k if step.tail is None else len(packets[owner].controls)
+            place = packets[owner].place(blocks)
+        wrong = dict(none)
+        if has_block:
+            block = (k if step.tail is None else len(packets[owner].controls)) - 1
+            wrong |= {name: name in packets[owner].wrong.get(block, ()) for name in none}
+        if has_repeats:
+            judged = (owner, block - 1) if has_block else None
+            if step.end is not None:
+                judged = (step.end, len(packets[step.end].controls) - 1)
+            common["is_miscounted"] = bool(judged) and judged[1] in packets[judged[0]].miscounted
+        for phase in (*[0] * int(rng.choice([1, 1, 3])), 1, 2, 3):
+            row = common | {"phase": 1 << phase, "tail": tail if phase < 2 else place}
+            row |= {"behind": behind, "starts": phase == 3 and bool(follows) and follows[1] == 0}
+            rows.append(row | {"step": at})
+        late.append((len(rows) + 1, wrong))
+        # Behind the step: its tail or its control, and the payload in front of the next.
+        if step.tail is not None:
+            tail = packets[step.tail].place(len(packets[step.tail].controls) + 1)
+        elif step.control is not None:
+            tail = packets[number].place(k + 1)
+        if step.control is not None:
+            behind = packets[number].place_behind(k)
+    rows += [rows[-1] | {"phase": 1, "step": len(steps)}] * 8
+    for number, (cycle, wrong) in enumerate(late):
+        until = late[number + 1][0] if number + 1 < len(late) else len(rows)
+        rows[cycle:until] = [row | wrong for row in rows[cycle:until]]
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("repeats", ["none", "left"])
-def test_first_error_and_length(play, repeats):
-    """Every packet behind every other."""
-    cases = CASES if repeats == "none" else CASES_OF_REPEATS
-    flags = FLAGS if repeats == "none" else FLAGS + OF_REPEATS
-    rows, ends, packets = [], [], []
-    for name in cases:
-        for other in (name, "none"):
-            place = 0
-            places = []
-            for number, length in enumerate(LENGTHS):
-                places.append(place)
-                wrong = cases[other][0].get(number, ())
-                row = dict.fromkeys(flags, 0) | dict.fromkeys(wrong, 1)
-                row |= {"is_first": number == 0, "is_second": number == 1, "is_end": number == 6}
-                row |= {"bit": place % 256, "rows": (place + length) // 256 - place // 256}
-                late = {name: row.pop(name) for name in ("is_miscounted",) if name in row}
-                rows += [row | {"step": 1}, late | {"step": 0}]
-                place += length
-            packets.append(other)
-            ends.append((len(rows) + 1, places))
-    rows += [{"step": 0}] * 2
-    seen = play(StreamCheck(Config("fp32", repeats)), rows, ["end"])["end"]
-    for other, (cycle, places) in zip(packets, ends, strict=True):
-        _, error, right = cases[other]
-        assert seen[cycle] == {"error": error, "bytes": -(-places[right] // 8)}, other
+def test_first_error_and_length(play, repeats, seed):
+    rng = np.random.default_rng(seed)
+    has_repeats = repeats == "left"
+    packets = packets_of(rng, 60, has_repeats)
+    steps = steps_of(rng, packets, has_repeats)
+    rows = rows_of(rng, packets, steps, has_repeats)
+    ends = [
+        cycle
+        for cycle, row in enumerate(rows)
+        if row["phase"] == 8 and steps[row["step"]].end is not None
+    ]
+    inputs = [{name: value for name, value in row.items() if name != "step"} for row in rows]
+    seen = play(StreamCheck(Config("fp32", repeats), DEPTH), inputs, ["checked", "o_valid", "end"])
+    assert [cycle for cycle, bit in enumerate(seen["checked"]) if bit] == ends
+    told = [cycle for cycle, bit in enumerate(seen["o_valid"]) if bit]
+    assert told == [cycle + 3 for cycle in ends]
+    met = set()
+    for number, cycle in enumerate(told):
+        error, size = packets[number].judged
+        met.add(error)
+        assert seen["end"][cycle] == {"error": error, "bytes": size}, number
+    assert len(met) >= 5

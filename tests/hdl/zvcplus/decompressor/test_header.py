@@ -62,8 +62,12 @@ def test_fields_are_those_of_the_golden_decoder(play, rng, type_):
         if number % 3 == 0:  # with a base
             bits |= 7 << kept
         controls.append((bits >> kept << kept | head) & (1 << window_bits(config)) - 1)
-    rows = [{"bits": bits, "load": 1} for bits in controls] + [{"load": 0, "bits": 0}]
-    seen = play(HeaderReader(config), rows, ["header"])["header"][1:]
+    rows = [{"bits": bits, "skip": number % 5 == 0} for number, bits in enumerate(controls)]
+    outputs = play(HeaderReader(config), [*rows, {}], ["header", "control"])
+    seen, lengths = (outputs[name][1:] for name in ("header", "control"))
+    assert lengths == [
+        0 if number % 5 == 0 else header["length"] for number, header in enumerate(seen)
+    ]
     for bits, header in zip(controls, seen, strict=True):
         fields = expected(bits, config)
         if "body" in fields:  # what follows the nibbles and the number of repeats is anything
@@ -76,6 +80,6 @@ def test_fields_are_those_of_the_golden_decoder(play, rng, type_):
 def test_no_control_is_a_block_of_zeros(play):
     config = Config("fp32")
     ones = (1 << window_bits(config)) - 1
-    rows = [{"bits": ones, "load": 1, "nothing": 1}, {"load": 0}]
-    header = play(HeaderReader(config), rows, ["header"])["header"][1]
-    assert not any(header.values())
+    seen = play(HeaderReader(config), [{"bits": ones, "nothing": 1}, {}], ["header", "control"])
+    assert not any(seen["header"][1].values())
+    assert seen["control"][1] == 0

@@ -21,19 +21,27 @@ def test_length_is_ones_times_width(play, rng, words, word_bits, groups):
         cases.append((mask, rng.integers(word_bits + 1, size=groups).tolist()))
     rows = []
     for mask, widths in cases:
-        rows += [
-            {"mask": mask, "widths": widths, "load_count": 1, "load_length": 0},
-            {"mask": 0, "widths": [0] * groups, "load_count": 0, "load_length": 1},
-            {"load_length": 0},
-        ]
-    seen = play(PayloadLength(words, word_bits, groups), rows, ["length"])["length"][2::3]
-    assert seen == [
+        base = int(rng.integers(1 << 13))
+        counts = counts_of(mask, words)
+        rows += [{"counts": counts, "widths": widths, "base": base}, {}, {}, {"base": 0}, {}, {}]
+    seen = play(PayloadLength(words, word_bits, groups), rows, ["sum", "carry", "length"])
+    expected = [
         sum(
             (mask >> size * group & (1 << size) - 1).bit_count() * width
             for group, width in enumerate(widths)
         )
         for mask, widths in cases
     ]
+    assert seen["length"][5::6] == expected
+    ends = zip(seen["sum"][2::6], seen["carry"][2::6], strict=True)
+    assert [(total + carry) % (1 << 13) for total, carry in ends] == [
+        (row["base"] + length) % (1 << 13) for row, length in zip(rows[::6], expected, strict=True)
+    ]
+
+
+def counts_of(mask: int, words: int) -> list[int]:
+    """Ones in each nibble."""
+    return [(mask >> place & 15).bit_count() for place in range(0, words, 4)]
 
 
 def test_repeated_words_have_one_bit(play, rng):
@@ -44,25 +52,28 @@ def test_repeated_words_have_one_bit(play, rng):
         cases.append((mask, int(rng.integers(33)), used, wanted))
     rows = []
     for mask, width, used, wanted in cases:
-        known = {"mask": mask, "widths": [width], "has_repeats": used, "repeats": wanted}
-        rows += [
-            {**known, "load_count": 1, "load_length": 0},
-            {"mask": 0, "widths": [0], "load_count": 0, "load_length": 1},
-            {"load_length": 0},
-        ]
-    names = ["length", "repeat_bits", "count", "repeated", "is_many"]
+        known = {"counts": counts_of(mask, 32), "widths": [width]}
+        rows += [{**known, "has_repeats": used, "repeats": wanted}, {}, {}, {}]
+    names = ["length", "repeat_bits", "repeated", "is_many"]
     seen = play(PayloadLength(32, 32, has_repeats=True), rows, names)
-    found = list(zip(*(seen[name][2::3] for name in names), strict=True))
+    found = list(zip(*(seen[name][3::4] for name in names), strict=True))
     expected = []
     for mask, width, used, wanted in cases:
         ones = mask.bit_count()
         repeated = min(wanted, ones) * used
         bits = ones * used
         is_many = int(used and wanted > ones)
-        expected.append(((ones - repeated) * width + bits, bits, ones, repeated, is_many))
+        expected.append(((ones - repeated) * width + bits, bits, repeated, is_many))
     assert found == expected
 
 
-def test_groups_divide_the_words():
-    with pytest.raises(ValueError, match=r"^Number of groups must divide the 32 words, not 3$"):
-        PayloadLength(32, 32, 3)
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ((32, 32, 3), "Number of groups must divide the 8 nibbles, not 3"),
+        ((32, 24), "Bits of a word must be a power of two, not 24"),
+    ],
+)
+def test_sizes_are_refused(sizes, text):
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        PayloadLength(*sizes)

@@ -26,19 +26,21 @@ def test_masks_are_spread_and_added_up(play, rng, groups):
     for number in range(150):
         flags = int(rng.integers(1 << groups)) if number else (1 << groups) - 1
         nibbles = rng.integers(16, size=groups).tolist()
-        cases.append((flags, nibbles, bool(number % 2), number % 10 == 9))
+        dense = number % 10 == 9  # then the mask is not coded
+        cases.append((flags, nibbles, bool(number % 2) and not dense, dense))
     rows = []
     for flags, nibbles, differences, dense in cases:
         body = sum(nibble << 4 * place for place, nibble in enumerate(nibbles))
-        rows += [
-            {"flags": flags, "body": body, "load_spread": 1, "load_mask": 0},
-            {"load_spread": 0, "differences": differences, "dense": dense, "load_mask": 1},
-            {"load_mask": 0, "flags": 0},
-        ]
-    seen = play(MaskDecoder(groups), rows, ["mask"])["mask"][2::3]
-    assert seen == [
+        row = {"flags": flags, "body": body, "differences": differences, "dense": dense}
+        rows += [row | {"load": 0}, {"load": 1}, {"load": 0}]
+    seen = play(MaskDecoder(groups), rows, ["mask", "counts"])
+    masks = [
         decoded(flags, nibbles, groups, differences=differences, dense=dense)
         for flags, nibbles, differences, dense in cases
+    ]
+    assert seen["mask"][2::3] == masks
+    assert seen["counts"][2::3] == [
+        [(mask >> 4 * group & 15).bit_count() for group in range(groups)] for mask in masks
     ]
 
 

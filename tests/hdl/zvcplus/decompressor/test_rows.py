@@ -1,12 +1,13 @@
-"""The queue of rows, against a list."""
+"""The ring of rows, against lists of rows."""
 
 import pytest
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.rows import RowQueue
+from cdma.hdl.zvcplus.decompressor.rows import RowRing
 
 CONFIG = Config("fp32")
 SIZE = CONFIG.beat_bytes
+DEPTH = 4
 
 
 def beat(content: bytes, *, last: bool) -> dict:
@@ -16,69 +17,119 @@ def beat(content: bytes, *, last: bool) -> dict:
     return {"words": words, "keep": (1 << len(content)) - 1 if last else 0, "last": last}
 
 
-@pytest.mark.parametrize(
-    "last_bytes", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 31, 32))]
-)
-def test_rows_move_up_and_the_end_is_known(simulate, rng, last_bytes):
-    depth, number = 5, 40
-    rows = [rng.bytes(SIZE) for _ in range(number - 1)] + [rng.bytes(last_bytes)]
-    queue = RowQueue(CONFIG, depth)
+def rows_of(rng, sizes):
+    """Rows of packets: bytes, whether it is the last, and parity of the packet."""
+    for number, size in enumerate(sizes):
+        content = rng.bytes(size)
+        rows = [content[k : k + SIZE] for k in range(0, max(size, 1), SIZE)]
+        for k, row in enumerate(rows):
+            yield row, k == len(rows) - 1, number % 2
+
+
+@pytest.mark.parametrize("share", [0.3, 1])
+def test_rows_stay_until_they_are_given_back(simulate, rng, share):
+    """The bench gives back rows in order, at most two a cycle."""
+    rows = list(rows_of(rng, [100, 0, 32, 64, 1, 31, 33, *[200] * 10]))
+    ring = RowRing(CONFIG, DEPTH)
 
     async def bench(ctx):
-        came = passed = waits = 0
-        met = set()
-        while passed < number + 2:
-            level = max(came - passed, 0)
-            assert ctx.get(queue.valid) == (1 << level) - 1
-            for k in range(level):
-                expected = int.from_bytes(rows[passed + k].ljust(SIZE, b"\0"), "little")
-                assert ctx.get(queue.rows[k]) == expected
-            assert ctx.get(queue.ended) == (came == number)
-            if came == number:
-                end = SIZE * (number - 1 - passed) + last_bytes
-                assert SIZE * ctx.get(queue.end_row) + ctx.get(queue.end_byte) == end
-            assert ctx.get(queue.i.ready) == (level < depth and came < number)
-            most = 2 if came == number else min(2, level)
-            passes = int(rng.integers(most + 1)) if rng.random() < 0.6 else 0
-            valid = came < number and rng.random() < 0.8
-            ctx.set(queue.passes, passes)
-            ctx.set(queue.i.valid, valid)
-            if came < number:
-                ctx.set(queue.i.payload, beat(rows[came], last=came == number - 1))
-            enters = valid and level < depth
-            met.add((level, passes, bool(enters)))
+        came = freed = cycles = 0
+        seen = []
+        ctx.set(ring.accept, 1)
+        while freed < len(rows):
+            count = min(came - freed, int(rng.integers(3))) if rng.random() < share else 0
+            # Rows of one packet at once.
+            parities = {parity for *_, parity in rows[freed : freed + count]}
+            count = count if len(parities) == 1 else 0
+            ctx.set(ring.free, sum(1 << (freed + k) % DEPTH for k in range(count)))
+            ctx.set(ring.free_parity, rows[freed][2])
+            valid = came < len(rows) and rng.random() < 0.9
+            ctx.set(ring.i.valid, valid)
+            if came < len(rows):
+                content, last, _ = rows[came]
+                ctx.set(ring.i.payload, beat(content, last=last))
+            enters = valid and ctx.get(ring.i.ready)
+            assert ctx.get(ring.arrives) == (enters and last)
+            if enters and last:
+                end = SIZE * came + len(content)
+                found = SIZE * ctx.get(ring.end.row) + ctx.get(ring.end.byte)
+                assert found == end % (SIZE << len(ring.row))
+                assert ctx.get(ring.end.rest) == (content[-1] if content else 0)
+                assert ctx.get(ring.end.start) == (came + 1) % (1 << len(ring.row))
+                assert not ctx.get(ring.end.dropped)
+            assert came - freed < DEPTH or not enters
+            for k in range(freed, came):
+                held = ctx.get(ring.rows[k % DEPTH]).to_bytes(SIZE, "little")
+                assert held[: len(rows[k][0])] == rows[k][0]
+            assert ctx.get(ring.row) == came % (1 << len(ring.row))
+            seen.append((came - freed, bool(enters)))
             await ctx.tick()
-            came, passed, waits = came + enters, passed + passes, waits + 1
-            assert waits < 500
-        ctx.set(queue.passes, 0)
-        ctx.set(queue.restart, 1)
+            came, freed, cycles = came + enters, freed + count, cycles + 1
+            assert cycles < 1000
+        return seen
+
+    seen = simulate(ring, bench)
+    if share == 1:
+        assert {level for level, _ in seen} >= {0, 1, 2}
+    else:
+        assert (DEPTH, False) in seen
+
+
+def test_pairs_are_shown_a_cycle_later(play):
+    rows = [{"accept": 1, "i.valid": 0}]
+    rows += [{"i.valid": 1, "i.payload": beat(bytes(SIZE), last=False)}] * 3
+    rows += [{"i.valid": 0}] * 4
+    seen = play(RowRing(CONFIG, DEPTH), rows, ["pairs", "i.ready"])
+    assert seen["i.ready"][:4] == [0, 1, 1, 1]
+    # Rows come from the second cycle on; the pair of the first two is there two cycles later.
+    assert seen["pairs"] == [0, 0, 0, 0, 1, 3, 3, 3]
+
+
+def test_a_row_is_not_given_back_with_the_packet_before(play):
+    """Rows behind the first packet's end are given back while the next packet comes into them."""
+    full, done = beat(bytes(SIZE), last=False), beat(bytes(SIZE), last=True)
+    rows = [{"accept": 1, "i.valid": 0, "free_parity": 0}]
+    rows += [{"i.valid": 1, "i.payload": full}] * (DEPTH - 1) + [{"i.payload": done}]
+    rows += [{"i.valid": 0, "free": 0b1111}]
+    rows += [{"i.valid": 1, "i.payload": full, "free": 1 << slot} for slot in range(2)]
+    rows += [{"i.valid": 0, "free": 0}] * 3
+    seen = play(RowRing(CONFIG, DEPTH), rows, ["pairs", "i.ready"])
+    assert seen["i.ready"][:8] == [0, 1, 1, 1, 1, 0, 1, 1]
+    assert seen["pairs"][-2:] == [1, 1]
+
+
+def test_a_ring_that_drains_drops_rows_of_the_packet_only(simulate, rng):
+    rows = list(rows_of(rng, [200, 60]))
+    ring = RowRing(CONFIG, DEPTH)
+
+    async def bench(ctx):
+        ctx.set(ring.accept, 1)
+        ctx.set(ring.drain, 1)
+        ctx.set(ring.i.valid, 1)
         await ctx.tick()
-        assert ctx.get(queue.valid) == 0
-        assert not ctx.get(queue.ended)
-        return met
-
-    met = simulate(queue, bench)
-    assert {passes for _, passes, _ in met} == {0, 1, 2}
-    assert {level for level, *_ in met} >= {0, 1, 2, 3}
-
-
-def test_drained_rows_are_dropped(simulate, rng):
-    queue = RowQueue(CONFIG, 4)
-
-    async def bench(ctx):
-        ctx.set(queue.drain, 1)
-        ctx.set(queue.i.valid, 1)
-        for number in range(6):
-            ctx.set(queue.i.payload, beat(rng.bytes(SIZE), last=number == 5))
-            assert ctx.get(queue.i.ready)
+        for content, last, parity in rows:
+            ctx.set(ring.i.payload, beat(content, last=last))
+            assert ctx.get(ring.i.ready)
+            assert ctx.get(ring.arrives) == last
+            if last:
+                assert ctx.get(ring.end.dropped) == (parity == 0)
             await ctx.tick()
-            assert ctx.get(queue.valid) == 0
-        assert ctx.get(queue.ended)
-        assert not ctx.get(queue.i.ready)
+        ctx.set(ring.i.valid, 0)
+        await ctx.tick().repeat(2)
+        assert ctx.get(ring.pairs) == 1 << (len(rows) - 2) % DEPTH
 
-    simulate(queue, bench)
+    simulate(ring, bench)
 
 
-def test_depth_is_too_small():
-    with pytest.raises(ValueError, match=r"^Depth of a row queue must be at least 4, not 3$"):
-        RowQueue(CONFIG, 3)
+def test_no_row_comes_when_none_is_accepted(play):
+    rows = [{"accept": 1, "i.valid": 1}] * 2 + [{"accept": 0}] * 3
+    seen = play(RowRing(CONFIG, DEPTH), rows, ["i.ready", "row"])
+    assert seen["i.ready"] == [0, 1, 1, 0, 0]
+    assert seen["row"] == [0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("depth", [2, 6])
+def test_depth_is_refused(depth):
+    message = f"^Depth of a ring must be a power of two of at least 4, not {depth}$"
+    with pytest.raises(ValueError, match=message):
+        RowRing(CONFIG, depth)

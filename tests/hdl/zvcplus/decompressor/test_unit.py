@@ -91,6 +91,34 @@ def test_a_packet_takes_its_beats_and_the_latency(decompress, rng, name):
     assert cycles <= most + latency
 
 
+@pytest.mark.parametrize("name", ["zvcplus-fp32", "zvcplus-fp32-left"])
+def test_a_command_is_taken_before_the_rows(simulate, rng, beats_of, name):
+    """Whoever sends a packet may wait until its command is taken, and only then send rows."""
+    config = Config.parse(name)
+    words = words_of(rng, config, 40, 0.5)
+    dut = Decompressor(config)
+
+    async def bench(ctx):
+        ctx.set(dut.o.ready, 1)
+        ctx.set(dut.o_status.ready, 1)
+        for _ in range(3):
+            ctx.set(dut.i_command.valid, 1)
+            ctx.set(dut.i_command.payload.words, len(words))
+            for _ in range(40):
+                *_, is_taken = await ctx.tick().sample(dut.i_command.ready)
+                if is_taken:
+                    break
+            assert is_taken
+            ctx.set(dut.i_command.valid, 0)
+            for beat in beats_of(stream_of(words, config), config):
+                ctx.set(dut.i.valid, 1)
+                ctx.set(dut.i.payload, beat)
+                await ctx.tick().until(dut.i.ready)
+            ctx.set(dut.i.valid, 0)
+
+    simulate(dut, bench)
+
+
 def damaged(rng, stream: bytes, kind: int) -> bytes:
     """A stream with other bits, an end too early or too late, or other bytes altogether."""
     if kind == 0 and stream:

@@ -5,24 +5,23 @@ import pytest
 from cdma.hdl.zvcplus.decompressor.window import ControlWindow
 
 
-@pytest.mark.parametrize("width", [59, pytest.param(99, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("width", [1, 59, pytest.param(99, marks=pytest.mark.slow), 128])
 def test_bits_are_cut_out_at_any_place(play, rng, width):
+    """Behind the last slot is the first: the stream goes around."""
     size, depth = 128, 4
     steps = []
-    for place in [*range(0, size * depth, 11), size * depth - 1, size * depth + 5]:
+    for place in [*range(0, size * depth, 11), size * depth - 1]:
         rows = [int.from_bytes(rng.bytes(size // 8), "little") for _ in range(depth)]
-        level = int(rng.integers(depth + 1))
-        steps.append((rows, level, place))
+        steps.append((rows, place))
     inputs, expected = [], []
-    for rows, level, place in steps:
-        given = {"rows": rows, "valid": (1 << level) - 1}
-        given |= {"row": place // size, "bit": place % size}
+    for rows, place in steps:
+        given = {"rows": rows, "slot": 1 << place // size, "bit": place % size}
         inputs += [
             given | {"load": 0},
-            {"row": 0, "bit": 0, "load": 1},
+            {"slot": 1, "bit": 0, "load": 1},
             {"load": 0},
         ]
-        whole = sum(row << size * k for k, row in enumerate(rows[:level]))
+        whole = sum(row << size * k for k, row in enumerate([*rows, rows[0], rows[1]]))
         expected.append(whole >> place & (1 << width) - 1)
     seen = play(ControlWindow(size, depth, width), inputs, ["bits"])["bits"]
     assert seen[2::3] == expected
@@ -32,7 +31,9 @@ def test_bits_are_cut_out_at_any_place(play, rng, width):
 @pytest.mark.parametrize(
     ("sizes", "text"),
     [
-        ((100, 4, 20), "Bits of a row must be a multiple of 64, not 100"),
+        ((192, 4, 20), "Bits of a row must be a power of two of at least 64, not 192"),
+        ((32, 4, 20), "Bits of a row must be a power of two of at least 64, not 32"),
+        ((128, 1, 20), "Rows of a window must be at least 2, not 1"),
         ((128, 4, 129), "Bits of a window must be positive and at most 128, not 129"),
         ((128, 4, 0), "Bits of a window must be positive and at most 128, not 0"),
     ],

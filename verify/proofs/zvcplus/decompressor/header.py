@@ -27,7 +27,7 @@ class ReadsFields(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         config, word = dut.config, dut.config.word
-        leave_open(m, dut, "bits", "load", "nothing")
+        leave_open(m, dut, "bits", "nothing", "skip")
         read = Signal(Header(config))
         self.bits, self.length = dut.bits, Const(0, 1)
 
@@ -102,12 +102,19 @@ class ReadsFields(Elaboratable):
         return field
 
     def _compare(self, m, read):
-        """The registers are those of the last load, as far as the control had the fields."""
+        """The registers are those of the cycle before, as far as the control had the fields."""
         dut = self.dut
         kept, is_nothing, is_loaded = Signal.like(read), Signal(), Signal()
-        with m.If(dut.load):
-            m.d.sync += [kept.eq(read), is_nothing.eq(dut.nothing), is_loaded.eq(1)]
+        is_skipped = Signal()
+        m.d.sync += [
+            kept.eq(read),
+            is_nothing.eq(dut.nothing),
+            is_skipped.eq(dut.skip),
+            is_loaded.eq(1),
+        ]
         given = dut.header
+        with m.If(is_loaded):
+            m.d.comb += Assert(dut.control == Mux(is_skipped, 0, given.length))
         with m.If(is_loaded & is_nothing):
             m.d.comb += Assert(given.as_value() == 0)
         with m.If(is_loaded & ~is_nothing):

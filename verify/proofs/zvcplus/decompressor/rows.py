@@ -1,23 +1,25 @@
-"""The queue of rows: of any row of a packet, that it is there until it is passed."""
+"""The ring of rows: of any slot, that its row is there until it is given back."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal
 
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.rows import ROW_BITS, RowQueue
+from cdma.hdl.zvcplus.decompressor.layouts import row_bits
+from cdma.hdl.zvcplus.decompressor.rows import RowRing
 from cdma.hdl.zvcplus.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import inverted, late, stuck_at
+from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import leave_open, offer
 from cdma.verify.proofs.proof import Proof, faults
 
 
 class KeepsRows(Elaboratable):
-    """Any row is at its place behind the rows in front of it until it is passed, without the bytes
-    that are not kept; the place of the end moves with the rows.
+    """Rows go to one slot after the other. A row stays until it is given back, whatever other slots
+    are given back, and rows that are not there.
 
-    The model numbers a packet's rows and picks a number, and a bit in the row. Rows that have not
-    come are passed only behind the packet's end. When rows are dropped, the end is not promised.
+    The model keeps which slots have a row and of which parity, and the number and one bit of the
+    row in any slot.
     """
 
     def __init__(self, dut):
@@ -26,87 +28,108 @@ class KeepsRows(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        beat, size = dut.i.payload, dut.config.beat_bytes
+        depth, beat = dut.depth, dut.i.payload
         enters = offer(m, dut.i, "i")
-        leave_open(m, dut, "passes", "drain", "restart")
-        number, bit = Signal(ROW_BITS), Signal(range(8 * size))
-        picked = Signal()  # the bit of the picked row
-        come, passed = Signal(ROW_BITS), Signal(ROW_BITS)  # rows, modulo their numbers
-        level = Signal(range(dut.depth + 1))
-        has_ended, has_dropped = Signal(), Signal()
-        end_row, end_byte = Signal(ROW_BITS), Signal(range(size))  # of the whole stream
-        is_kept = ~beat.last | beat.keep.bit_select(bit[3:], 1)
-        length = popcount(m, beat.keep)
+        leave_open(m, dut, "accept", "free", "free_parity", "drain", "parity")
+        come, own = Signal(row_bits(depth)), Signal()  # rows, and parity of the packet that comes
+        slot = Signal(range(depth))
+        here, given, parities = Signal(depth), Signal(depth), Signal(depth)
+        accepts, is_dropped, was_dropped = Signal(), Signal(), Signal()
+        left = here & ~given
         m.d.comb += [
-            number.eq(AnyConst(ROW_BITS)),
-            bit.eq(AnyConst(len(bit))),
+            slot.eq(come),
+            is_dropped.eq(dut.drain & (own == dut.parity)),
             Assume((beat.keep & (beat.keep + 1)) == 0),
-            Assume(dut.passes <= 2),
-            Assume(has_ended | (dut.passes <= level)),
-            Assume(~dut.restart | has_ended),
+            Assert(dut.i.ready == (accepts & ~left.bit_select(slot, 1))),
+            Assert(dut.row == come),
+            Assert(dut.arrives == (enters & beat.last)),
+            Cover(here.all()),
+        ]
+        pairs = Signal(depth)
+        m.d.sync += [
+            accepts.eq(dut.accept),
+            come.eq(come + enters),
+            own.eq(own ^ (enters & beat.last)),
+            pairs.eq(here & here.rotate_right(1)),
         ]
         with m.If(enters):
-            m.d.sync += has_dropped.eq(has_dropped | dut.drain)
-            with m.If(~dut.drain):
-                m.d.sync += come.eq(come + 1)
-                with m.If(come == number):
-                    m.d.sync += picked.eq(beat.words.as_value().bit_select(bit, 1) & is_kept)
-            with m.If(beat.last):
-                m.d.sync += [
-                    has_ended.eq(1),
-                    end_row.eq(come + (length == size)),
-                    end_byte.eq(length),
-                ]
-        m.d.sync += passed.eq(passed + dut.passes)
-        left = level + (enters & ~dut.drain)
-        m.d.sync += level.eq(Mux(left < dut.passes, 0, left - dut.passes))
-        with m.If(dut.restart):
-            m.d.sync += [level.eq(0), come.eq(0), passed.eq(0)]
-            m.d.sync += [has_ended.eq(0), has_dropped.eq(0)]
-        m.d.comb += [
-            Assert(level <= dut.depth),
-            Assert(has_ended | ((come - passed)[:ROW_BITS] == level)),
-            Assert(dut.i.ready == (((level != dut.depth) | dut.drain) & ~has_ended)),
-            Assert(dut.ended == has_ended),
-            Cover(level == dut.depth),
-        ]
-        for place, row in enumerate(dut.rows):
-            m.d.comb += Assert(dut.valid[place] == (place < level))
-            with m.If((place < level) & ((passed + place)[:ROW_BITS] == number)):
-                m.d.comb += Assert(row.bit_select(bit, 1) == picked)
-        with m.If(has_ended & ~has_dropped):
-            m.d.comb += [
-                Assert(dut.end_row.as_unsigned() == (end_row - passed)[:ROW_BITS]),
-                Assert(dut.end_byte == end_byte),
-                Cover((dut.end_row < 0) & (dut.end_byte == 3)),
-                Cover((dut.end_row == 2) & (dut.end_byte == 0) & (level == 2)),
+            m.d.sync += was_dropped.eq((was_dropped | is_dropped) & ~beat.last)
+        for k in range(depth):
+            comes = enters & (slot == k)
+            is_free = dut.free[k] & (parities[k] == dut.free_parity)
+            is_drained = dut.drain & (parities[k] == dut.parity)
+            m.d.sync += [
+                given[k].eq(left[k] & is_free),
+                here[k].eq((left[k] & ~is_drained) | (comes & ~is_dropped)),
             ]
+            with m.If(comes):
+                m.d.sync += parities[k].eq(own)
+            with m.If(here[k]):
+                m.d.comb += Assert(probe(m, "dut.parities", depth)[k] == parities[k])
+        m.d.comb += [
+            Assert(dut.pairs == pairs),
+            # Invariants.
+            Assert(probe(m, "dut.valid", depth) == here),
+            Assert(probe(m, "dut.passed", depth) == given),
+            Assert(probe(m, "dut.slot", depth) == 1 << slot),
+            Assert(probe(m, "dut.coming", 1) == own),
+            Assert(probe(m, "dut.accepts", 1) == accepts),
+            Assert(probe(m, "dut.was_dropped", 1) == was_dropped),
+        ]
+        self._show(m, enters, slot, here)
+        self._compare_end(m, come, was_dropped | is_dropped)
         return m
 
+    def _show(self, m, enters, slot, here):
+        """Any bit of any slot."""
+        dut = self.dut
+        number, bit = Signal(range(dut.depth)), Signal(range(dut.config.beat_bits))
+        content = Signal()
+        m.d.comb += [number.eq(AnyConst(len(number))), bit.eq(AnyConst(len(bit)))]
+        with m.If(enters & (slot == number)):
+            m.d.sync += content.eq(dut.i.payload.words.as_value().bit_select(bit, 1))
+        with m.If(here.bit_select(number, 1)):
+            m.d.comb += [
+                Assert(dut.rows[number].bit_select(bit, 1) == content),
+                Cover(content & (number == dut.depth - 1)),
+            ]
 
-SIZES = {
-    "4 rows": 4,
-    **{
-        config.name.removeprefix("zvcplus-"): Decompressor.rows(config)
-        for config in (Config("fp32"), Config("fp32", "left"))
-    },
-}
+    def _compare_end(self, m, come, is_dropped):
+        """An end with a full row is the start of the next."""
+        dut, end = self.dut, self.dut.end
+        beat, size = dut.i.payload, dut.config.beat_bytes
+        length, rest = popcount(m, beat.keep), Signal(8)
+        for number in range(size):
+            with m.If(length == number + 1):
+                m.d.comb += rest.eq(beat.words.as_value().word_select(number, 8))
+        with m.If(dut.arrives):
+            m.d.comb += [
+                Assert(end.row == (come + (length == size))[: len(come)]),
+                Assert(end.byte == length[: len(end.byte)]),
+                Assert(end.start == (come + 1)[: len(come)]),
+                Assert(end.rest == rest),
+                Assert(end.dropped == is_dropped),
+                Cover(end.dropped & (end.byte == 3) & (end.row == 0)),
+            ]
+
+
+SIZES = {"4 rows": 4, "fp32": Decompressor.rows(Config("fp32"))}
 
 PROOFS = (
     Proof(
-        name="row_queue",
-        promise="A row stays at its place until it is passed, and the end moves with the rows",
-        components=(RowQueue,),
-        design=lambda depth: KeepsRows(RowQueue(Config("fp32"), depth)),
+        name="row_ring",
+        promise="A row stays in its slot until it is given back, and a packet's end is known",
+        components=(RowRing,),
+        design=lambda depth: KeepsRows(RowRing(Config("fp32"), depth)),
         sizes=SIZES,
-        slow=tuple(SIZES),
+        slow=("fp32",),
         broken=faults(
             SIZES["4 rows"],
             7,
-            late("dut.ended"),
-            stuck_at(1, "dut.row", 255),
-            inverted("dut.arrived", 0),
-            stuck_at(0, "dut.row2", 7),
+            late("dut.passed"),
+            stuck_at(1, "dut.row1", 255),
+            inverted("dut.coming"),
+            stuck_at(0, "dut.end", 0),
         ),
     ),
 )

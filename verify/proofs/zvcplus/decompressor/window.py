@@ -1,10 +1,10 @@
 """The window on the rows, compared with any bit of the stream that they hold."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import window_bits
+from cdma.hdl.zvcplus.decompressor.place import reach
 from cdma.hdl.zvcplus.decompressor.unit import Decompressor
 from cdma.hdl.zvcplus.decompressor.window import ControlWindow
 from cdma.verify.formal.fault import inverted, late, stuck_at
@@ -13,8 +13,8 @@ from cdma.verify.proofs.proof import Proof, faults
 
 
 class ShowsTheStream(Elaboratable):
-    """Any bit of the window is the bit of the stream so far behind the place, as the rows were
-    when the place was given; zero where no row has come. The window stays until the next load."""
+    """Any bit of the window is the bit so far behind the place, around the ring, as the rows were
+    when the place was given. The window stays until the next load."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -22,23 +22,20 @@ class ShowsTheStream(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        size = dut.row_bits
-        leave_open(m, dut, "rows", "valid", "row", "bit", "load")
-        number = Signal(range(dut.width))
+        leave_open(m, dut, "rows", "slot", "bit", "load")
+        number, behind = Signal(range(dut.width)), Signal(range(2 * dut.row_bits))
         m.d.comb += [
             number.eq(AnyConst(len(number))),
             Assume(number < dut.width),
-            Assume((dut.valid & (dut.valid + 1)) == 0),
+            Assume((dut.slot != 0) & ((dut.slot & (dut.slot - 1)) == 0)),
+            behind.eq(dut.bit + number),
         ]
-        place = Signal(range(size * (1 << len(dut.row)) + dut.width))
-        m.d.comb += place.eq(Cat(dut.bit, dut.row) + number)
-        # A row that has not come, and what is behind the last, has no bit.
-        stream = Cat(
-            row & there.replicate(size) for row, there in zip(dut.rows, dut.valid, strict=True)
-        )
+        slot, rows = Signal(dut.depth), list(dut.rows)
+        m.d.comb += slot.eq(Mux(behind >= dut.row_bits, dut.slot.rotate_left(1), dut.slot))
         bit = Signal()
-        with m.If(place < len(stream)):
-            m.d.comb += bit.eq(stream.bit_select(place[: len(stream).bit_length()], 1))
+        for chosen, row in zip(slot, rows, strict=True):
+            with m.If(chosen):
+                m.d.comb += bit.eq(Value.cast(row).bit_select(behind[: len(dut.bit)], 1))
         was, shown = Signal(), Signal()
         is_known, is_loaded = Signal(), Signal()
         m.d.sync += [was.eq(bit), is_known.eq(1)]
@@ -49,36 +46,39 @@ class ShowsTheStream(Elaboratable):
                 Assert(dut.bits.bit_select(number, 1) == shown),
                 Cover(shown & (number == dut.width - 1)),
             ]
-        m.d.comb += Cover(bit & (place >> len(dut.bit) > dut.row))
+        m.d.comb += Cover(bit & slot[0] & dut.slot[-1])
         return m
 
 
 def window(config: Config) -> ControlWindow:
     """The window of a unit."""
-    return ControlWindow(config.beat_bits, Decompressor.rows(config), window_bits(config))
+    return ControlWindow(config.beat_bits, Decompressor.rows(config), reach(config))
 
 
 SIZES = {
     "128 bits, 4 rows": lambda: ControlWindow(128, 4, 90),
-    "fp32": lambda: window(Config("fp32")),
-    "int8": lambda: window(Config("int8")),
+    "128 bits, 3 rows": lambda: ControlWindow(128, 3, 50),
+    **{
+        config.name.removeprefix("zvcplus-"): (lambda config=config: window(config))
+        for config in (Config("fp32"), Config("int8"), Config("fp32", "left"))
+    },
 }
 
 PROOFS = (
     Proof(
         name="control_window",
-        promise="A window has the bits of the stream behind its place, and zeros where no row is",
+        promise="A window has the bits of the ring behind its place",
         components=(ControlWindow,),
         design=lambda made: ShowsTheStream(made()),
         sizes=SIZES,
-        slow=("fp32", "int8"),
+        slow=("fp32", "int8", "fp32-left"),
         depth=2,
         broken=faults(
             SIZES["128 bits, 4 rows"],
             5,
-            late("dut.shift"),
-            stuck_at(0, "dut.following", 40),
-            inverted("dut.chosen", 3),
+            late("dut.even"),
+            stuck_at(0, "dut.turn3", 1),
+            inverted("dut.at", 3),
         ),
     ),
 )

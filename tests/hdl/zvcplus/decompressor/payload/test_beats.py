@@ -1,7 +1,5 @@
 """Blocks cut into beats and placed in rows, against sums of bits."""
 
-from itertools import count
-
 import numpy as np
 import pytest
 
@@ -34,6 +32,7 @@ def blocks_of(rng, number: int, config: Config) -> list[dict]:
             repeated = mask & int.from_bytes(rng.bytes(size // 8), "little") if used else 0
         last, words = bool(rng.random() < 0.4), int(rng.integers(size + 1))
         block = {"mask": mask, "widths": widths, "code": code, "last": last, "words": words}
+        block["parity"] = int(rng.integers(2))
         if config.has_repeats:
             block |= {"has_repeats": used, "repeated": repeated}
         blocks.append(block)
@@ -53,6 +52,7 @@ def beats_of(blocks: list[dict], config: Config) -> list[dict]:
             sent = np.array([(mask & ~repeated) >> lane & 1 for lane in range(lanes)])
             ends = np.cumsum(per_word[lanes * k :][:lanes] * sent).tolist()
             tags = {"mask": mask, "code": block["code"], "given": int(k < given)}
+            tags["parity"] = block["parity"]
             if not config.word.is_float:
                 tags["widths"] = block["widths"][2 * k : 2 * k + 2]
             if config.has_repeats:
@@ -95,44 +95,26 @@ def test_blocks_are_cut(exchange, rng, stalls, config):
     assert passed["o"].payloads == expected
     if stalls == "never":
         cycles = passed["o"].cycles
-        first = 1 + config.has_repeats
+        first = 2 + config.has_repeats
         assert cycles == list(range(first, first + len(expected)))
 
 
 @pytest.mark.parametrize("stalls", ["never", "bernoulli:0.4"])
 def test_beats_are_placed(exchange, rng, stalls):
-    blocks = [block | {"last": False} for block in blocks_of(rng, 30, CONFIG)]
-    beats, skips = beats_of(blocks, CONFIG), rng.integers(60, size=len(blocks)).tolist()
-    placer, start = BeatPlacer(CONFIG), 57
-    expected, row, place, left = [], 0, start, iter(skips)
+    """Each block begins at a place that is given, each other beat behind the one before."""
+    depth = 8
+    beats = beats_of([block | {"last": False} for block in blocks_of(rng, 30, CONFIG)], CONFIG)
+    fronts, expected, place = [], [], 0
     for beat in beats:
-        place += next(left) if beat["first"] else 0
-        passes, first = place // 256 - row, place % 256
-        row, place = place // 256, place + beat["length"]
-        touched = (place - 1) // 256 - row + 1 if beat["length"] else 0
-        expected.append(
-            {
-                "passes": passes,
-                "rows": passes + touched,
-                "place": first,
-                "starts": beat["starts"],
-                "tags": beat["tags"],
-            }
-        )
-
-    cycles = count()
-
-    def begin(ctx, passed):
-        ctx.set(placer.start, next(cycles) == 0)
-        ctx.set(placer.start_bits, start)
-
-    sends = {"i": beats, "i_skip": skips}
-    # The first beat comes after the start.
-    passed = exchange(
-        placer,
-        sends,
-        {"o": len(expected)},
-        stalls={"i": "paused:3", "i_skip": stalls, "o": stalls},
-        each=begin,
-    )
+        if beat["first"]:
+            place = (place + int(rng.integers(60))) % (256 * depth)
+            front = {"slot": 1 << place // 256, "bit": place % 256}
+            fronts.append(front | {"crosses": int(rng.integers(2))})
+        starts = [(place + start) % 256 for start in beat["starts"]]
+        placed = {"slot": 1 << place // 256, "bit": place % 256, "starts": starts}
+        placed |= {"is_empty": int(beat["length"] == 0), "tags": beat["tags"]}
+        expected.append(placed | {"crosses": fronts[-1]["crosses"] if beat["first"] else 0})
+        place = (place + beat["length"]) % (256 * depth)
+    sends = {"i": beats, "i_front": fronts}
+    passed = exchange(BeatPlacer(CONFIG, depth), sends, {"o": len(expected)}, stalls=stalls)
     assert passed["o"].payloads == expected

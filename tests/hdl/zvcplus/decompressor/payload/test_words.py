@@ -33,10 +33,13 @@ def test_words_are_made_of_their_fields(play, rng, type_):
         exponent_bits = min(number % 8, word.exponent)
         code = {"raw": number % 7 == 0, "wide": number % 2, "k": exponent_bits}
         code["k"] = 7 if number % 8 == 7 else exponent_bits
-        code["base"] = int(rng.integers(1 << word.exponent))
+        code["base"] = int(rng.integers(1 << word.exponent)) if code["k"] != 7 else 0
+        if code["raw"]:
+            code |= {"wide": 1, "k": 7, "base": 0}
         widths = rng.integers(9, size=config.beat_groups).tolist()
         if not word.is_float:
             code = {"raw": code["raw"]}
+            widths = [8] * len(widths) if code["raw"] else widths
         fields = rng.integers(1 << word.bits, size=lanes).tolist()
         if number % 3 == 0:
             fields[1:] = [0] * (lanes - 1)
@@ -56,7 +59,11 @@ def test_words_are_made_of_their_fields(play, rng, type_):
             ]
         )
         past.append(int(code["raw"] and any(fields[words:])))
-    seen = play(WordBuilder(config), rows, ["words", "is_past"], clocked=False)
-    assert seen["words"] == expected
-    assert seen["is_past"] == past
+    given = [
+        row | {"o_tags": before["tags"], "enable": 1}
+        for before, row in zip([rows[0], *rows], [*rows, rows[0]], strict=True)
+    ]
+    seen = play(WordBuilder(config), given, ["words", "is_past"])
+    assert seen["words"][1:] == expected
+    assert seen["is_past"][1:] == past
     assert {0, 1} == set(past)
