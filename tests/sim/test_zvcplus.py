@@ -91,6 +91,34 @@ def test_offsets_that_are_longer_than_exponents_do_not_hang(verify, width):
     verify("decompressor", [Scenario(packets)], config, simulator="fast")
 
 
+@pytest.mark.parametrize("type_", ["fp32", "bf16"])
+@pytest.mark.parametrize(
+    ("sent", "is_repeated"), [(0, True), (0.5, True), (0.5, False), (1, False)]
+)
+def test_many_wrong_numbers_of_repeats_do_not_hang(verify, type_, sent, is_repeated):
+    """Dense blocks: a share of the words is sent as repeated, and all are marked so, or none. The
+    payload of each block is up to four rows longer or shorter than its words."""
+    config, rng, blocks = NAMED[f"zvcplus-{type_}-left"], np.random.default_rng(2), 60
+    word, count = config.word, config.word.block_words
+    repeats = max(1, int(sent * count))
+    # Extended, dense, with repeats, the same base, k = 0.
+    control = [(3, 2), (2, 3), (1, 1), (3, 3), (0, 3), (repeats - 1, word.count_bits)]
+    rest = (count - repeats) * word.mantissa
+    fields = list(control)
+    for number in range(blocks):
+        fields += control if number + 1 < blocks else []
+        fields.append(((1 << count) - 1 if is_repeated else 0, count))
+        fields.append((int.from_bytes(rng.bytes(rest // 8 + 1), "little") & (1 << rest) - 1, rest))
+    stream = at = 0
+    for value, bits in fields:
+        stream, at = stream | value << at, at + bits
+    wrong = (stream.to_bytes(-(-at // 8), "little"), count * blocks)
+    packets = [*fed("decompressor", config, seed=1, count=2), wrong]
+    packets += [wrong, *fed("decompressor", config, seed=1, count=3)]
+    for stall in ("never", "bernoulli:0.4"):
+        verify("decompressor", [Scenario(packets, stall, seed=2)], config, simulator="fast")
+
+
 @pytest.mark.parametrize("name", ["zvcplus-fp32", "zvcplus-fp32-left"])
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_reset_in_any_cycle(verify, unit, name):

@@ -45,7 +45,10 @@ class StreamCheck(wiring.Component):
         the step before
     is_miscounted : In, with repeats, from three cycles after a step to the last phase of the next:
         the payload behind the step's place has another number of repeated words
+    parity : In, with ``has_block``: of the packet of the step before
     checked : Out, the end of a packet is compared
+    fails, failing : Out, an error was found in front of a packet's end, and its parity; at the
+        latest in the cycle after ``checked``
     o_valid : Out, ``end`` is complete
     end : Out, :class:`~cdma.hdl.zvcplus.decompressor.layouts.PacketEnd`
     """
@@ -65,7 +68,10 @@ class StreamCheck(wiring.Component):
     is_reserved: Signal
     is_past: Signal
     is_long: Signal
+    parity: Signal
     checked: Signal
+    fails: Signal
+    failing: Signal
     o_valid: Signal
     end: data.View
 
@@ -73,7 +79,7 @@ class StreamCheck(wiring.Component):
         self.config = config
         self.depth = depth
         flags = ["has_block", "is_second", "is_end", "shares_tail", "shares_end", "starts"]
-        flags += ["ended", "is_reserved", "is_past", "is_long"]
+        flags += ["ended", "is_reserved", "is_past", "is_long", "parity"]
         if config.has_repeats:
             flags += ["is_many", "is_miscounted"]
         end = StreamEnd(config, depth)
@@ -85,7 +91,7 @@ class StreamCheck(wiring.Component):
                 "behind": In(place_bits(depth)),
                 "first": In(end),
                 "current": In(end),
-                "checked": Out(1),
+                **dict.fromkeys(("checked", "fails", "failing"), Out(1)),
                 "o_valid": Out(1),
                 "end": Out(PacketEnd()),
             }
@@ -112,12 +118,13 @@ class StreamCheck(wiring.Component):
 
         own = self._own_error(m, compare, ends_packet)
         reports = ends & self.has_block
-        is_second = Signal()
+        is_second, parity = Signal(), Signal()
         with m.If(ends):
-            m.d.sync += is_second.eq(self.is_second)
+            m.d.sync += [is_second.eq(self.is_second), parity.eq(self.parity)]
         for cycle in range(3):
             reports = registered(m, reports, f"reports{cycle}", is_reset=True)
         self._keep(m, row, byte, own, reports, is_second, ends_packet, compare.is_left)
+        m.d.sync += self.failing.eq(parity)
         return m
 
     def _own_error(self, m, compare, ends_packet):
@@ -167,6 +174,9 @@ class StreamCheck(wiring.Component):
             is_right.eq(~is_known & (own == ErrorCode.NONE)),
             passed.eq(own_row - last_row),
         ]
+        m.d.comb += self.fails.eq(
+            registered(m, reports, "is_inside", is_reset=True) & (own != ErrorCode.NONE)
+        )
         with m.If(step & ~is_known):
             m.d.sync += error.eq(
                 Mux((own == ErrorCode.NONE) & is_trailing, ErrorCode.TRAILING, own)

@@ -1,6 +1,6 @@
 """Where the packets in the ring end, and where the next begins."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,7 +14,12 @@ class PacketEnds(wiring.Component):
     The fetcher may start the second packet when the end of the first has come. The first packet is
     removed when its end is checked and its payload is read.
 
-    All outputs come from registers, but for ``accept``.
+    A packet that has failed has an error that leaves the places of its payload unknown. Its words
+    do not matter any more: nothing waits for its rows, and they are dropped, at the latest when it
+    is the first.
+
+    All outputs come from registers, ``drain``, ``failed`` and ``has_ended`` through a few gates,
+    but for ``accept``.
 
     Parameters
     ----------
@@ -30,6 +35,7 @@ class PacketEnds(wiring.Component):
     start : In, the fetcher starts the next packet; to be set only with ``can_start``
     checked : In, the end of the first packet is checked
     read : In, all payload of the first packet is read
+    fails, failing : In, the packet with parity ``failing`` has failed; to be set while it is here
     accept : Out, rows may come in the next cycle
     can_start : Out, the next packet's first row is known, and there is room for its end
     row : Out, with ``can_start``: number of that row
@@ -37,9 +43,10 @@ class PacketEnds(wiring.Component):
     ended : Out, the end of the packet of the fetcher has come
     current : Out, with ``ended``: that end
     first : Out, the end of the first packet, if it has come
-    has_ended : Out, a bit per parity: the end of the packet of that parity has come
+    failed : Out, the packet of the fetcher has failed
+    has_ended : Out, a bit per parity: the end of the packet of that parity has come, or it failed
     parity : Out, of the first packet
-    drain : Out, the first packet is read, but not removed yet
+    drain : Out, the first packet is read or has failed, but not removed yet
     """
 
     arrives: Signal
@@ -47,6 +54,8 @@ class PacketEnds(wiring.Component):
     start: Signal
     checked: Signal
     read: Signal
+    fails: Signal
+    failing: Signal
     accept: Signal
     can_start: Signal
     row: Signal
@@ -54,6 +63,7 @@ class PacketEnds(wiring.Component):
     ended: Signal
     current: data.View
     first: data.View
+    failed: Signal
     has_ended: Signal
     parity: Signal
     drain: Signal
@@ -65,8 +75,9 @@ class PacketEnds(wiring.Component):
         super().__init__(
             {
                 **dict.fromkeys(("arrives", "start", "checked", "read"), In(1)),
+                **dict.fromkeys(("fails", "failing"), In(1)),
                 "end": In(end),
-                **dict.fromkeys(("accept", "can_start", "has_two", "ended"), Out(1)),
+                **dict.fromkeys(("accept", "can_start", "has_two", "ended", "failed"), Out(1)),
                 "row": Out(row_bits(depth)),
                 "current": Out(end),
                 "first": Out(end),
@@ -84,16 +95,20 @@ class PacketEnds(wiring.Component):
         has_one = Signal()  # the fetcher has started the first packet, or both
         is_next = Signal(init=1)  # the next packet's first row is known
         is_checked = Signal()
+        is_read = Signal()
+        have_failed = Signal(2)  # both packets, in order
         removes = Signal()
         ends = Mux(self.has_two, valid[1], valid[0] & has_one)
         m.d.comb += [
-            removes.eq(is_checked & self.drain & valid[0]),
+            removes.eq(is_checked & is_read & valid[0]),
             # Both may be there at the end of this cycle.
             self.accept.eq(~valid[1] & ~(valid[0] & self.arrives)),
             self.can_start.eq(is_next & ~self.has_two),
             self.ended.eq(ends),
             self.current.eq(Mux(self.has_two, second, self.first)),
-            self.has_ended.eq(Mux(self.parity, valid[1] | valid[0] << 1, valid)),
+            self.failed.eq(Mux(self.has_two, have_failed[1], have_failed[0])),
+            self.has_ended.eq(_by_parity(valid | have_failed, self.parity)),
+            self.drain.eq(is_read | have_failed[0]),
         ]
         with m.If(removes | ~valid[0]):
             m.d.sync += self.first.eq(Mux(valid[1], second, self.end))
@@ -103,9 +118,12 @@ class PacketEnds(wiring.Component):
         m.d.sync += [
             valid.eq(Mux(count[1], 3, count[0])),
             is_checked.eq((is_checked | self.checked) & ~removes),
-            self.drain.eq((self.drain | self.read) & ~removes),
+            is_read.eq((is_read | self.read) & ~removes),
             self.parity.eq(self.parity ^ removes),
         ]
+        is_second = self.failing ^ self.parity
+        fails = have_failed | Cat(self.fails & ~is_second, self.fails & is_second)
+        m.d.sync += have_failed.eq(Mux(removes, fails >> 1, fails))
         started = has_one + self.has_two + self.start - removes
         m.d.sync += [has_one.eq(started[0] | started[1]), self.has_two.eq(started[1])]
         with m.If(self.start):
@@ -116,3 +134,8 @@ class PacketEnds(wiring.Component):
                 self.row.eq(self.current.start),
             ]
         return m
+
+
+def _by_parity(flags, parity):
+    """Flags of the two packets in order, as a bit per parity."""
+    return Mux(parity, flags[1] | flags[0] << 1, flags)

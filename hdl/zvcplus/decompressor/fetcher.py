@@ -63,10 +63,12 @@ class ControlFetcher(wiring.Component):
     i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`
     rows, come : In, rows and number of rows, see
         :class:`~cdma.hdl.zvcplus.decompressor.rows.RowRing`
-    can_start, start_row, has_two, ended, current, first, parity : In, see
+    can_start, start_row, has_two, ended, failed, current, first, parity : In, see
         :class:`~cdma.hdl.zvcplus.decompressor.ends.PacketEnds`
     start : Out, a packet is started
     checked : Out, the end of the first packet is checked
+    fails, failing : Out, with repeats: see
+        :class:`~cdma.hdl.zvcplus.decompressor.check.StreamCheck`
     o : Out stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.Block`
     o_front : Out stream of :class:`~cdma.hdl.zvcplus.decompressor.layouts.PayloadPlace`, one for
         each block; there must be room for one when a step begins
@@ -81,11 +83,14 @@ class ControlFetcher(wiring.Component):
     start_row: Signal
     has_two: Signal
     ended: Signal
+    failed: Signal
     current: data.View
     first: data.View
     parity: Signal
     start: Signal
     checked: Signal
+    fails: Signal
+    failing: Signal
     o: stream.Interface
     o_front: stream.Interface
     o_end: stream.Interface
@@ -100,12 +105,11 @@ class ControlFetcher(wiring.Component):
                 "i_command": In(stream.Signature(DecompressorCommand())),
                 "rows": In(data.ArrayLayout(config.beat_bits, depth)),
                 "come": In(row_bits(depth)),
-                **dict.fromkeys(("can_start", "has_two", "ended", "parity"), In(1)),
+                **dict.fromkeys(("can_start", "has_two", "ended", "failed", "parity"), In(1)),
                 "start_row": In(row_bits(depth)),
                 "current": In(end),
                 "first": In(end),
-                "start": Out(1),
-                "checked": Out(1),
+                **dict.fromkeys(("start", "checked", "fails", "failing"), Out(1)),
                 "o": Out(stream.Signature(Block(config))),
                 "o_front": Out(stream.Signature(PayloadPlace(depth))),
                 **(repeats if config.has_repeats else {}),
@@ -195,7 +199,7 @@ class ControlFetcher(wiring.Component):
     def _wait(self, m, steps, place, check, room):
         """A step waits for its rows, and at a packet's end until all rows have come."""
         is_pending = Signal()  # the end of a packet, which is being checked
-        has_rows = ~(steps.has_control | steps.is_tail) | place.here | self.ended
+        has_rows = ~(steps.has_control | steps.is_tail) | place.here | self.ended | self.failed
         has_end = steps.shares_end | (self.ended & ~self.has_two)
         can_end = ~steps.is_end | (has_end & self.o_end.ready & ~is_pending)
         is_step = steps.has_control | steps.is_tail | steps.is_end
@@ -212,6 +216,7 @@ class ControlFetcher(wiring.Component):
             *(getattr(check, name).eq(getattr(steps, name)) for name in names),
             *(getattr(check, name).eq(getattr(self, name)) for name in ("current", "ended")),
             check.first.eq(self.first),
+            check.parity.eq(describe.block.parity),
             check.tail.eq(place.tail),
             check.behind.eq(place.behind),
             check.is_reserved.eq(describe.is_reserved),
@@ -238,6 +243,9 @@ class ControlFetcher(wiring.Component):
             payload.has_repeats.eq(repeats.used),
             payload.repeats.eq(repeats.sent),
             place.skip.eq(payload.repeat_bits),
+            # A wrong number of repeated words: the payload is not as long as its beats.
+            self.fails.eq(check.fails),
+            self.failing.eq(check.failing),
             check.is_many.eq(payload.is_many),
             check.is_miscounted.eq(repeats.is_wrong),
         ]

@@ -103,6 +103,8 @@ class AddsUp(Elaboratable):
                     Assert(dut.repeated == less),
                     Assert(less <= counts[0]),
                     Assert((more == 0) | (more == counts[0])),
+                    # Invariant: words that are not repeated.
+                    Assert(probe(m, "dut.count0", len(counts[0]) + 1) == counts[0] - less),
                 ]
         total = dut.base + more
         for count, width in zip(counts, dut.widths, strict=True):

@@ -60,8 +60,8 @@ class Builds(Elaboratable):
             width = tags.widths[lane // (config.lanes // config.beat_groups)]
             m.d.comb += [
                 Assume(width <= config.word.bits),
-                # A raw word is whole.
-                Assume(~tags.code.raw | (width == config.word.bits)),
+                # Raw words are whole.
+                *(Assume(~tags.code.raw | (each == config.word.bits)) for each in tags.widths),
                 made.eq((field & ((1 << width) - 1)) + 1),
             ]
         expected = Signal(config.word.bits)

@@ -20,8 +20,8 @@ class PayloadReader(wiring.Component):
     the one behind it. One of both rows is in a slot with an even number, so that each is a choice
     of half of the slots.
 
-    A beat waits until its row and the one behind it have come, or its packet has ended; without
-    payload it does not wait. With each beat, the rows in front of it are given back.
+    A beat waits until its row and the one behind it have come, or its packet has ended or failed;
+    without payload it does not wait. With each beat, the rows in front of it are given back.
 
     Throughput one beat a cycle; latency one cycle from a beat to its bits. ``bits`` is
     combinational from ``rows``, all others of a beat come from registers. ``i.ready`` and ``free``

@@ -49,7 +49,8 @@ class Packet:
 
     @property
     def judged(self):
-        """The first error in the order of the stream, and the bytes in front of it."""
+        """The first error in the order of the stream, the bytes in front of it, and whether it is
+        found before the packet's end."""
         places, behind = self.places
         right, blocks = 0, len(self.controls)
         total = 8 * self.size if not self.dropped else 1 << 30
@@ -57,22 +58,22 @@ class Packet:
             block = step - 1
             codes = [OF_CONTROL[name] for name in OF_CONTROL if name in self.wrong.get(block, ())]
             if behind[block] > total:
-                return ErrorCode.TRUNCATED, right
+                return ErrorCode.TRUNCATED, right, True
             if codes:
-                return codes[0], right
+                return codes[0], right, True
             if places[step] > total:
-                return ErrorCode.TRUNCATED, right
+                return ErrorCode.TRUNCATED, right, True
             if block - 1 in self.miscounted:
-                return ErrorCode.COUNT, right
+                return ErrorCode.COUNT, right, True
             right = -(-places[step] // 8)
         end = places[-1]
         if end > total:
-            return ErrorCode.TRUNCATED, right
+            return ErrorCode.TRUNCATED, right, False
         if blocks - 1 in self.miscounted:
-            return ErrorCode.COUNT, right
+            return ErrorCode.COUNT, right, False
         left = self.rest >> end % 8 if end % 8 else 0
         is_trailing = total > 8 * -(-end // 8) or left
-        return ErrorCode.TRAILING if is_trailing else ErrorCode.NONE, -(-end // 8)
+        return ErrorCode.TRAILING if is_trailing else ErrorCode.NONE, -(-end // 8), False
 
     def end(self):
         """As a layout."""
@@ -160,6 +161,8 @@ def rows_of(rng, packets, steps, has_repeats: bool) -> list[dict]:
         ahead = packets[newest].places[0][k or 0] // 256 + DEPTH
         common = {
             "has_block": has_block,
+            "parity": has_block and owner % 2,
+            "owner": owner,
             "is_second": has_block and was.control is not None and was.control[1] == 0,
             "is_end": step.end is not None,
             "shares_tail": step.tail is not None and step.control is not None,
@@ -213,14 +216,22 @@ def test_first_error_and_length(play, repeats, seed):
         for cycle, row in enumerate(rows)
         if row["phase"] == 8 and steps[row["step"]].end is not None
     ]
-    inputs = [{name: value for name, value in row.items() if name != "step"} for row in rows]
-    seen = play(StreamCheck(Config("fp32", repeats), DEPTH), inputs, ["checked", "o_valid", "end"])
+    known = ("step", "owner")
+    inputs = [{name: row[name] for name in row if name not in known} for row in rows]
+    names = ["checked", "o_valid", "end", "fails", "failing"]
+    seen = play(StreamCheck(Config("fp32", repeats), DEPTH), inputs, names)
     assert [cycle for cycle, bit in enumerate(seen["checked"]) if bit] == ends
     told = [cycle for cycle, bit in enumerate(seen["o_valid"]) if bit]
     assert told == [cycle + 3 for cycle in ends]
     met = set()
     for number, cycle in enumerate(told):
-        error, size = packets[number].judged
+        error, size, _ = packets[number].judged
         met.add(error)
         assert seen["end"][cycle] == {"error": error, "bytes": size}, number
     assert len(met) >= 5
+    # Four cycles behind the step of its report.
+    failed = [(rows[at - 4]["owner"], at) for at, bit in enumerate(seen["fails"]) if bit]
+    assert {number for number, _ in failed} == {
+        number for number, packet in enumerate(packets) if packet.judged[2]
+    }
+    assert all(seen["failing"][at] == number % 2 for number, at in failed)

@@ -5,12 +5,14 @@ from cdma.hdl.zvcplus.decompressor.ends import PacketEnds
 
 
 def test_ends_are_kept_in_order_until_both_are_done(simulate, rng):
-    """At random: ends arrive, the fetcher starts packets, ends are checked, payload is read."""
+    """At random: ends arrive, the fetcher starts packets, ends are checked, payload is read, and
+    packets fail."""
     dut = PacketEnds(Config("fp32"), 8)
 
     async def bench(ctx):
         ends, row, started, removed = [], 0, 0, 0  # of all packets
         is_checked = is_read = accepts = False
+        failed = set()  # packets, by number
         met = set()
         for _ in range(3000):
             here = len(ends) - removed
@@ -38,11 +40,12 @@ def test_ends_are_kept_in_order_until_both_are_done(simulate, rng):
                 found = ctx.get(dut.first)
                 assert {name: found[name] for name in ends[removed]} == ends[removed]
             assert ctx.get(dut.parity) == removed % 2
-            flags = [here > 0, here > 1]
+            flags = [here > k or removed + k in failed for k in range(2)]
+            assert ctx.get(dut.failed) == (removed < started and started - 1 in failed)
             assert ctx.get(dut.has_ended) == sum(
                 flag << (removed + k) % 2 for k, flag in enumerate(flags)
             )
-            assert ctx.get(dut.drain) == is_read
+            assert ctx.get(dut.drain) == (is_read or removed in failed)
             accepts = bool(ctx.get(dut.accept))
             assert accepts == (here + arrives < 2)
             # The first packet is checked when it has ended, and read when it is started.
@@ -50,12 +53,19 @@ def test_ends_are_kept_in_order_until_both_are_done(simulate, rng):
             reads = started > removed and not is_read and rng.random() < 0.3
             ctx.set(dut.checked, checks)
             ctx.set(dut.read, reads)
+            fails = started > removed and rng.random() < 0.1
+            failing = int(rng.integers(removed, max(started, removed + 1)))
+            ctx.set(dut.fails, fails)
+            ctx.set(dut.failing, failing % 2)
             removes = is_checked and is_read and here > 0
             met.add((here, started - removed, bool(removes)))
+            met.add(("second", removed + 1 in failed, bool(removes)))
             await ctx.tick()
             if arrives:
                 ends.append(end)
                 row = start
+            if fails:
+                failed.add(failing)
             started += starts
             removed += removes
             is_checked = (is_checked or checks) and not removes
@@ -64,3 +74,4 @@ def test_ends_are_kept_in_order_until_both_are_done(simulate, rng):
 
     met = simulate(dut, bench)
     assert {(2, 2, True), (1, 1, True), (2, 1, True), (0, 0, False)} <= met
+    assert ("second", True, True) in met

@@ -1,7 +1,7 @@
 """The ends of packets: those of two packets at most, in order."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.ends import PacketEnds
@@ -17,7 +17,8 @@ NUMBER_BITS = 3  # packets are counted modulo 8, and two are in the ring
 class KeepsEnds(Elaboratable):
     """The model counts packets that ended, started and were removed, and keeps the end of any.
 
-    A packet is checked and read once, after its start; it is checked when its end has come.
+    A packet is checked and read once, after its start; it is checked when its end has come. It
+    fails while it is here.
     """
 
     def __init__(self, dut):
@@ -26,7 +27,7 @@ class KeepsEnds(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        leave_open(m, dut, "arrives", "end", "start", "checked", "read")
+        leave_open(m, dut, "arrives", "end", "start", "checked", "read", "fails", "failing")
         ended, started, removed = (
             Signal(NUMBER_BITS, name=name) for name in ("ended", "started", "removed")
         )
@@ -49,6 +50,14 @@ class KeepsEnds(Elaboratable):
             is_checked.eq((is_checked | dut.checked) & ~removes),
             is_read.eq((is_read | dut.read) & ~removes),
         ]
+        # Of the packets here, in order.
+        failed, fails = Signal(2), Signal(2)
+        second = dut.failing != removed[0]
+        m.d.comb += [
+            fails.eq(failed | Cat(dut.fails & ~second, dut.fails & second)),
+            Assume(~dut.fails | (begun > second)),
+        ]
+        m.d.sync += failed.eq(Mux(removes, fails[1], fails))
         has_ended = Signal()
         m.d.comb += [
             has_ended.eq((begun != 0) & (here >= begun)),
@@ -56,7 +65,13 @@ class KeepsEnds(Elaboratable):
             Assert(dut.has_two == (begun == 2)),
             Assert(dut.ended == has_ended),
             Assert(dut.parity == removed[0]),
-            Assert(dut.drain == is_read),
+            Assert(dut.drain == (is_read | failed[0])),
+            Assert(dut.failed == ((begun != 0) & failed.bit_select(begun == 2, 1))),
+            Assert(probe(m, "dut.have_failed", 2) == failed),
+            Assert(probe(m, "dut.is_read", 1) == is_read),
+            Assert((begun == 2) | ~failed[1]),
+            Assert((begun != 0) | ~failed[0]),
+            Cover(failed[1] & removes),
             Assert(here <= 2),
             Assert(begun <= 2),
             Assert(~accepts | (here < 2)),
@@ -68,7 +83,7 @@ class KeepsEnds(Elaboratable):
         ]
         for parity, flag in enumerate(dut.has_ended):
             number = Mux(removed[0] == parity, 0, 1)
-            m.d.comb += Assert(flag == (here > number))
+            m.d.comb += Assert(flag == ((here > number) | failed.bit_select(number, 1)))
         self._keep(m, ended, started, removed, here, begun, has_ended, is_checked)
         return m
 
