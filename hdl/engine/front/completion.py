@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_codes import Status
 from cdma.engine_config import COMPLETION_BYTES
 from cdma.hdl.axi.full import Attributes, Response
-from cdma.hdl.engine.front.ring.finish import Ended
+from cdma.hdl.engine.front.ring.records import Ended
 from cdma.hdl.engine.job import WriteClient
 from cdma.hdl.lib.signals import select
 
@@ -39,7 +39,7 @@ class CompletionWriter(wiring.Component):
 
     Members
     -------
-    i : In stream of :class:`~cdma.hdl.engine.front.ring.finish.Ended`
+    i : In stream of :class:`~cdma.hdl.engine.front.ring.records.Ended`
     link : Out, client of the link
     written : Out, one cycle: a completion of ``ring`` has arrived
     ring : Out

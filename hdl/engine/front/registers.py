@@ -5,66 +5,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.axi.lite import BusSignature
-from cdma.hdl.engine.registers import (
-    ADDRESS_BITS,
-    Access,
-    Block,
-    Field,
-    Guard,
-    Map,
-    Register,
-    register_map,
-)
+from cdma.hdl.engine.front.fields import BlockSignature, is_kept
+from cdma.hdl.engine.registers import ADDRESS_BITS, Access, Guard, Map, register_map
 from cdma.hdl.lib.signals import any_of
 
-#: Registers that software writes and a ring keeps, because the ring may refuse the value.
-KEPT_OUTSIDE = {("RING", "SQ_TAIL"), ("RING", "CQ_HEAD")}
 #: log2 of the bytes in a page, as long as the registers of a ring.
 _PAGE_BITS = 7
 #: Blocks whose registers are read from a memory.
 IN_MEMORY = ("COUNTERS", "CHANNEL_COUNTERS")
-
-
-def is_kept(block: Block, register: Register, field: Field) -> bool:
-    """Whether the register block has flip-flops for this field."""
-    return field.access is Access.W1S or (
-        field.access is Access.RW and (block.name, register.name) not in KEPT_OUTSIDE
-    )
-
-
-def _members(block: Block) -> dict:
-    members = {}
-    for register in block.registers:
-        if register.is_written:
-            members[f"{register.name}_write".lower()] = Out(1)
-        for field in register.fields:
-            name = f"{register.name}_{field.name}".lower()
-            if is_kept(block, register, field):
-                members[name] = Out(field.bits, init=field.reset)
-            elif field.access is not Access.CONST:
-                members[name] = In(field.bits)
-            if field.access in (Access.W1C, Access.START):
-                members[f"{name}_pulse"] = Out(field.bits)
-    if any(register.guard is not Guard.NONE for register in block.registers):
-        members["is_active"] = In(1)
-    return members
-
-
-class BlockSignature(wiring.Signature):
-    """Fields of one instance of a block, seen from the register block.
-
-    Names are ``<register>_<field>`` in lower case. Fields that software writes and nobody else are
-    outputs, all others are inputs. ``<register>_write`` is 1 in the cycle of an accepted write;
-    ``<register>_<field>_pulse`` has the ones that were written to a W1C or START field, in that
-    cycle. ``is_active`` refuses writes to guarded registers.
-    """
-
-    def __init__(self, block: Block):
-        self.block = block
-        super().__init__(_members(block))
-
-    def __eq__(self, other):
-        return isinstance(other, BlockSignature) and other.block == self.block
 
 
 class RegisterBlock(wiring.Component):
@@ -305,19 +253,3 @@ def _or(values) -> Value:
     for value in values[1:]:
         total = total | value
     return total
-
-
-def address_of(port, name: str, *, align: int = 0) -> Value:
-    """Value of a pair of registers, ``<name>_LO`` and ``<name>_HI``.
-
-    Parameters
-    ----------
-    port : interface of a block
-    name : str
-        Name of the pair.
-    align : int
-        Zero bits below the lowest field.
-    """
-    low = getattr(port, f"{name}_lo_low".lower())
-    high = getattr(port, f"{name}_hi_high".lower(), Const(0, 0))
-    return Cat(Const(0, align), low, high)

@@ -1,46 +1,21 @@
 """Makes completions of descriptors that have ended, in the order of each ring."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import enum, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import LINK, Status
 from cdma.engine_config import COMPLETION_BYTES
 from cdma.hdl.axi.full import Attributes
-from cdma.hdl.engine.front.records import Completion
 from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS, entry_address
-from cdma.hdl.engine.front.ring.start import Started
+from cdma.hdl.engine.front.ring.records import Ended, Started
 from cdma.hdl.engine.job import Done
 from cdma.hdl.lib.lookahead import incremented
 from cdma.hdl.lib.signals import duplicates
 
 #: Descriptors of a ring that are started and have no completion yet.
 STARTED = 16
-
-
-class Ended(data.StructLayout):
-    """A completion on its way to host memory.
-
-    Members
-    -------
-    completion : the 32 bytes
-    address : where they go
-    attr : attributes of that write
-    interrupt : the descriptor asked for one
-    ring : of the descriptor
-    """
-
-    def __init__(self, address_bits: int):
-        super().__init__(
-            {
-                "completion": Completion(),
-                "address": unsigned(address_bits),
-                "attr": Attributes(),
-                "interrupt": unsigned(1),
-                "ring": unsigned(1),
-            }
-        )
 
 
 class _State(enum.Enum):
@@ -67,7 +42,7 @@ class Finisher(wiring.Component):
     base, log2, attr : In, arrays: address, size and attributes of the completion rings
     clear : In, the counts start over
     starts, ring, record : In, one cycle: a descriptor of ``ring`` is started, see
-        :class:`~cdma.hdl.engine.front.ring.start.Started`; only where there ``has_room``
+        :class:`~cdma.hdl.engine.front.ring.records.Started`; only where there ``has_room``
     started : In, array: descriptors started, without that one
     has_room : Out, a bit for each ring
     arena_pointer : In, address of a stream with APPEND, until ``ends_append``

@@ -7,12 +7,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from cdma.engine_codes import State, Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.front.completion import CompletionWriter
-from cdma.hdl.engine.front.registers import BlockSignature, address_of
+from cdma.hdl.engine.front.fields import BlockSignature, address_of
 from cdma.hdl.engine.front.ring.arena import Arena
 from cdma.hdl.engine.front.ring.counts import Counts
 from cdma.hdl.engine.front.ring.fetch import RINGS, Fetcher
 from cdma.hdl.engine.front.ring.finish import Finisher
-from cdma.hdl.engine.front.ring.start import FLIGHT_BITS, Starter
+from cdma.hdl.engine.front.ring.records import FLIGHT_BITS
+from cdma.hdl.engine.front.ring.start import Starter
 from cdma.hdl.engine.front.ring.state import RingState
 from cdma.hdl.engine.job import JobPort, ReadClient, WriteClient
 from cdma.hdl.engine.registers import ADDRESS_BITS, register_map

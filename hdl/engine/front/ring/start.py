@@ -1,47 +1,20 @@
 """Starts descriptors of both rings: checks, FENCE, APPEND, and the job or its refusal."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_codes import Op, Status
-from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, EngineConfig
+from cdma.engine_codes import Status
+from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.front.ring.check import Checker, Window
+from cdma.hdl.engine.front.ring.fence import Fence
 from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS, Place
+from cdma.hdl.engine.front.ring.operands import Operands, of
+from cdma.hdl.engine.front.ring.records import Started
 from cdma.hdl.engine.job import Job
 from cdma.hdl.lib.lookahead import incremented
-from cdma.hdl.lib.signals import duplicates
-
-#: Bits that count the descriptors of a ring that were started and have not completed.
-FLIGHT_BITS = 6
-
-
-class Started(data.StructLayout):
-    """A descriptor that was started, until its completion.
-
-    Members
-    -------
-    is_local : the front end itself finishes the descriptor, with ``status``
-    status : :class:`~cdma.engine_codes.Status`; of jobs the data path's counts
-    is_untrusted : the cookie does not count
-    cookie, interrupt, append : as in the descriptor
-    address : of the descriptor when it is refused
-    """
-
-    def __init__(self, address_bits: int):
-        super().__init__(
-            {
-                "is_local": unsigned(1),
-                "status": unsigned(8),
-                "is_untrusted": unsigned(1),
-                "cookie": unsigned(64),
-                "interrupt": unsigned(1),
-                "append": unsigned(1),
-                "address": unsigned(address_bits),
-            }
-        )
 
 
 class _State(enum.Enum):
@@ -97,7 +70,7 @@ class Starter(wiring.Component):
     job : Out, array of streams of :class:`~cdma.hdl.engine.job.Job`, one at a time
     offers : Out, level: a job of the ring of ``place`` is offered
     starts : Out, one cycle: the descriptor at ``place`` is started, with ``record``
-    record : Out, :class:`Started`
+    record : Out, :class:`~cdma.hdl.engine.front.ring.records.Started`
     started : Out, array: descriptors started
     is_halted : Out, a bit for each ring: a descriptor that cannot be trusted was started
     halt_status : Out, array: why
@@ -153,28 +126,27 @@ class Starter(wiring.Component):
         m.submodules.checker = checker = Checker(self.config)
         d, state, ring = self.descriptor, Signal(_State), self.place.ring
         uses_arena, is_second = Signal(), Signal()
-        self._windows(m, checker, state)
-        host, limit = self._check(m, checker, state, uses_arena, is_second)
-        fence_is_open = self._fences(m, state)
+        operands = self._operands(m, checker, state, uses_arena, is_second)
+        fence = self._fence(m, state)
         halted = Signal(RINGS)  # since a descriptor that cannot be trusted
         is_untrusted, failure = self._distrust(m)
         status, is_refused, is_local = Signal(8), Signal(), Signal()
         was_taken, may, goes = Signal(), Signal(), Signal()
         has_room = Signal(reset_less=True)
-        m.d.sync += has_room.eq(_of(ring, self.has_room))
+        m.d.sync += has_room.eq(of(ring, self.has_room))
         m.d.comb += [
             status.eq(Mux(is_untrusted, failure, Mux(checker.is_bad, Status.BAD_DESCRIPTOR, 0))),
             is_refused.eq(is_untrusted | checker.is_bad),
             is_local.eq(is_refused | checker.is_empty),
             self.wants_address.eq((state == _State.ISSUE) & is_refused),
-            may.eq(has_room & (~d.fence | fence_is_open)),
+            may.eq(has_room & (~d.fence | fence.is_open)),
             goes.eq(
                 was_taken
                 | (
                     ((state == _State.ISSUE) & is_local)
-                    & _of(ring, self.run)
+                    & of(ring, self.run)
                     & has_room
-                    & Mux(is_refused, self.has_address, ~d.fence | fence_is_open)
+                    & Mux(is_refused, self.has_address, ~d.fence | fence.is_open)
                 )
             ),
             self.starts.eq(goes),
@@ -192,7 +164,7 @@ class Starter(wiring.Component):
         # Two descriptors of a ring do not start in cycles that follow each other, nor in the cycle
         # after a turn.
         following = Signal(COUNT_BITS, reset_less=True)
-        m.d.sync += following.eq(incremented(_of(ring, self.started), 1))
+        m.d.sync += following.eq(incremented(of(ring, self.started), 1))
         for number in range(RINGS):
             is_here = goes & (ring == number)
             with m.If(self.clear):
@@ -206,7 +178,7 @@ class Starter(wiring.Component):
             m.d.comb += self.job[number].valid.eq(
                 self.offers & ~is_local & ~was_taken & (ring == number)
             )
-            self._job(m, self.job[number].payload, checker.stripes, host, limit, ring == number)
+            m.d.comb += self.job[number].payload.eq(operands.job[number])
         m.d.comb += self.is_halted.eq(halted)
         return m
 
@@ -215,15 +187,15 @@ class Starter(wiring.Component):
         d, ring, slot = self.descriptor, self.place.ring, self.place.slot
         ready, leaves, turns = Signal(RINGS), Signal(), Signal()
         needs_arena = d.append & ~ring & ~uses_arena
-        has, other_has = _of(ring, ready), _of(~ring, ready)
+        has, other_has = of(ring, ready), of(~ring, ready)
         target = Signal()
         m.d.comb += [ready.eq(self.has & ~halted), target.eq(~ring)]
-        with m.If(self.asks.any() | ~_of(ring, self.run)):
+        with m.If(self.asks.any() | ~of(ring, self.run)):
             m.d.comb += leaves.eq(1)
         # The other ring goes on when its port could take a job in the cycle before.
         could = Signal(RINGS)
         m.d.sync += could.eq(Cat(job.ready for job in self.job))
-        other_can = other_has & _of(~ring, could)
+        other_can = other_has & of(~ring, could)
         yields = leaves | (other_can & ~self.wants_address)
         with m.If(state == _State.LOOK):
             with m.If(self.asks.any()):
@@ -264,7 +236,7 @@ class Starter(wiring.Component):
         with m.Elif(turns):
             m.d.comb += [
                 self.next_place.ring.eq(target),
-                self.next_place.slot.eq(_of(target, self.started)),
+                self.next_place.slot.eq(of(target, self.started)),
             ]
         with m.Elif(goes):
             m.d.comb += self.next_place.slot.eq(slot + 1)
@@ -273,7 +245,7 @@ class Starter(wiring.Component):
     def _judge(self, m, checker, state, is_second):
         """Compare the submission ring with its window, then the completion ring."""
         ring = self.place.ring
-        asks = _of(ring, self.asks)
+        asks = of(ring, self.asks)
         m.d.comb += self.address.eq(checker.host)
         m.d.sync += self.is_inside.eq(~(checker.is_below | checker.is_past))
         with m.If(state == _State.RANGE):
@@ -286,48 +258,6 @@ class Starter(wiring.Component):
                 m.d.comb += self.answered.eq(Cat(~ring, ring) & asks.replicate(RINGS))
                 m.d.sync += state.eq(_State.LOOK)
 
-    def _windows(self, m, checker, state):
-        """The windows of the ring, or the arena in place of that of the host."""
-        device, _, host = duplicates(m, self.next_place.ring, "window_ring")
-        for name in Window(self.config.address_bits).members:
-            ring = device if name.startswith("device") else host
-            value = _of(ring, [getattr(window, name) for window in self.window])
-            m.d.comb += getattr(checker.window, name).eq(value)
-        with m.If(state == _State.CLIP):
-            m.d.comb += checker.window.host_end.eq(self.arena_end)
-
-    def _check(self, m, checker, state, uses_arena, is_second):
-        """What the checker compares; gives address and limit of a job."""
-        d, ring = self.descriptor, self.place.ring
-        is_range, is_clipped = Signal(), Signal(reset_less=True)
-        is_range_now = (state == _State.LOOK) & self.asks.any()
-        with m.If(is_range_now | self.answered.any() | (state == _State.LOOK)):
-            m.d.sync += is_range.eq(is_range_now)
-        with m.If(state == _State.CLIPPED):
-            m.d.sync += is_clipped.eq(checker.is_past)
-        base_ring = duplicates(m, ~self.next_place.ring, "base_ring")[2]
-        bases = [_of(~base_ring, self.base), _of(~base_ring, self.completion_base)]
-        sizes = [
-            DESCRIPTOR_BYTES << _of(ring, self.log2),
-            COMPLETION_BYTES << _of(ring, self.completion_log2),
-        ]
-        host = Mux(uses_arena, self.arena_pointer, d.host)
-        limit = Mux(uses_arena & is_clipped, self.arena_room, d.limit)
-        m.d.comb += [
-            checker.ring.eq(ring),
-            checker.descriptor.eq(d),
-            checker.host.eq(host),
-            checker.limit.eq(limit),
-        ]
-        with m.If(state == _State.CLIP):
-            m.d.comb += checker.limit.eq(d.limit)
-        with m.If(is_range):
-            m.d.comb += [
-                checker.host.eq(Mux(is_second, bases[1], bases[0])),
-                checker.limit.eq(Mux(is_second, sizes[1], sizes[0])),
-            ]
-        return host, limit
-
     def _distrust(self, m):
         """Whether the descriptor cannot be trusted, and its status then; a cycle later."""
         is_untrusted = Signal(reset_less=True)
@@ -337,7 +267,7 @@ class Starter(wiring.Component):
         # the state ISSUE.
         phases = Signal(RINGS, reset_less=True)
         m.d.sync += phases.eq(Cat(~(self.started[k] >> self.log2[k])[0] for k in range(RINGS)))
-        phase = _of(ring, phases)
+        phase = of(ring, phases)
         is_failed = response.as_value()[1]
         m.d.sync += [
             is_untrusted.eq(is_failed | (self.descriptor.phase != phase)),
@@ -351,55 +281,55 @@ class Starter(wiring.Component):
         ]
         return is_untrusted, failure
 
-    def _fences(self, m, state):
-        """Whether nothing is in flight that a FENCE waits for; a cycle later."""
-        place, is_open = self.place, Signal(reset_less=True)
-        takes = (state == _State.CHECK) & self.descriptor.fence
-        own = []
-        for ring in range(RINGS):
-            other = 1 - ring
-            is_taken = Signal(name=f"is_taken{ring}")
-            # Descriptors of the other ring that were in flight when the FENCE was met.
-            left = Signal(FLIGHT_BITS, name=f"left{ring}", reset_less=True)
-            is_here = place.ring == ring
-            flight = self.started[other][:FLIGHT_BITS] - self.head[other][:FLIGHT_BITS]
-            with m.If(~self.run[ring] | (self.starts & is_here)):
-                m.d.sync += is_taken.eq(0)
-            with m.Elif(takes & is_here):
-                m.d.sync += is_taken.eq(1)
-            with m.If(~is_taken):
-                m.d.sync += left.eq(flight - self.completes[other])
-            with m.Elif(self.failed[other]):
-                m.d.sync += left.eq(0)
-            with m.Elif(left.any()):
-                m.d.sync += left.eq(left - self.completes[other])
-            is_drained = self.started[ring][:FLIGHT_BITS] == self.head[ring][:FLIGHT_BITS]
-            own.append(is_taken & ~left.any() & is_drained)
-        m.d.sync += is_open.eq(
-            _of(place.ring, own) & ((state == _State.CHECK) | (state == _State.ISSUE))
-        )
-        return is_open
-
-    def _job(self, m, job, stripes, host, limit, is_here):
-        d, bits = self.descriptor, self.config.address_bits
+    def _operands(self, m, checker, state, uses_arena, is_second):
+        """What the checker compares, and the job."""
+        m.submodules.operands = operands = Operands(self.config)
+        is_range, is_clipped = Signal(), Signal(reset_less=True)
+        is_range_now = (state == _State.LOOK) & self.asks.any()
+        with m.If(is_range_now | self.answered.any() | (state == _State.LOOK)):
+            m.d.sync += is_range.eq(is_range_now)
+        with m.If(state == _State.CLIPPED):
+            m.d.sync += is_clipped.eq(checker.is_past)
+        for number in range(RINGS):
+            wiring.connect(m, wiring.flipped(self.window[number]), operands.window[number])
+            for name in ("base", "log2", "completion_base", "completion_log2"):
+                m.d.comb += getattr(operands, name)[number].eq(getattr(self, name)[number])
+            m.d.comb += operands.attr[number].eq(self.attr[number])
         m.d.comb += [
-            # The other port may look at the operation before it says that it is ready.
-            job.op.eq(Mux(is_here, d.op, Op.NOP)),
-            job.index.eq(d.index),
-            job.crc.eq(d.crc),
-            job.raw.eq(d.raw),
-            job.rows.eq(d.rows | (d.rows == 0)),
-            job.stripes.eq(stripes),
-            job.device.eq(d.device[:bits]),
-            job.host.eq(host[:bits]),
-            job.index_address.eq(d.index_address[:bits]),
-            job.row_bytes.eq(d.row_bytes),
-            job.limit.eq(limit),
-            job.pitch.eq(d.pitch),
-            job.attr.eq(_of(self.place.ring, self.attr)),
+            operands.arena_pointer.eq(self.arena_pointer),
+            operands.arena_room.eq(self.arena_room),
+            operands.arena_end.eq(self.arena_end),
+            operands.ring.eq(self.place.ring),
+            operands.next_ring.eq(self.next_place.ring),
+            operands.descriptor.eq(self.descriptor),
+            operands.stripes.eq(checker.stripes),
+            operands.uses_arena.eq(uses_arena),
+            operands.clips.eq(state == _State.CLIP),
+            operands.is_clipped.eq(is_clipped),
+            operands.is_range.eq(is_range),
+            operands.is_second.eq(is_second),
+            checker.ring.eq(self.place.ring),
+            checker.descriptor.eq(self.descriptor),
+            checker.host.eq(operands.host),
+            checker.limit.eq(operands.limit),
         ]
+        wiring.connect(m, operands.checked, checker.window)
+        return operands
 
-
-def _of(ring, values):
-    """The value of a ring."""
-    return Mux(ring, values[1], values[0])
+    def _fence(self, m, state):
+        m.submodules.fence = fence = Fence()
+        m.d.comb += [
+            fence.ring.eq(self.place.ring),
+            fence.meets.eq((state == _State.CHECK) & self.descriptor.fence),
+            fence.is_near.eq((state == _State.CHECK) | (state == _State.ISSUE)),
+            fence.starts.eq(self.starts),
+            fence.run.eq(self.run),
+            fence.completes.eq(self.completes),
+            fence.failed.eq(self.failed),
+        ]
+        for number in range(RINGS):
+            m.d.comb += [
+                fence.started[number].eq(self.started[number]),
+                fence.head[number].eq(self.head[number]),
+            ]
+        return fence

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cdma.engine_config import EngineConfig
-from cdma.hdl.engine.front.registers import IN_MEMORY, KEPT_OUTSIDE, RegisterBlock
+from cdma.hdl.engine.front.fields import KEPT_OUTSIDE
+from cdma.hdl.engine.front.registers import IN_MEMORY, RegisterBlock
 from cdma.hdl.engine.registers import Access, Guard, register_map
 
 CONFIG = EngineConfig(channels=2)
