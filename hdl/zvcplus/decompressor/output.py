@@ -65,7 +65,9 @@ class BeatOutput(wiring.Component):
         m.submodules.ends = ends = Queue(PacketEnd(), 2)
         # Of packets whose final beat has passed: a raw word was past the end.
         m.submodules.finals = finals = Queue(1, 2)
-        is_due, is_wrong = Signal(), Signal()  # of the packet whose final beat has just passed
+        # Of the packet whose final beat has just passed.
+        is_due = Signal()
+        is_wrong = Signal()
         flows = Signal()
         size = self.config.beat_bytes // self.config.lanes
         kept = thermometer(tags.words, self.config.lanes)

@@ -181,7 +181,8 @@ class ControlPlace(wiring.Component):
             m.d.sync += self.behind.eq(Cat(end[:-1], Mux(end[-1], following, self.tail[bits:])))
         words, row = end, self.tail[bits:]
         if self.config.has_repeats:
-            skipped, words = Signal(place_bits(self.depth)), Signal(bits + 1, name="words")
+            skipped = Signal(place_bits(self.depth))
+            words = Signal(bits + 1)
             m.d.sync += skipped.eq(self.tail + self.skip)
             m.d.comb += words.eq(skipped[:bits] + self.control)
             row = skipped[bits:]

@@ -24,8 +24,8 @@ UNPROVEN = (
     *("EntryReader", "PrefetchChannel", "RowPlanner", "Split", "StripeDecompressor"),
     *("StripeErrors", "StripeTable"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
-    *("BeatPlacer", "zvcplus/PayloadReader", "zvcplus/BlockBeats", "zvcplus/BeatOutput"),
-    *("BlockDescriber", "ControlPlace", "PlaceCompare", "RepeatReader", "StreamCheck"),
+    *("zvcplus/PayloadReader", "zvcplus/BlockBeats"),
+    *("BlockDescriber", "RepeatReader", "StreamCheck"),
 )
 
 

@@ -47,7 +47,8 @@ class BeatPlacer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         beat, placed, front = self.i.payload, self.o.payload, self.i_front.payload
-        bit, slot = Signal(BIT_BITS), Signal(self.depth)  # behind the last beat
+        bit = Signal(BIT_BITS)  # behind the last beat
+        slot = Signal(self.depth)
         is_known = ~beat.first | self.i_front.valid
         m.d.comb += [
             self.o.valid.eq(self.i.valid & is_known),

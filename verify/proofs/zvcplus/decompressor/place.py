@@ -1,0 +1,130 @@
+"""The places of controls and payloads, compared with numbers of bits."""
+
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+
+from cdma.hdl.zvcplus.config import Config
+from cdma.hdl.zvcplus.decompressor.layouts import BIT_BITS, place_bits, row_bits, window_bits
+from cdma.hdl.zvcplus.decompressor.place import ControlPlace, reach
+from cdma.hdl.zvcplus.decompressor.rows import slot_of
+from cdma.hdl.zvcplus.decompressor.unit import Decompressor
+from cdma.verify.formal.fault import inverted, late
+from cdma.verify.formal.prover import probe
+from cdma.verify.formal.stream_rules import leave_open
+from cdma.verify.proofs.proof import Proof, faults
+
+ROW = 1 << BIT_BITS
+NAMES = ("place", "tail", "behind")
+
+
+class FollowsThePlace(Elaboratable):
+    """A place is a number of bits. It grows by controls and payloads, and a packet's first control
+    begins a row.
+
+    A control has no more bits than the window, and bits of repeats are one for each word of a block
+    at most. A first control is the next behind a start, which the fetcher's steps keep.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        config, depth = dut.config, dut.depth
+        inputs = ["come", "start", "start_row", "is_first", "is_tail", "follow", "advance"]
+        inputs += ["length", "control", "sum", "carry", *(["skip"] if config.has_repeats else [])]
+        leave_open(m, dut, *inputs)
+        size = place_bits(depth)
+        place, tail, behind = (Signal(size, name=f"the_{name}") for name in NAMES)
+        after, is_fresh = Signal(size), Signal()  # a start, and no step since
+        m.d.comb += [
+            Assume(dut.length <= window_bits(config)),
+            Assume(dut.control <= window_bits(config)),
+            Assume(~(dut.advance & dut.is_first) | is_fresh),
+            after.eq(dut.sum + dut.carry + dut.control),
+        ]
+        with m.If(dut.advance):
+            m.d.sync += [
+                place.eq(Mux(dut.is_first, place + dut.length, after)),
+                tail.eq(Mux(dut.is_first & ~dut.is_tail, place + dut.length, after)),
+                behind.eq(Mux(dut.is_first, place + dut.length, tail + dut.control)),
+                is_fresh.eq(0),
+            ]
+        with m.Elif(dut.follow & ~dut.is_first):
+            m.d.sync += tail.eq(place)
+        with m.If(dut.start):
+            m.d.sync += [place.eq(dut.start_row << BIT_BITS), is_fresh.eq(1)]
+        m.d.comb += [
+            Assert(Cat(dut.bit, dut.row) == place),
+            Assert(dut.slot == slot_of(dut.row, depth)),
+            Assert(dut.tail == tail),
+            Assert(dut.behind == behind),
+            Assert(~is_fresh | (dut.bit == 0)),
+            Cover((place == 5 * ROW + 7) & (tail == 4 * ROW + 250)),
+        ]
+        self._show_rows(m, place)
+        self._front(m, tail)
+        return m
+
+    def _show_rows(self, m, place):
+        """A control is there when the row of its last bit that is read has come."""
+        dut = self.dut
+        rows = row_bits(dut.depth)
+        last, ahead = Signal(place_bits(dut.depth)), Signal(rows)
+        m.d.comb += [
+            last.eq(place + reach(dut.config) - 1),
+            ahead.eq(dut.come - (place >> BIT_BITS)),
+            # Rows that have come in front of the control's own are none.
+            Assert(
+                dut.here == (~ahead[-1] & (ahead > (last[BIT_BITS:] - place[BIT_BITS:])[:rows]))
+            ),
+            Cover(dut.here & (ahead == 1)),
+            Cover(~dut.here & (ahead == 1)),
+        ]
+
+    def _front(self, m, tail):
+        """The words of the payload are behind the control, and bits of repeats."""
+        dut, front = self.dut, self.dut.front
+        size = place_bits(dut.depth)
+        start, place = Signal(size), Signal(size)
+        m.d.comb += [start.eq(tail), place.eq(start + dut.control)]
+        is_known = 1
+        if dut.config.has_repeats:
+            skipped, is_known = Signal(size), Signal(name="is_known")
+            m.d.sync += [skipped.eq(tail + dut.skip), is_known.eq(1)]
+            m.d.comb += start.eq(skipped)
+        with m.If(is_known):
+            m.d.comb += [
+                Assert(front.bit == place[:BIT_BITS]),
+                Assert(front.slot == slot_of(place[BIT_BITS:], dut.depth)),
+                Assert(front.crosses == (place[BIT_BITS:] != start[BIT_BITS:])),
+                Cover(front.crosses & (front.bit == 9)),
+            ]
+            if dut.config.has_repeats:
+                m.d.comb += Assert(probe(m, "dut.skipped", size) == start)
+
+
+def place(config: Config) -> ControlPlace:
+    """The place of a unit."""
+    return ControlPlace(config, Decompressor.rows(config))
+
+
+SIZES = {"fp32": Config("fp32"), "int8": Config("int8"), "fp32-left": Config("fp32", "left")}
+
+PROOFS = (
+    Proof(
+        name="control_place",
+        promise="A control's place is behind all controls and payloads, and so are its words",
+        components=(ControlPlace,),
+        design=lambda config: FollowsThePlace(place(config)),
+        sizes=SIZES,
+        broken=faults(
+            SIZES["fp32-left"],
+            6,
+            late("dut.row"),
+            inverted("dut.added", 8),
+            late("dut.slot"),
+            inverted("dut.words", 8),
+        ),
+    ),
+)
