@@ -1,7 +1,7 @@
 """The error that a job reports, out of those that its parts meet."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import Status
@@ -24,6 +24,22 @@ def is_error(resp) -> Signal:
 def status_of(resp, slverr: Status):
     """Status of an error response; ``slverr`` is that of SLVERR, DECERR's follows."""
     return Mux(resp == Response.DECERR, Const(slverr + 1, 8), Const(slverr, 8))
+
+
+class ReadError(enum.IntEnum, shape=2):
+    """How a stripe of the device was read, in few bits: it waits with each stripe."""
+
+    NONE = 0
+    SLVERR = 1
+    DECERR = 2
+    TIMEOUT = 3
+
+
+def status_of_read(error):
+    """Status of a :class:`ReadError` but ``NONE``."""
+    is_timeout = error == ReadError.TIMEOUT
+    found = Mux(error == ReadError.DECERR, Status.DEVICE_DECERR, Status.DEVICE_SLVERR)
+    return Mux(is_timeout, Const(Status.TIMEOUT, 8), found)
 
 
 class ErrorCollector(wiring.Component):

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
+from cdma.hdl.engine.common.errors import ReadError
 from cdma.hdl.engine.common.records import Row
 from cdma.hdl.engine.offload.reader import DeviceBeat
 from cdma.hdl.lib.prefix import popcount
@@ -20,11 +21,11 @@ class StripeStatus(data.StructLayout):
     -------
     raw : it is not compressed
     exceeds : compressed, it has more bytes than in memory, whether it is sent so or not
-    error : a Status
+    error : a :class:`~cdma.hdl.engine.common.errors.ReadError`
     """
 
     def __init__(self):
-        super().__init__({"raw": unsigned(1), "exceeds": unsigned(1), "error": unsigned(8)})
+        super().__init__({"raw": unsigned(1), "exceeds": unsigned(1), "error": ReadError})
 
 
 class StripeCompressor(wiring.Component):

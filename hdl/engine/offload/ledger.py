@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import LINK, Op, Status
 from cdma.engine_config import INDEX_BYTES, EngineConfig
+from cdma.hdl.engine.common.errors import ReadError, status_of_read
 from cdma.hdl.engine.common.records import (
     JOB_BITS,
     NUMBER_BITS,
@@ -205,14 +206,16 @@ class Ledger(wiring.Component):
         m.d.comb += [
             is_cut.eq(row.live & (row.kept != row.count) & (self.job.op != Op.MEASURE)),
             is_over.eq((overflowed | is_cut) & ~was_told),
-            reports.eq(self.valid & row.last & row.live & ((status.error != 0) | is_over)),
+            reports.eq(
+                self.valid & row.last & row.live & ((status.error != ReadError.NONE) | is_over)
+            ),
             self.hold.eq(reports | (wait != 0)),
             report.tag.eq(self.tag),
-            report.halts.eq(error != 0),
+            report.halts.eq(error != ReadError.NONE),
         ]
-        with m.If(error != 0):
+        with m.If(error != ReadError.NONE):
             m.d.comb += [
-                report.status.eq(error),
+                report.status.eq(status_of_read(error)),
                 report.where.eq(select(m, channel, list(self.where), "where")),
                 report.channel.eq(channel),
             ]
@@ -242,6 +245,6 @@ class Ledger(wiring.Component):
             m.d.sync += [overflowed.eq(0), was_told.eq(0)]
         with m.Elif(self.valid):
             m.d.sync += [overflowed.eq(overflowed | is_cut)]
-        with m.If(is_known & (error == 0)):
+        with m.If(is_known & (error == ReadError.NONE)):
             m.d.sync += was_told.eq(1)
         return reports, is_known, wait != 0

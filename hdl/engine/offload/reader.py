@@ -4,11 +4,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.engine_codes import Status
 from cdma.engine_config import EngineConfig
-from cdma.hdl.axi.full import Attributes
+from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.common.bursts import beats_to_boundary
-from cdma.hdl.engine.common.errors import is_error, status_of
+from cdma.hdl.engine.common.errors import ReadError, is_error
 from cdma.hdl.engine.common.records import Halt, Stripe, is_halted
 from cdma.hdl.engine.job import ReadClient
 from cdma.hdl.lib.fifo import Fifo
@@ -24,7 +23,8 @@ class DeviceBeat(data.StructLayout):
     count : words that count
     last : the stripe ends with this beat
     raw : the stripe is not to be compressed
-    error : with ``last``: the stripe's first error, a Status
+    error : with ``last``: the stripe's first error, a
+        :class:`~cdma.hdl.engine.common.errors.ReadError`
     """
 
     def __init__(self, config: EngineConfig):
@@ -34,7 +34,7 @@ class DeviceBeat(data.StructLayout):
                 "count": unsigned(config.lanes.bit_length()),
                 "last": unsigned(1),
                 "raw": unsigned(1),
-                "error": unsigned(8),
+                "error": ReadError,
             }
         )
 
@@ -148,6 +148,10 @@ class StripeReader(wiring.Component):
         left = Signal.like(done)
         beats, charge, is_planned = Signal.like(self.issued), Signal.like(self.charge), Signal()
         loads = self.i.ready
+        # Where stripes are aligned, the next burst's address has the upper bits of the stripe's.
+        is_aligned = config.alignment == config.stripe_bytes
+        high = config.stripe_bytes.bit_length() - 1 if is_aligned else config.address_bits
+        advanced = stripe.address[low:high]
         offered, offered_left = self.i.payload, Signal.like(done)
         m.d.comb += offered_left.eq((offered.bytes + (config.beat_bytes - 1)) >> low)
         # A stripe's first burst is planned as the stripe is taken, each further one in a cycle.
@@ -212,7 +216,7 @@ class StripeReader(wiring.Component):
             ]
         with m.Elif(goes):
             m.d.sync += [
-                stripe.address.eq(stripe.address + (beats << low)),
+                advanced.eq(advanced + beats),
                 done.eq(done + beats),
                 left.eq(left - beats),
             ]
@@ -280,21 +284,28 @@ class StripeReader(wiring.Component):
     def _note_error(self, m, burst, given, moves):
         """The first error of the stripe, and where the first of all was."""
         config, r = self.config, self.client.r
-        low = config.beat_bytes.bit_length() - 1
-        earlier, status, has_where = Signal(8), Signal(8), Signal()
-        with m.If(earlier != 0):
-            m.d.comb += status.eq(earlier)
+        low, high = (size.bit_length() - 1 for size in (config.beat_bytes, config.burst_bytes))
+        where = Signal.like(self.where)
+        earlier, error, has_where = Signal(ReadError), Signal(ReadError), Signal()
+        with m.If(earlier != ReadError.NONE):
+            m.d.comb += error.eq(earlier)
         with m.Elif(burst.lost | (self.lost & ~burst.phantom)):
-            m.d.comb += status.eq(Status.TIMEOUT)
+            m.d.comb += error.eq(ReadError.TIMEOUT)
         with m.Elif(~burst.phantom & is_error(r.payload.resp)):
-            m.d.comb += status.eq(status_of(r.payload.resp, Status.DEVICE_SLVERR))
-        m.d.comb += self.o.payload.error.eq(status)
+            is_decerr = r.payload.resp == Response.DECERR
+            m.d.comb += error.eq(Mux(is_decerr, ReadError.DECERR, ReadError.SLVERR))
+        # A burst does not go past a multiple of its most bytes.
+        place = burst.address[low:high] + given
+        m.d.comb += [
+            self.o.payload.error.eq(error),
+            where.eq(Cat(burst.address[:low], place[: high - low], burst.address[high:])),
+        ]
         with m.If(moves):
-            m.d.sync += earlier.eq(Mux(self.o.payload.last, 0, status))
+            m.d.sync += earlier.eq(Mux(self.o.payload.last, ReadError.NONE, error))
         with m.If(self.clear):
             m.d.sync += has_where.eq(0)
-        with m.Elif(moves & (status != 0) & ~has_where):
-            m.d.sync += [has_where.eq(1), self.where.eq(burst.address + (given << low))]
+        with m.Elif(moves & (error != ReadError.NONE) & ~has_where):
+            m.d.sync += [has_where.eq(1), self.where.eq(where)]
 
 
 def _last_count(config, nbytes):

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.stream import unit_class
 from cdma.hdl.codecs import config_of
+from cdma.hdl.engine.common.errors import ReadError
 from cdma.hdl.engine.common.records import Row
 from cdma.hdl.engine.offload.codec import StripeStatus
 from cdma.hdl.engine.offload.reader import DeviceBeat
@@ -17,10 +18,10 @@ _PACKETS = 16  # whose last beat is in, and whose status is not out
 
 
 class _Ending(data.StructLayout):
-    """What is known of a stripe when its last beat was read: ``raw``, and a Status."""
+    """What is known of a stripe when its last beat was read: ``raw``, and a ReadError."""
 
     def __init__(self):
-        super().__init__({"raw": unsigned(1), "error": unsigned(8)})
+        super().__init__({"raw": unsigned(1), "error": ReadError})
 
 
 class StreamStripeCompressor(wiring.Component):

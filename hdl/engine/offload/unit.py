@@ -1,6 +1,6 @@
 """Offload: all channels, gathered and written to the host."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -167,10 +167,13 @@ class OffloadUnit(wiring.Component):
             order.i.payload.end.eq(~sequencer.busy),
             control.leaves.eq(~sequencer.busy & order.i.ready),
         ]
+        place, bits = (size.bit_length() - 1 for size in (config.alignment, config.channels))
         for k, channel in enumerate(self.channels):
             m.submodules[f"channel{k}"] = channel
+            address = Cat(Const(0, place), Const(k, bits), stripe.payload.address[place + bits :])
             m.d.comb += [
                 channel.i.payload.eq(stripe.payload),
+                channel.i.payload.address.eq(address),  # without what each of its stripes has
                 channel.clear.eq(control.clear),
                 channel.halt.eq(control.halt),
                 channel.lost.eq(self.lost[k]),

@@ -10,6 +10,7 @@ from cdma.hdl.codecs import config_of
 from cdma.hdl.engine.common.errors import ErrorSlot
 from cdma.hdl.engine.common.records import Row
 from cdma.hdl.engine.prefetch.records import StripeError, StripeTag
+from cdma.hdl.engine.prefetch.rows import size_bits
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import Beat, thermometer
 
@@ -137,5 +138,6 @@ class StripeDecompressor(wiring.Component):
             slot.valid.eq(status.valid & (status.payload.error != 0)),
             slot.report.tag.eq(tags.o.payload),
             slot.report.status.eq(status.payload.error),
-            slot.report.where.eq(status.payload.bytes),
+            # No stripe of the stream is longer.
+            slot.report.where.eq(status.payload.bytes[: size_bits(self.config)]),
         ]

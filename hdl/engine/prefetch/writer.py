@@ -56,7 +56,8 @@ class StripeWriter(wiring.Component):
 
     A burst ends at a multiple of its most bytes, and with its stripe. Its address is issued when
     all of its beats are in the buffer. Throughput one beat a cycle, and a burst in four cycles.
-    Within six cycles after a stripe began, its first burst cannot end at such a multiple.
+    With a single channel, whose stripes may begin anywhere, the first burst of one cannot end at
+    such a multiple within six cycles after its stripe began.
     ``client.aw`` comes from registers, ``client.w`` from the buffer; ``client.b`` is always ready.
 
     In quarantine nothing more is written: the oldest burst that is not answered is a TIMEOUT, or
@@ -151,11 +152,9 @@ class StripeWriter(wiring.Component):
         # of the first beat of the open burst, and its beats.
         upper, position = Signal(config.address_bits - high), Signal(high - low)
         first, count = Signal.like(position), Signal.like(burst.beats)
-        # The multiple behind, which is known some cycles after ``adds``.
-        following, adds = Signal.like(upper), Signal()
-        carries = advance_in_parts(m, following, adds, "following", parts=_PARTS)
         is_edge, ends, crosses, drops, is_dropped = Signal(), Signal(), Signal(), Signal(), Signal()
         takes, flushes, loads, is_open = Signal(), Signal(), Signal(), Signal()
+        is_known = self._cross(m, upper, crosses, loads)
         m.d.comb += [
             is_open.eq(count != 0),
             is_edge.eq(position.all()),
@@ -171,11 +170,7 @@ class StripeWriter(wiring.Component):
                 has_place
                 & (
                     drops
-                    | (
-                        beats.i.ready
-                        & (bursts.i.ready | ~ends)
-                        & ((~adds & ~carries.any()) | ~is_edge | beat.last)
-                    )
+                    | (beats.i.ready & (bursts.i.ready | ~ends) & (is_known | ~is_edge | beat.last))
                 )
             ),
             beats.i.valid.eq(takes),
@@ -187,28 +182,45 @@ class StripeWriter(wiring.Component):
             burst.last.eq(beat.last),
             burst.tag.eq(tag),
         ]
-        m.d.sync += [adds.eq(crosses), is_dropped.eq((is_dropped & ~loads) | drops)]
+        m.d.sync += is_dropped.eq((is_dropped & ~loads) | drops)
         with m.If(takes):
             m.d.sync += [position.eq(position + 1), count.eq(Mux(ends, 0, count + 1))]
             with m.If(~is_open):
                 m.d.sync += first.eq(position)
         with m.Elif(flushes & bursts.i.ready):
             m.d.sync += count.eq(0)
-        with m.If(crosses):
-            m.d.sync += upper.eq(following)
         with m.If(loads):
             m.d.sync += [
                 has_place.eq(self.i_place.valid),
                 tag.eq(place.tag),
                 position.eq(place.address[low:]),
                 upper.eq(place.address[high:]),
-                following.eq(place.address[high:]),
-                carries.eq(0),
-                adds.eq(1),
                 is_dropped.eq(self.discard | self.lost),
             ]
         self._stripe = tag, Cat(Const(0, low), position, upper)
         return is_open
+
+    def _cross(self, m, upper, crosses, loads):
+        """Go on to the next multiple of the longest burst; gives whether that one is known.
+
+        ``loads`` begins with the multiple of the next stripe's place.
+        """
+        config, start = self.config, self.i_place.payload.address[-len(upper) :]
+        if config.alignment == config.stripe_bytes:
+            # So the multiple behind is in the stripe.
+            inner = upper[: (config.stripe_bytes // config.burst_bytes).bit_length() - 1]
+            with m.If(crosses):
+                m.d.sync += inner.eq(inner + 1)
+            return Const(1, 1)
+        # The multiple behind, which is known some cycles after ``adds``.
+        following, adds = Signal.like(upper), Signal()
+        carries = advance_in_parts(m, following, adds, "following", parts=_PARTS)
+        m.d.sync += adds.eq(crosses)
+        with m.If(crosses):
+            m.d.sync += upper.eq(following)
+        with m.If(loads):
+            m.d.sync += [following.eq(start), carries.eq(0), adds.eq(1)]
+        return ~adds & ~carries.any()
 
     def _issue(self, m, bursts, sent, waiting):
         """Issue or drop the oldest burst."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cdma.golden import compress
+from cdma.hdl.engine.common.errors import ReadError
 from cdma.hdl.engine.offload.codec import StripeCompressor
 
 
@@ -18,7 +19,7 @@ def _beats(words, config, raw):
                 "count": len(part),
                 "last": int(last),
                 "raw": raw,
-                "error": 35 if last and len(words) == 1 else 0,
+                "error": ReadError.DECERR if last and len(words) == 1 else 0,
             }
         )
     return found
@@ -57,7 +58,7 @@ def test_rows_statuses_and_refunds(exchange, begin, small, noise, words_of, stal
     starts = [0, *[k + 1 for k in ends[:-1]]]
     assert [words_of(rows[a : b + 1]) for a, b in zip(starts, ends, strict=True)] == expected
     for status, raw, words, size in zip(statuses, raws, stripes, coded_sizes, strict=True):
-        assert status == (raw, int(size > words.nbytes), 35 if len(words) == 1 else 0)
+        assert status == (raw, int(size > words.nbytes), ReadError.DECERR if len(words) == 1 else 0)
     # What was charged and will need no room: the beats' words less those that go, masks apart.
     masks = [-(-len(words) // 32) for words, raw in zip(stripes, raws, strict=True) if not raw]
     assert refund == config.lanes * len(beats) + sum(masks) - sum(map(len, expected))

@@ -23,7 +23,9 @@ def gather(exchange, begin, rows_of, noise):
         words = [noise(size, 1.0, seed=size + k) for k, size in enumerate(sizes)]
         for number, channel in enumerate(order):
             sends[f"i{channel}"] += rows_of(words[number], config)
-            sends[f"s{channel}"].append({"raw": number % 2, "exceeds": 0, "error": number})
+            assert number < 16
+            bits = {"error": number & 3, "raw": number >> 2 & 1, "exceeds": number >> 3}
+            sends[f"s{channel}"].append(bits)
         dut, rows, units = _aliases(Gather(config), channels), [], []
         willing = parse(hold).willing(7)
 
@@ -36,7 +38,10 @@ def gather(exchange, begin, rows_of, noise):
             if ctx.get(dut.valid):
                 count = ctx.get(row.count)
                 last = ctx.get(row.last)
-                status = ctx.get(row.status.error) if last else None
+                error, raw, exceeds = (
+                    int(ctx.get(row.status[name])) for name in ("error", "raw", "exceeds")
+                )
+                status = error | raw << 2 | exceeds << 3 if last else None
                 rows.append((cycle, given[:count], ctx.get(row.channel), status))
             if ctx.get(dut.works):
                 unit = unit_words(config)

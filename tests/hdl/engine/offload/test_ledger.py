@@ -3,6 +3,7 @@
 import pytest
 
 from cdma.engine_codes import LINK, Op, Status
+from cdma.hdl.engine.common.errors import ReadError
 from cdma.hdl.engine.offload.ledger import Ledger
 
 SIZES = [7, 64, 1, 20, 3]  # words of the stripes
@@ -129,7 +130,7 @@ def test_measure_never_overflows(account):
 
 @pytest.mark.parametrize("number", range(len(SIZES)))
 def test_errors_of_the_device(account, number):
-    found = account(status={number: int(Status.DEVICE_DECERR)}.items())
+    found = account(status={number: ReadError.DECERR}.items())
     assert found["o_error"] == [
         {
             "status": Status.DEVICE_DECERR,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cdma.engine_codes import Status
+from cdma.hdl.engine.common.errors import ReadError
 from cdma.hdl.engine.offload.reader import StripeReader
 
 NO_HALT = {"all": 0, "above": 0, "number": 0}
@@ -13,8 +13,19 @@ FREE = 256  # words
 def read(exchange, begin, small):
     """Function that reads stripes; memory gives the address of each beat as its data."""
 
-    def run(stripes, beats, bursts, *, errors=None, lost=None, free=FREE, then=None, **values):
-        config = small()
+    def run(
+        stripes,
+        beats,
+        bursts,
+        *,
+        errors=None,
+        lost=None,
+        free=FREE,
+        then=None,
+        channels=1,
+        **values,
+    ):
+        config = small(channels=channels)
         dut = StripeReader(config)
         dut.ar = dut.client.ar
         queue, asked, charges = [], 0, []
@@ -69,6 +80,16 @@ def test_bursts_counts_and_charges(read):
     assert charges == [128 + 4 + 2, 128 + 4, 80 + 2, 128, 48, 2 + 1 + 2]
 
 
+def test_aligned_stripes_of_several_channels(read):
+    stripes = [_stripe(0, 0xFFFF_FC00, 1024), _stripe(1, 0x1400, 1000), _stripe(2, 0x2000, 1024)]
+    passed, _ = read(stripes, 128 + 125 + 128, 6, channels=2)
+    found = [(request["address"], request["beats"]) for request in passed["ar"].payloads]
+    starts = [stripe["address"] + 512 * k for stripe in stripes for k in range(2)]
+    assert found == list(zip(starts, [64, 64, 64, 61, 64, 64], strict=True))
+    words = [address + 8 * k for address, beats in found for k in range(beats)]
+    assert [beat["words"][0] for beat in passed["o"].payloads] == words
+
+
 @pytest.mark.parametrize("lacks", ["free", "has_slot"])
 def test_waits_for_credits_and_a_slot(read, lacks):
     values = {"free": 133} if lacks == "free" else {"has_slot": 0}
@@ -85,7 +106,7 @@ def test_the_first_error_of_a_stripe(read):
 
     passed, _ = read(stripes, 384, 6, errors=errors, then=watch)
     lasts = [beat["error"] for beat in passed["o"].payloads if beat["last"]]
-    assert lasts == [0, Status.DEVICE_DECERR, Status.DEVICE_SLVERR]
+    assert lasts == [ReadError.NONE, ReadError.DECERR, ReadError.SLVERR]
     assert places[-1] == 0x1400 + 8 * 70
 
 
@@ -100,7 +121,8 @@ def test_halted_stripes_are_zeros_without_access(read):
 def test_a_lost_channel_gives_zeros_and_timeout(read):
     stripes = [_stripe(k, 0x1000 + 1024 * k, 1024) for k in range(2)]
     passed, _ = read(stripes, 256, 0, lost=0)
-    assert [beat["error"] for beat in passed["o"].payloads if beat["last"]] == [Status.TIMEOUT] * 2
+    lasts = [beat["error"] for beat in passed["o"].payloads if beat["last"]]
+    assert lasts == [ReadError.TIMEOUT] * 2
 
 
 def test_throughput(read):

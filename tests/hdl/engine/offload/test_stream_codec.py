@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cdma.golden import zvcplus
+from cdma.hdl.engine.common.errors import ReadError
 from cdma.hdl.engine.offload.stream_codec import StreamStripeCompressor
 
 
@@ -18,7 +19,7 @@ def _beats(words, config, raw):
                 "count": len(part),
                 "last": int(last),
                 "raw": raw,
-                "error": 35 if last and len(words) == 1 else 0,
+                "error": ReadError.DECERR if last and len(words) == 1 else 0,
             }
         )
     return found
@@ -70,7 +71,7 @@ def test_rows_statuses_and_refunds(exchange, begin, small, stall):
         assert statuses[k] == (
             raws[k],
             int(len(coded) > stripes[k].nbytes),
-            35 if len(stripes[k]) == 1 else 0,
+            ReadError.DECERR if len(stripes[k]) == 1 else 0,
         )
     charged = sum(-(-size // config.lanes) + config.growth_beats for size in sizes)
     assert refund == config.lanes * (charged - len(rows))

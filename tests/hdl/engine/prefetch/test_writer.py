@@ -19,9 +19,18 @@ def write(exchange, small):
     """
 
     def run(
-        stripes, lengths, responses=(), *, errors=0, stalls="never", then=None, delay=0, **values
+        stripes,
+        lengths,
+        responses=(),
+        *,
+        errors=0,
+        stalls="never",
+        then=None,
+        delay=0,
+        channels=1,
+        **values,
     ):
-        config = small(lanes=16, stripe_bytes=2048, stage_bytes=4096)
+        config = small(lanes=16, stripe_bytes=2048, stage_bytes=4096, channels=channels)
         dut = StripeWriter(config)
         dut.aw, dut.w = dut.client.aw, dut.client.w
         cycle, answers, answered, written = -1, iter(responses), 0, []
@@ -59,6 +68,22 @@ def write(exchange, small):
         return passed, written
 
     return run
+
+
+def test_aligned_stripes_of_several_channels(write):
+    stripes = [(0x1000, 32), (0xFFFF_F800, 20), (0x2800, 32), (0x3800, 1)]
+    lengths = [8] * 4 + [8, 8, 4] + [8] * 4 + [1]
+    passed, written = write(stripes, lengths, channels=2)
+    requests = [(request["address"], request["beats"]) for request in passed["aw"].payloads]
+    expected = [
+        (address + SIZE * first, min(count - first, 8))
+        for address, count in stripes
+        for first in range(0, count, 8)
+    ]
+    assert requests == expected
+    assert len(written) == len(stripes)
+    cycles = passed["w"].cycles
+    assert cycles[-1] - cycles[0] < len(cycles) + 8 * len(stripes)
 
 
 @pytest.mark.parametrize("stall", [pytest.param("never", marks=pytest.mark.slow), "bernoulli:0.5"])

@@ -189,25 +189,28 @@ class KeepsAccounts(Elaboratable):
     def _reports(self, m):
         """A stripe's own error is reported, and the first stripe too many."""
         dut, row, job = self.dut, self.dut.i, self.dut.job
-        report, status = dut.o_error.payload, self.dut.i.status
+        report, row_status = dut.o_error.payload, self.dut.i.status
         taken = take(m, dut.o_error, "error")
         over, told, is_cut, fails = Signal(), Signal(), Signal(), Signal()
         age = Signal(range(_SETTLE))  # cycles that the report waits
-        error, channel = Signal.like(status.error), Signal.like(row.channel)
+        error, channel = Signal.like(row_status.error), Signal.like(row.channel)
         m.d.comb += [
             is_cut.eq(row.live & (row.kept != row.count) & (job.op != Op.MEASURE)),
             fails.eq(
-                dut.valid & row.last & row.live & ((status.error != 0) | ((over | is_cut) & ~told))
+                dut.valid
+                & row.last
+                & row.live
+                & ((row_status.error != 0) | ((over | is_cut) & ~told))
             ),
             self.ends.eq((dut.valid & row.last & ~fails) | taken),
             Assert(dut.o_error.valid == (self.waits & (age == _SETTLE - 1))),
             Assert(~(fails | self.waits) | dut.hold),
             Assert(dut.known == (dut.valid & row.last)),
-            Assert(~dut.known | (dut.exceeds == status.exceeds)),
+            Assert(~dut.known | (dut.exceeds == row_status.exceeds)),
         ]
         m.d.sync += age.eq(Mux(self.waits & (age != _SETTLE - 1), age + 1, age))
         with m.If(fails):
-            m.d.sync += [self.waits.eq(1), age.eq(0), error.eq(status.error)]
+            m.d.sync += [self.waits.eq(1), age.eq(0), error.eq(row_status.error)]
             m.d.sync += channel.eq(row.channel)
         with m.Elif(taken):
             m.d.sync += self.waits.eq(0)
@@ -222,13 +225,16 @@ class KeepsAccounts(Elaboratable):
                 each.eq(anything(m, len(each), f"any_where{k}"))
                 for k, each in enumerate(self.where)
             ]
+        status = Array(
+            [Status.OVERFLOW, Status.DEVICE_SLVERR, Status.DEVICE_DECERR, Status.TIMEOUT]
+        )[error]
         with m.If(dut.o_error.valid):
             m.d.comb += [
                 Assert(report.tag.job == dut.number),
                 Assert(report.tag.number == self.stripes[0]),
                 Assert(report.tag.offset == self.words[0] << self.shift),
                 Assert(report.halts == (error != 0)),
-                Assert(report.status == Mux(error != 0, error, Status.OVERFLOW)),
+                Assert(report.status == status),
                 Assert(report.channel == Mux(error != 0, channel, LINK)),
                 Assert(report.where == Mux(error != 0, where, job.limit)),
                 Cover(report.status == Status.OVERFLOW),
@@ -243,7 +249,7 @@ class KeepsAccounts(Elaboratable):
             Assert(age < _SETTLE),
         ]
         with m.If(self.waits):
-            m.d.comb += [Assert(probe(m, "dut.error", 8) == error), Assert(self.was_live)]
+            m.d.comb += [Assert(probe(m, "dut.error", len(error)) == error), Assert(self.was_live)]
             m.d.comb += Assert(probe(m, "dut.channel", 3) == channel)
             m.d.comb += Assert((error != 0) | (over & ~told))
             m.d.comb += Assert(channel < self.config.channels)
