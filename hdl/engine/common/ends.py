@@ -5,14 +5,18 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.engine.common.records import JOB_BITS
-from cdma.hdl.lib.buffer import RowBuffer
+from cdma.hdl.lib.fifo import Fifo
+from cdma.hdl.lib.signals import assert_ready
+
+_PASSING = 4  # bits that are in a queue only since they pass it, at most
 
 
 class WorkCount(wiring.Component):
     """Count the jobs of which all work of one kind is done, in order.
 
-    Pieces of work are begun and done in the order of the jobs. A mark notes what was begun: when
-    as much is done, one more job has ended: two cycles after ``done``, from a register.
+    Pieces of work are begun and done in the order of the jobs. A queue of single bits keeps what
+    was begun, and a mark behind the last piece of each job: when that mark is at its head, one more
+    job has ended: two cycles after ``done``, three after ``mark``, from a register.
 
     Parameters
     ----------
@@ -25,7 +29,7 @@ class WorkCount(wiring.Component):
     -------
     clear : In, forget all
     begins, done : In, one piece of work is begun, or is done
-    mark : In, all pieces of the job were begun before this cycle
+    mark : In, all pieces of the job were begun before this cycle, and none is begun in it
     o : Out stream without payload: a job has ended
     """
 
@@ -37,8 +41,8 @@ class WorkCount(wiring.Component):
 
     def __init__(self, most: int, jobs: int = 1 << JOB_BITS):
         self.jobs = jobs
-        # The count of pieces that are done may be past a mark by as many as there are jobs.
-        self.bits = (most + jobs + 2).bit_length() + 1
+        # A bit leaves a cycle, and not in the two in which it passes the queue.
+        self.depth = 1 << (most + jobs + _PASSING - 1).bit_length()
         super().__init__(
             {
                 "clear": In(1),
@@ -51,25 +55,26 @@ class WorkCount(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        marks = ResetInserter(self.clear)(RowBuffer(unsigned(self.bits), self.jobs))
-        m.submodules.marks = marks
-        begun, done, past = (Signal(self.bits, name=name) for name in ("begun", "done", "past"))
-        ended, reaches = Signal(range(self.jobs + 1)), Signal()
+        order = ResetInserter(self.clear)(Fifo(unsigned(1), self.depth))  # 1 is a mark
+        m.submodules.order = order
+        assert_ready(m, platform, order.i)
+        early = Signal(range(self.depth))  # pieces that are done and are in the queue
+        ended, takes, reaches = Signal(range(self.jobs + 1)), Signal(), Signal()
+        is_mark = order.o.payload
         m.d.comb += [
-            marks.i.valid.eq(self.mark),
-            marks.i.payload.eq(begun),
-            past.eq(done - marks.o.payload),
-            reaches.eq(marks.o.valid & ~past[-1]),
-            marks.o.ready.eq(reaches),
+            order.i.valid.eq(self.begins | self.mark),
+            order.i.payload.eq(self.mark),
+            reaches.eq(order.o.valid & is_mark),
+            takes.eq(order.o.valid & ~is_mark & (self.done | (early != 0))),
+            order.o.ready.eq(is_mark | takes),
             self.o.valid.eq(ended != 0),
         ]
         m.d.sync += [
-            begun.eq(begun + self.begins),
-            done.eq(done + self.done),
+            early.eq(early + self.done - takes),
             ended.eq(ended + reaches - (self.o.valid & self.o.ready)),
         ]
         with m.If(self.clear):
-            m.d.sync += [begun.eq(0), done.eq(0), ended.eq(0)]
+            m.d.sync += [early.eq(0), ended.eq(0)]
         return m
 
 
@@ -87,7 +92,7 @@ class JobEnds(wiring.Component):
     -------
     clear : In, forget all
     begins, done : In, a bit for each kind, see :class:`WorkCount`
-    mark : In, all work of the job was begun before this cycle
+    mark : In, all work of the job was begun before this cycle, and none of it is begun in it
     waits : In, give no event in this cycle
     ended : Out, one cycle: one more job has ended, in order
     """

@@ -3,7 +3,7 @@
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.engine.common.ends import JobEnds, WorkCount
-from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
 
@@ -80,7 +80,10 @@ PROOFS = (
         mode=BOUNDED,
         depth=12,
         broken=faults(
-            (MOST,) * KINDS, 10, late("dut.count0.done"), stuck_at(1, "dut.count1.o__valid")
+            (MOST,) * KINDS,
+            10,
+            stuck_at(0, "dut.count1.early"),
+            stuck_at(1, "dut.count1.o__valid"),
         ),
     ),
 )
