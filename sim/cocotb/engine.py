@@ -2,7 +2,8 @@
 
 ``job.pickle`` in the working folder has one job: size, memories and tensor. The bench writes a
 :class:`~cdma.sim.engine.cosim.Trip` to ``report-0.pickle``. Software, memories and rules are the
-same as for the compiled model, with the same cycles.
+same as for the compiled model, with the same cycles. No output may be X or Z from the reset on,
+where it counts: fields of a channel while its VALID is high, bytes of write data where enabled.
 """
 
 import ctypes
@@ -122,6 +123,8 @@ class SimulatedEngine:
             for port in self._ports:
                 port.tick(self.cycle, is_reset + (is_reset and not self._was_reset))
             self._registers.tick(self.cycle, is_reset)
+            if not is_reset and not self._dut.irq.value.is_resolvable:
+                raise Violation(f"irq is {self._dut.irq.value} in cycle {self.cycle}")
             self._was_reset = is_reset
             self.cycle += 1
             if not self.cycle % 1024 and time.monotonic() > self._told + 1:
@@ -148,16 +151,22 @@ class _Pins:
         return getattr(self._dut, f"{self._prefix}_{name}")
 
     def flag(self, name, cycle):
-        """Value of a pin, which must be known."""
+        """Value of a pin, all of whose bits must be known."""
         value = self.pin(name).value
         if not value.is_resolvable:
             raise Violation(f"{self._prefix}: {name} is {value} in cycle {cycle}")
         return int(value)
 
-    def number(self, name):
-        """Value of a pin. Unknown bits read as zero."""
+    def bytes(self, name, strobes, cycle):
+        """Value of a pin in bytes. Those that are enabled must be known, others read as zero."""
         value = self.pin(name).value
-        return int(value if value.is_resolvable else value.resolve("zeros"))
+        if not value.is_resolvable:
+            text = str(value)[::-1]
+            for byte in range(len(text) // 8):
+                if strobes >> byte & 1 and set(text[8 * byte : 8 * byte + 8]) - {"0", "1"}:
+                    raise Violation(f"{self._prefix}: byte {byte} of {name} is X in cycle {cycle}")
+            value = value.resolve("zeros")
+        return int(value)
 
     def drive(self, source):
         for name, before in self._driven.items():
@@ -188,13 +197,13 @@ class _Port(_Pins):
             address.valid = self._is_valid(channel, cycle, reset)
             if address.valid:
                 for name in self._fields[channel]:
-                    setattr(address, name, self.number(f"{channel}{name}"))
+                    setattr(address, name, self.flag(f"{channel}{name}", cycle))
         ask.wvalid = self._is_valid("w", cycle, reset)
         if ask.wvalid:
-            data = self.number("wdata").to_bytes(self._size, "little")
+            strobes = self.flag("wstrb", cycle)
+            ctypes.memmove(ask.wstrb, strobes.to_bytes(16, "little"), 16)
+            data = self.bytes("wdata", strobes, cycle).to_bytes(self._size, "little")
             ctypes.memmove(ask.wdata, data, self._size)
-            strobes = self.number("wstrb").to_bytes(16, "little")
-            ctypes.memmove(ask.wstrb, strobes, 16)
             ask.wlast = self.flag("wlast", cycle)
         if not reset:
             ask.rready, ask.bready = self.flag("rready", cycle), self.flag("bready", cycle)
@@ -227,8 +236,9 @@ class _Registers(_Pins):
             self.lite.drop()
         else:
             for name in pins.LITE_OUT:
-                is_flag = name.endswith(("valid", "ready"))
-                value = self.flag(name, cycle) if is_flag else self.number(name)
-                setattr(self.lite.pins, name, value)
+                # A response counts while its VALID is high.
+                valid = {"rdata": "rvalid", "rresp": "rvalid", "bresp": "bvalid"}.get(name)
+                is_known = valid is None or self.flag(valid, cycle)
+                setattr(self.lite.pins, name, self.flag(name, cycle) if is_known else 0)
             self.lite.tick(cycle)
         self.drive(self.lite.pins)

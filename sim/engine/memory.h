@@ -63,6 +63,7 @@ class Memory {
 
     void reset(const Ask& ask, Answer& answer, int64_t cycle, bool is_first) {
         if (!is_first) rules.check_silence(ask, cycle);
+        rules.forget();
         reads_.clear();
         writes_.clear();
         open_.clear();

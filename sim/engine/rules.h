@@ -50,6 +50,10 @@ class Rules {
     void check_silence(const Ask& ask, int64_t cycle) {
         cycle_ = cycle;
         if (ask.ar.valid || ask.aw.valid || ask.wvalid) broken("a VALID is 1 in reset");
+    }
+
+    // In each cycle of a reset: what was begun is over.
+    void forget() {
         had_ar_ = had_aw_ = had_w_ = false;
         owed_.clear();
         early_.clear();

@@ -115,6 +115,7 @@ class LinkArbiter(wiring.Component):
                 kept.address.eq(request.address),
                 kept.length.eq(request.beats[:beats_bits] - 1),
                 kept.attr.eq(request.attr),
+                kept.qos.eq(0),
             ]
         return loads, number
 

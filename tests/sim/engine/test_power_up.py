@@ -1,15 +1,21 @@
-"""Registers and memories power up at any value: after the reset none of it reaches a result."""
+"""Registers and memories power up at any value: after the reset none of it reaches a result, and no
+output is X."""
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cdma import designs
 from cdma.errors import SimulationError
 from cdma.sim.cocotb.ports import Violation
+from cdma.sim.engine import build, pins
 from cdma.sim.engine.engine import Engine
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import EngineModel
+from cdma.sim.power_up import randomised
+from cdma.toolchain import simulators
 from cdma.verify.mutation.engine import jobs
 from cdma.verify.mutation.engine.campaign import small_engine
 
@@ -48,3 +54,57 @@ def test_a_register_that_lost_its_reset_is_found():
     assert spoiled != text
     with pytest.raises((AssertionError, SimulationError, Violation)):
         assert_same("few_jobs", spoiled)
+
+
+@pytest.fixture
+def play(monkeypatch):
+    """Function that plays resets and a round trip in Icarus Verilog."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "cocotb"))
+
+    def run(verilog, resets=()):
+        memory, rng = Memory(latency=4), np.random.default_rng(5)
+        words = (rng.integers(1, 1 << 31, 600) * (rng.random(600) < 0.5)).astype(np.uint32)
+        names = pins.managers(pins.declared(verilog, build.TOP))
+        job = {
+            "config": small_engine(),
+            "device": memory,
+            "host": memory,
+            "ports": names,
+            "seed": 2,
+        }
+        job |= {"array": words, "resets": list(resets)}
+        folder = simulators.build(verilog, build.TOP, "icarus")
+        (trip,) = simulators.run(folder, build.TOP, [job], "reset_bench", "icarus")
+        return trip
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("contents", ["X", "random"])
+def test_no_output_is_x_after_a_reset(play, contents):
+    """From power-up, and with resets of one cycle and of more in the middle of jobs."""
+    verilog = designs.engine(small_engine())
+    if contents == "random":
+        verilog = randomised(verilog, seed=1)
+    waits = np.random.default_rng(9).integers(5, 400, 6)
+    trip = play(verilog, [(int(wait), 1 + number % 3) for number, wait in enumerate(waits)])
+    assert trip.problem == ""
+    assert trip.prefetch.completion.status == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["link_order", "front_rings_counts", "data_offload_sequencer"])
+def test_x_at_an_output_is_found(play, module):
+    """Registers that lost their reset stay X in Icarus Verilog."""
+    with pytest.raises((Violation, SimulationError, AssertionError)):
+        assert not play(without_reset(designs.engine(small_engine()), module)).problem
+
+
+def without_reset(text, module):
+    """Verilog in which the registers of a module that are zero in reset have none."""
+    at = text.index(f"module cdma_engine_{module}(")
+    end = text.index("endmodule", at)
+    spoiled, count = re.subn(r"rst \? \d+'h0+ : ", "", text[at:end])
+    assert count
+    return text[:at] + spoiled + text[end:]

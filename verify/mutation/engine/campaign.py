@@ -10,6 +10,7 @@ campaign. A mutant that no trial kills is equivalent where that is proven of the
 are kept, so a run that was interrupted continues, and a later run with more mutants adds to them.
 """
 
+import itertools
 import json
 import math
 import os
@@ -32,8 +33,9 @@ from cdma.verify.mutation.mutants import ENGINE, Drawn, Mutant
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
 from cdma.verify.mutation.proof import EQUIVALENT
 
-#: The first trials kill most mutants. Then fewer lanes play the others.
-FIRST = 3
+#: The first trials kill most mutants, the random ones few more and take the longest. Behind each of
+#: these places in the list of trials, a model with fewer lanes plays the mutants that are left.
+STAGES = (3, 21, 32)
 #: What is known of survivors.
 _ALIVE = "no trial kills this mutant"
 _UNPROVEN = f"{_ALIVE}, and it changes some step"
@@ -124,18 +126,22 @@ def mutate(
     played = spread(drawn.mutants, sample)
     file = folder / f"{digest('engine', drawn.rtlil, seed, sources())}.results.json"
     kept = Kept(file)
-    design = Packed((drawn, played))
-    setup = Setup(config, design, seed, None if cache is None else str(cache))
-    names = [each.name for each in trials(config, "", seed) if only is None or each.name in only]
-    for stage in (names[:FIRST], names[FIRST:]):
-        tasks = list(_tasks(setup, stage, kept, played))
+    names = [each.name for each in trials(config, "", seed)]
+    where = {"jobs": jobs, "scheduler": scheduler}
+    for first, end in itertools.pairwise((0, *STAGES, len(names))):
+        stage = [name for name in names[first:end] if only is None or name in only]
+        left = [each for each in played if kept.is_open(each)]
+        if first == STAGES[1]:  # those that are no faults need not be played
+            _exclude(drawn, kept, left, progress)
+            left = [each for each in left if kept.is_open(each)]
+        setup = Setup(config, Packed((drawn, left)), seed, None if cache is None else str(cache))
+        tasks = list(_tasks(setup, stage, kept, left))
         if tasks:
-            build_lanes(drawn, played, cache, progress)
-        for name, part, found in _played(tasks, {"jobs": jobs, "scheduler": scheduler}):
+            build_lanes(drawn, left, cache, progress)
+        for name, part, found in _played(tasks, where):
             kept.add(name, part, found)
-            left = sum(each.command not in kept.killed for each in played)
-            progress(f"{name}: {left:,} of {len(played):,} mutants left")
-    _exclude(drawn, kept, [each for each in played if each.command not in kept.killed], progress)
+            number = sum(kept.is_open(each) for each in played)
+            progress(f"{name}: {number:,} of {len(played):,} mutants left")
     results = [kept.result(each) for each in played]
     return Outcome(ENGINE, config, results, time.monotonic() - start)
 
@@ -161,6 +167,11 @@ class Kept:
     def has_played(self, name: str, mutant: Mutant) -> bool:
         """Whether the result of a trial is known, or does not matter."""
         return mutant.command in self.killed or mutant.command in self._passed.get(name, ())
+
+    def is_open(self, mutant: Mutant) -> bool:
+        """Whether the mutant may be a fault that no trial kills."""
+        judged = self._judged.get(mutant.command, [OPEN])[0]
+        return mutant.command not in self.killed and judged == OPEN
 
     def is_judged(self, mutant: Mutant) -> bool:
         """Whether a proof was looked for."""
@@ -207,8 +218,10 @@ def is_own(mutant: Mutant) -> bool:
     """Whether the faulty cell is the engine's own, and not one of the units within it.
 
     The units have mutants of their own (:func:`cdma.verify.mutation.campaign.mutate`), which play
-    many more packets.
+    many more packets. Resets of memories are left out: no memory has one, the cell of Yosys has.
     """
+    if mutant.port in ("RD_ARST", "RD_SRST"):
+        return False
     return not {"compressor", "decompressor"} & set(mutant.module.split("."))
 
 

@@ -34,7 +34,8 @@ aigmap
 opt_clean
 write_json gates.json
 """
-_FAULT = "fault_{}"
+#: Input of a fault.
+FAULT = "fault_{}"
 #: Verdicts: why a mutant is no fault.
 UNSEEN, SAME = "reaches no port", "changes no step"
 #: Conflicts after which the solver gives up.
@@ -59,15 +60,13 @@ def proven(drawn: Drawn, mutants: list[Mutant], scratch: Path) -> dict[Mutant, s
     """
     if not mutants:
         return {}
-    mutations = [
-        f"mutate -ctrl {_FAULT.format(each.number)} 1 1 {each.command}" for each in mutants
-    ]
+    mutations = [f"mutate -ctrl {FAULT.format(each.number)} 1 1 {each.command}" for each in mutants]
     script = _SCRIPT.format(mutations="\n".join(mutations))
     inputs = {"flat.il": drawn.rtlil, "gates.ys": script}
     made = tool.execute(yowasp.yosys(), ["gates.ys"], inputs, ["gates.json"], scratch)
     (module,) = json.loads(made["gates.json"])["modules"].values()
     seen, step = reached(module), Step(module)
-    faults = {each: module["ports"][_FAULT.format(each.number)]["bits"][0] for each in mutants}
+    faults = {each: module["ports"][FAULT.format(each.number)]["bits"][0] for each in mutants}
     found = {}
     for mutant, fault in faults.items():
         if fault not in seen:

@@ -16,8 +16,8 @@ from cdma.verify.fuzz.engine import Batch
 from cdma.verify.mutation.engine import clocks, counts, edges, jobs, queues, wide
 from cdma.verify.mutation.engine.land import MarkedModel, OpenModel
 
-#: Batches of random jobs.
-BATCHES = 60
+#: Batches of random jobs, and those of them that come before the longest trials.
+BATCHES, FIRST_BATCHES = 60, 8
 #: Address of the rings in trials whose jobs lie anywhere.
 _RINGS = 0x1_6DB0_0040
 #: log2 of the entries of the rings that are gone around, and how often.
@@ -68,6 +68,9 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     def played(play, made):
         return [*play(made), *made.moves()]
 
+    def batch(number):
+        return Trial(f"batch {number}", lambda: _batch(config, seed, number, verilog, cache))
+
     yield Trial("few jobs", lambda: played(jobs.few_jobs, model(1, 4)))
     yield Trial("stop and go", lambda: played(clocks.stop_and_go, model(2, log2=4)))
     yield Trial("far rings", lambda: played(clocks.stop_and_go, model(22, 70, log2=4)))
@@ -89,11 +92,11 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("numbers", lambda: clocks.numbers(lambda number: model(23 + number)))
     yield Trial("far queues", lambda: played(queues.queues, model(31, 90, log2=4)))
     yield Trial("interrupts", lambda: played(clocks.interrupts, model(14, log2=8)))
-    for number in range(BATCHES):
-        yield Trial(f"batch {number}", lambda n=number: _batch(config, seed, n, verilog, cache))
+    yield from (batch(number) for number in range(FIRST_BATCHES))
     yield Trial("timeouts", lambda: clocks.timeouts(lambda n: model(40 + n), config.channels))
     yield Trial("fields", lambda: played(jobs.fields, model(20, 2, log2=1)))
     yield Trial("laps", lambda: played(lambda m: clocks.laps(m, _LAPS), model(21, log2=_LAP)))
+    yield from (batch(number) for number in range(FIRST_BATCHES, BATCHES))
 
 
 def _batch(config, seed, number, verilog, cache):

@@ -18,8 +18,10 @@ from cdma.verify.mutation.mutants import Drawn, Mutant
 
 _FOLDER = Path(__file__).parent
 _SOURCES = [_FOLDER / name for name in ("lanes.h", "verilated.h", "source.py", "build.py")]
-#: Lanes of a model. Lane 0 has no fault.
+#: Most lanes of a model. Lane 0 has no fault.
 LANES = 512
+#: Numbers of lanes that a model can have: fewer lanes are faster.
+_COUNTS = (64, 128, 256, LANES)
 _FAULT = "fault_{}"
 _SCRIPT = """
 read_rtlil flat.il
@@ -53,24 +55,27 @@ class Lanes:
         Outputs of the engine.
     registers : list of str
         Names of the bits of registers, such as ``front.ring.head[3]``.
+    count : int
+        Lanes of the model.
     """
 
     compiled: build.Compiled
     ports: list[str]
     registers: list[str]
+    count: int
 
     def choose(self, mutants: list[Mutant], *, follow: bool = False) -> None:
         """Put a fault into each lane but the first, for all engines until the next choice.
 
         With ``follow``, registers that differ are noted, see :meth:`apart`.
         """
-        numbers = np.zeros(LANES, np.int32)
+        numbers = np.zeros(self.count, np.int32)
         numbers[1 : 1 + len(mutants)] = [each.number for each in mutants]
         self._choose(numbers, 1 + len(mutants), follow=follow)
 
     def scatter(self) -> None:
         """No faults, but registers and memories of each lane power up at values of its own."""
-        self._choose(np.zeros(LANES, np.int32), LANES, scatter=True)
+        self._choose(np.zeros(self.count, np.int32), self.count, scatter=True)
 
     def _choose(self, numbers, count, *, scatter=False, follow=False):
         ctypes.CDLL(str(self.compiled.library)).lanes_choose(
@@ -85,7 +90,7 @@ class Lanes:
     def apart(self, mutants: list[Mutant]) -> dict[Mutant, set[str]]:
         """Registers that have differed from those of lane 0, by mutant as chosen: in a cycle in
         which no output had differed yet."""
-        found = np.zeros((len(self.registers), LANES // 8), np.uint8)
+        found = np.zeros((len(self.registers), self.count // 8), np.uint8)
         library = ctypes.CDLL(str(self.compiled.library))
         library.lanes_apart(ctypes.c_void_p(found.ctypes.data))
         bits = np.unpackbits(found, axis=1, bitorder="little").T
@@ -102,7 +107,7 @@ class Lanes:
 
     def _reasons(self):
         """For each lane its first output that differed and the cycle, or nothing."""
-        verdicts = np.zeros(LANES, _VERDICT)
+        verdicts = np.zeros(self.count, _VERDICT)
         library = ctypes.CDLL(str(self.compiled.library))
         library.lanes_verdicts(ctypes.c_void_p(verdicts.ctypes.data))
         return [
@@ -120,6 +125,8 @@ def build_lanes(
     progress: Callable[[str], None] | None = None,
 ) -> Lanes:
     """Build the model of an engine in which each lane can have any of the mutants.
+
+    The model has a lane for each mutant, up to :data:`LANES`, and one without a fault.
 
     Parameters
     ----------
@@ -141,11 +148,13 @@ def build_lanes(
     headers = (_FOLDER, sim, sim.parent / "compiled")
     texts = [file.read_text() for file in (*_SOURCES, *build.SOURCES)]
     cache = cache_folder(cache, "builds")
-    name = digest("lanes", drawn.rtlil, commands, texts, _COMPILE, verilator.versions(env), _cpu())
+    count = next((each for each in _COUNTS if len(mutants) < each), LANES)
+    options = [*_COMPILE, f"-DLANE_COUNT={count}"]
+    name = digest("lanes", drawn.rtlil, commands, texts, options, verilator.versions(env), _cpu())
 
     def make(work):
         if progress:
-            progress(f"building a model with {len(mutants)} lanes")
+            progress(f"building a model of {len(mutants)} mutants with {count} lanes")
         script = _SCRIPT.format(mutations="\n".join(commands))
         inputs = {"flat.il": drawn.rtlil, "gates.ys": script}
         made = tool.execute(yowasp.yosys(), ["gates.ys"], inputs, ["gates.json"], work)
@@ -156,7 +165,7 @@ def build_lanes(
         (work / "Vmodel.h").write_text(_model(source, ports))
         out = work / "out"
         out.mkdir()
-        flags = [*_COMPILE, "-I.", *(f"-I{folder}" for folder in headers)]
+        flags = [*options, "-I.", *(f"-I{folder}" for folder in headers)]
         loop = str(sim / "model.cpp")
         target = ["-shared", "-Wl,-Bsymbolic", "-o", str(out / "model.so")]
         verilator.compile_cpp([*flags, loop, *target], work, env, "the model with lanes")
@@ -165,7 +174,8 @@ def build_lanes(
 
     folder = kept(cache, name, make)
     ports, outputs, registers = json.loads((folder / "names.json").read_text())
-    return Lanes(build.Compiled(folder / "model.so", pins.managers(ports)), outputs, registers)
+    compiled = build.Compiled(folder / "model.so", pins.managers(ports))
+    return Lanes(compiled, outputs, registers, count)
 
 
 def _cpu() -> str:

@@ -7,7 +7,10 @@
 #include <random>
 #include <vector>
 
-constexpr int LANES = 512, WORDS = LANES / 64;
+#ifndef LANE_COUNT
+#define LANE_COUNT 512
+#endif
+constexpr int LANES = LANE_COUNT, WORDS = LANES / 64;
 typedef uint64_t V __attribute__((vector_size(LANES / 8)));
 
 // Lanes whose values are still of interest. What the others do does not matter.

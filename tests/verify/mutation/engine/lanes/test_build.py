@@ -1,8 +1,12 @@
 """The engine with lanes does what the compiled engine does; verdicts are of the mutants."""
 
+import contextlib
+
 import pytest
 
 from cdma import designs
+from cdma.sim.cocotb.ports import Violation
+from cdma.sim.engine.engine import Engine
 from cdma.sim.engine.memory import Memory
 from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation.engine import campaign, jobs, queues
@@ -50,3 +54,21 @@ def test_a_verdict_does_not_depend_on_the_lane(built, drawn):
     assert verdicts[1] == verdicts[0]
     assert verdicts[2] == {each: verdicts[0][each] for each in groups[2] if each in verdicts[0]}
     assert all("differs in cycle" in each for each in verdicts[0].values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("play", [jobs.few_jobs, jobs.rings, jobs.quarantine])
+def test_nothing_of_power_up_reaches_an_output(built, play):
+    """Each lane has values of its own in registers and memories before the reset."""
+    built.scatter()
+    play(model(built.compiled, log2=0))
+    assert built.scattered() == []
+
+
+@pytest.mark.slow
+def test_power_up_without_a_reset_is_found(built, monkeypatch):
+    monkeypatch.setattr(Engine, "reset", lambda self: self._library.engine_reset(self._engine, 0))
+    built.scatter()
+    with contextlib.suppress(Violation):
+        model(built.compiled)
+    assert built.scattered()
