@@ -86,13 +86,15 @@ def test_throughput_of_each_packet(verify, unit, some_config):
     assert all(result.is_fast_enough for result in results)
 
 
-def test_the_smallest_decompressor_in_cells_is_too_slow(verify):
-    """The known exception from the rule: its ring has a row too few for dense packets."""
+def test_the_smallest_decompressor_in_cells_is_fast_enough(verify):
+    """Its ring has a row more than that of other sizes, for dense packets."""
     config = Config.parse("2x8b8-asic")
-    packets = stimulus.fed("decompressor", stimulus.packets(config, 1), config)
-    with pytest.raises(AssertionError, match=r"2x8b8-asic.*took \d+ cycles, at most \d+ expected"):
-        verify("decompressor", [Scenario(packets)], config)
-    verify("decompressor", [Scenario(packets, "bernoulli:0.4")], config)  # the words are right
+    scenarios = [
+        Scenario(stimulus.fed("decompressor", stimulus.packets(config, seed), config))
+        for seed in range(4)
+    ]
+    results = verify("decompressor", scenarios, config)
+    assert all(result.is_fast_enough for result in results)
 
 
 @UNIT

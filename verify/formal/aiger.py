@@ -6,6 +6,8 @@ from cdma.errors import require
 
 #: Literal of a frame that is always true. Its negation is false.
 TRUE = 1
+#: Beginning of the names of inputs that have none: Yosys adds them for undefined values.
+UNKNOWN = "unknown.i"
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,7 @@ def parse(text: str) -> Graph:
     if missing:
         raise ValueError(f"Output must have a name, not only the number {missing[0]}")
     return Graph(
-        # Yosys gives no name to inputs that it adds for undefined values.
-        inputs={names.get(f"i{i}", f"unknown.i{i}"): var for i, var in enumerate(variables)},
+        inputs={names.get(f"i{i}", f"{UNKNOWN}{i}"): var for i, var in enumerate(variables)},
         latches=states,
         gates=table,
         outputs={names[f"o{i}"]: literal for i, literal in enumerate(literals)},

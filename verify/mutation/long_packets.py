@@ -16,7 +16,7 @@ from cdma import golden
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvc.config import Config
 from cdma.sim import stimulus
-from cdma.verify.formal.aiger import Graph, value
+from cdma.verify.formal.aiger import UNKNOWN, Graph, value
 from cdma.verify.mutation.graph import choice, offered_by
 from cdma.verify.mutation.long_moves import (
     BLOCKS,
@@ -143,6 +143,7 @@ class LongPackets:
             commands[_LONG] += self._moves.commanded * is_moved
             bits = {f"tdata[{bit}]": commands >> bit & 1 for bit in range(COUNT_BITS)}
             feeds["s_axis_cmd"] = _Feed(bits)
+        undefined = [name for name in graph.inputs if name.startswith(UNKNOWN)]
         moved = np.zeros(RUNS, int)
         statuses, seen = [[] for _ in range(RUNS)], []
         for cycle, willing in enumerate(self._willing):
@@ -153,6 +154,7 @@ class LongPackets:
                     for name, number in self._numbers.items():
                         number.add(state, np.where(due, self._moves.registers[name][time], 0))
             inputs = {"aclk": 0, "aresetn": _ONES if cycle else 0} | chosen | self._constants
+            inputs |= {name: packed(rng.random(RUNS) < 0.5) for name in undefined}
             for name, bits in willing.items():
                 prefix, _, pin = name.rpartition("_")
                 if pin == "tready":

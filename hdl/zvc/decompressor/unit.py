@@ -13,7 +13,7 @@ from cdma.hdl.zvc.beat import (
     kept_words,
     thermometer,
 )
-from cdma.hdl.zvc.config import Config, checked
+from cdma.hdl.zvc.config import COUNTED_BEATS, Config, checked
 from cdma.hdl.zvc.decompressor.beats.block_beats import BlockBeats
 from cdma.hdl.zvc.decompressor.fetch import fetcher_of
 from cdma.hdl.zvc.decompressor.reader.place import rows_of_beat
@@ -111,7 +111,10 @@ class Decompressor(wiring.Component):
     def rows(config: Config) -> int:
         """Rows of the ring: those that arrive while a mask is fetched and counted, and those that a
         beat and its mask may touch."""
-        return Decompressor._wait(config) + rows_of_beat(config)
+        # Two lanes whose masks are counted in just the beats of a block wait for a row once more.
+        is_short = config.lanes == 2 and config.block_beats == COUNTED_BEATS
+        tight = is_short and config.is_asic and not config.format.ends_itself
+        return Decompressor._wait(config) + rows_of_beat(config) + tight
 
     def elaborate(self, platform):
         m = Module()
