@@ -21,6 +21,7 @@ example:
   cdma convert relu1.iaa --from iaa --dtype float32 -o relu1.zvc
   cdma convert int8.zvc --to aie-ml --mask-order lsb -o int8.aie
   cdma convert int8.zvc --to nvdla --group-words 4608 -o int8   (int8.wmb, int8.wt, int8.wgs)
+  cdma convert int8.wmb --from nvdla --group-words 4608 --dtype int8 --shape 64,512,3,3 -o int8.zvc
 """
 HELP = "convert between a .zvc file and the engine's stream and index, or data of other silicon"
 

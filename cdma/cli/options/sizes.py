@@ -23,7 +23,8 @@ def add_config_options(parser: argparse.ArgumentParser, default: str = "32") -> 
         "--config",
         metavar="NAME",
         help="lanes x word bits, such as 8x32, or 8x32b64 with blocks of 64 words, or 8x32-ones "
-        "with a tail of ones, or zvcplus-fp32; instead of the options of the size",
+        "with a tail of ones (-z80: a zero value, -zport, -fold and -asic likewise), or "
+        "zvcplus-fp32; instead of the options of the size",
     )
     parser.add_argument(
         "--lanes",

@@ -104,8 +104,8 @@ def compress_tensor(
         commonest.update(words)
         nonzeros = count_nonzeros(words, fmt)
     zeros = nonzeros / array.size if array.size and fmt.is_plain else None
-    advice = hint(commonest.finish(), zeros)
     stream_bytes = fmt.stream_bytes(array.size, nonzeros)
+    advice = _advice(commonest.finish(), zeros, array.nbytes, stream_bytes)
     return {
         "output": output,
         "container": not is_raw,
@@ -114,6 +114,15 @@ def compress_tensor(
         **figures(fmt, array.size, nonzeros, stream_bytes, file_bytes),
         "notes": [*notes, *([advice] if advice else [])],
     }
+
+
+def _advice(commonest: dict | None, density: float | None, size: int, coded: int) -> str | None:
+    """The hint, where the word that it names gains more than the format that was used."""
+    if commonest is None:
+        return hint(None, density)
+    if commonest["ratio"] <= size / coded * 1.01:  # it is omitted already
+        return None
+    return f"{hint(commonest, density)}: --zero-value {commonest['word']}"
 
 
 def _refuse_with(option: str, given: dict) -> None:

@@ -70,7 +70,7 @@ def read(
     Parameters
     ----------
     source : str
-        File to read; of NVDLA's three files the name without its end.
+        File to read; of NVDLA's three files one, or the name without its end.
     container : str
         File to write.
     name, **options
@@ -95,6 +95,8 @@ def read(
         raise UserError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
     element = dtype_of(dtype)
     ends = SURFACES.values() if name == "nvdla" else ("",)
+    if Path(source).suffix in ends:
+        source = source.removesuffix(Path(source).suffix)
     parts = [_bytes_of(source + end) for end in ends]
     with refusals_as_user_errors(), naming(source):
         words = _decoded(parts, name, element.itemsize, shape, **options)
@@ -127,7 +129,9 @@ def _decoded(parts, name, itemsize, shape, mask_order=None, group_words=None) ->
             raise ValueError(f"Data of {data.size} bytes must be elements of {itemsize} bytes")
         return data.view(f"<u{itemsize}")
     if shape is None:
-        raise ValueError("Data of nvdla needs a shape: its surfaces do not have the number")
+        raise ValueError(
+            "Data of nvdla needs a shape, --shape: its surfaces have no number of elements"
+        )
     surfaces = nvdla.Surfaces(*parts)
     return nvdla.decode(surfaces, math.prod(shape), group_words, 8 * itemsize)
 

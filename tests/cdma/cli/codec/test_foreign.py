@@ -35,6 +35,16 @@ def test_round_trip(capsys, dtype, name, options):
     np.testing.assert_array_equal(read_container("c.zvc"), array, strict=True)
 
 
+def test_nvdla_by_the_name_of_one_of_its_files():
+    array = np.arange(-32, 32, dtype="i1").reshape(8, 8)
+    write_container("a.zvc", array)
+    group = ["--group-words", "64"]
+    assert run("a.zvc", "--to", "nvdla", *group, "-o", "b") == 0
+    back = ["--dtype", "int8", "--shape", "8,8", "-o", "c.zvc"]
+    assert run("b.wmb", "--from", "nvdla", *group, *back) == 0
+    np.testing.assert_array_equal(read_container("c.zvc"), array, strict=True)
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [

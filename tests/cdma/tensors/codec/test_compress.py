@@ -11,9 +11,9 @@ def noted(tmp_path, monkeypatch):
     """Save an array, compress it, and give the facts."""
     monkeypatch.chdir(tmp_path)
 
-    def run(array):
+    def run(array, **options):
         np.save("a.npy", array)
-        return compress_tensor("a.npy", "a.zvc")
+        return compress_tensor("a.npy", "a.zvc", **options)
 
     return run
 
@@ -30,7 +30,17 @@ def test_a_zero_point_is_named(noted):
     words = np.full(1000, 128, np.uint8)
     words[:300] = 1
     (note,) = noted(words)["notes"]
-    assert note == "the commonest word is 0x80 (70%); ratio 2.35 if it were zero"
+    expected = "the commonest word is 0x80 (70%); ratio 2.35 if it were zero: --zero-value 0x80"
+    assert note == expected
+
+
+def test_a_word_that_is_omitted_already_is_not_named(noted):
+    words = np.full(1000, 128, np.uint8)
+    words[:300] = 1
+    assert noted(words, zero_value=128)["notes"] == []
+    floats = np.full(1000, -0.0, np.float32)
+    floats[:300] = 1
+    assert noted(floats, fold_negative_zero=True)["notes"] == []
 
 
 def test_a_sparse_tensor_needs_no_note(noted):

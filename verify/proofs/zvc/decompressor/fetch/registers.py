@@ -137,9 +137,9 @@ class Registers(Walks):
         stored = Array(self.inside(m, name.format(row), bits) for row in range(rows))
         empty = (1 << (rows - 1).bit_length()) - rows
         level = self.inside(m, "ends.queue.level", range(empty + rows + 1)) - empty
+        ends = ("head", "tail") if one_hot else ("read__addr", "tail")
         head, tail = (
-            self.inside(m, f"ends.queue.{end}", rows if one_hot else range(rows))
-            for end in ("head", "tail")
+            self.inside(m, f"ends.queue.{end}", rows if one_hot else range(rows)) for end in ends
         )
         first = Signal(range(rows), name="first_end")
         if one_hot:
