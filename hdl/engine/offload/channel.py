@@ -106,9 +106,11 @@ class OffloadChannel(wiring.Component):
         refund = codec.refund + Mux(ends, codec.o.count, 0) + Mux(left, lanes, 0)
         # What comes back is added a cycle later.
         refunded = Signal(range((1 << len(codec.refund)) + 2 * lanes))
+        more = free + refunded
         m.d.sync += [
             refunded.eq(refund),
-            free.eq(free + refunded - reader.charge),
+            # Whether a burst is issued is known late.
+            free.eq(Mux(reader.charges, more - reader.charge, more)),
             slots.eq(slots + (self.o_status.valid & self.o_status.ready) - reader.opens),
         ]
         m.d.comb += [

@@ -75,25 +75,26 @@ class StripeCompressor(wiring.Component):
         m.submodules.compressor = unit
         beat, coded = self.i.payload, unit.o.payload
         inside = Signal(8)  # packets in the compressor
-        is_raw, enters = Signal(), Signal()
+        is_empty = Signal(init=1)  # there is none, known a cycle late
+        is_raw, enters, packs = Signal(), Signal(), Signal()
         m.d.comb += [
-            is_raw.eq(beat.raw & (inside == 0)),
+            is_raw.eq(beat.raw & is_empty),
             unit.i.valid.eq(self.i.valid & ~beat.raw & ~inside[-1]),
             unit.i.payload.words.eq(beat.words),
             unit.i.payload.keep.eq(
                 Cat(kept.replicate(size) for kept in thermometer(beat.count, lanes))
             ),
             unit.i.payload.last.eq(beat.last),
-            self.i.ready.eq(Mux(beat.raw, inside == 0, unit.i.ready & ~inside[-1])),
+            self.i.ready.eq(Mux(beat.raw, is_empty, unit.i.ready & ~inside[-1])),
             enters.eq(self.i.valid & self.i.ready),
             unit.o.ready.eq(1),
             unit.o_status.ready.eq(1),  # counted here, for raw stripes too
         ]
-        m.d.sync += inside.eq(
-            inside
-            + (unit.i.valid & unit.i.ready & beat.last)
-            - (unit.o.valid & unit.o.ready & coded.last)
-        )
+        m.d.comb += packs.eq(unit.i.valid & unit.i.ready & beat.last)
+        m.d.sync += [
+            inside.eq(inside + packs - (unit.o.valid & unit.o.ready & coded.last)),
+            is_empty.eq((inside == 0) & ~packs),
+        ]
         with m.If(unit.o.valid):
             m.d.comb += [
                 self.o_valid.eq(1),

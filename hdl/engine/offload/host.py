@@ -43,7 +43,7 @@ class HostWriter(wiring.Component):
     start : In, a job begins: ``running`` from the next cycle on
     running : In, a job's rows are gathered
     job, number : In, the job and its number, from ``start`` on while ``running``
-    ends : Out, one cycle: all of the job's bursts have been collected
+    ends : Out, one cycle: all of the job's bursts have been collected; a register
     order : In stream of :class:`Turn`
     i, i_status : In streams of the channels, arrays
     where : In, address of each channel's first error, array
@@ -108,12 +108,14 @@ class HostWriter(wiring.Component):
         m.submodules.entries = entries = IndexEntries(config)
         m.submodules.crc = crc = UnitCrc(unit_words(config) * config.word_bits, excess_bits(config))
         is_end = self.running & self.order.valid & self.order.payload.end
-        is_gathered, has_index = Signal(), Signal()
+        is_gathered, has_index, is_closed = Signal(), Signal(), Signal()
         m.d.comb += [
             is_gathered.eq(is_end & ledger.idle & ~gather.valid),
             has_index.eq(is_gathered & entries.idle & crc.idle),
-            self.ends.eq(has_index & ~writers[0].is_open & ~writers[1].is_open),
+            is_closed.eq(has_index & ~writers[0].is_open & ~writers[1].is_open),
         ]
+        # All stays as it is until the job's end is taken, in the cycle with ``ends``.
+        m.d.sync += self.ends.eq(is_closed & ~self.ends)
         self._take(m, gather, crc, entries)
         self._account(m, gather, ledger)
         self._write_index(m, gather, entries, crc)

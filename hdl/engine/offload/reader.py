@@ -83,7 +83,7 @@ class StripeReader(wiring.Component):
     hold : In, issue no address in this cycle
     has_slot : In, room for one more stripe's status
     free : In, credits in words
-    charge : Out, credits that are taken in this cycle
+    charges, charge : Out, in this cycle a burst takes so many credits; ``charge`` is a register
     opens : Out, a stripe's first burst is issued in this cycle
     attr : In, attributes of the addresses
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
@@ -115,6 +115,7 @@ class StripeReader(wiring.Component):
                 "hold": In(1),
                 "has_slot": In(1),
                 "free": In(range(config.stage_bytes // config.word_bytes + 1)),
+                "charges": Out(1),
                 "charge": Out(range(self.most_charge + 1)),
                 "opens": Out(1),
                 "attr": In(Attributes()),
@@ -146,7 +147,7 @@ class StripeReader(wiring.Component):
         active, stripe = Signal(), Signal(Stripe(config))
         done = Signal(range(config.stripe_beats + 1))  # beats of the stripe that are asked for
         left = Signal.like(done)
-        beats, charge, is_planned = Signal.like(self.issued), Signal.like(self.charge), Signal()
+        beats, charge, is_planned = Signal.like(self.issued), self.charge, Signal()
         loads = self.i.ready
         # Where stripes are aligned, the next burst's address has the upper bits of the stripe's.
         is_aligned = config.alignment == config.stripe_bytes
@@ -181,7 +182,7 @@ class StripeReader(wiring.Component):
                 self.is_ready & bursts.i.ready & (phantom | ((~ar.valid | ar.ready) & ~self.hold))
             ),
             asks.eq(goes & ~phantom),
-            self.charge.eq(Mux(goes, charge, 0)),
+            self.charges.eq(goes),
             self.opens.eq(goes & (done == 0)),
             self.issued.eq(Mux(asks, beats, 0)),
             bursts.i.valid.eq(goes),
@@ -221,7 +222,9 @@ class StripeReader(wiring.Component):
                 left.eq(left - beats),
             ]
         answered = self.client.r.valid & self.client.r.ready & self.client.r.payload.last
-        m.d.sync += self.outstanding.eq(self.outstanding + asks - answered)
+        # Whether a burst is issued is known late.
+        unanswered = self.outstanding - answered
+        m.d.sync += self.outstanding.eq(Mux(asks, unanswered + 1, unanswered))
         return active
 
     def _plan(self, m, address, left, done, raw):

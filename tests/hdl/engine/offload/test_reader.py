@@ -50,7 +50,7 @@ def read(exchange, begin, small):
             ctx.set(dut.lost, lost is not None and cycle >= lost)
             if then:
                 then(ctx, dut, cycle, passed)
-            if ctx.get(dut.charge):
+            if ctx.get(dut.charges):
                 charges.append(ctx.get(dut.charge))
 
         values = {"halt": NO_HALT, "has_slot": 1, **values}
