@@ -1,5 +1,7 @@
 """The 64-bit counters of the engine and of each channel, with an atomic snapshot."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -18,10 +20,10 @@ class Counters(wiring.Component):
     """Counts events in flip-flops, and adds them to a memory, one counter a cycle.
 
     Time is cut into frames of as many cycles as there are counters. At the end of a frame all
-    flip-flops are copied at once and start over; during the next frame the copies are added to the
-    memory one after the other. A snapshot is the state of all counters at the end of the frame in
-    which it was asked for, so it is atomic; it is complete two frames later at most. An event of a
-    channel counts in the cycle after it.
+    flip-flops are copied at once and start over; during the next frame the copies leave through a
+    shift register, and are added to the memory one after the other. A snapshot is the state of all
+    counters at the end of the frame in which it was asked for, so it is atomic; it is complete two
+    frames later at most. An event of a channel counts in the cycle after it.
 
     Parameters
     ----------
@@ -58,68 +60,103 @@ class Counters(wiring.Component):
         self._totals = _names(map_.block("COUNTERS"))
         self._each = _names(map_.block("CHANNEL_COUNTERS"))
         self.frame = len(self._totals) + self.channels * len(self._each)
+        # Of a channel's counters, the widest first.
+        widths = [self._bits(name) for name in self._each]
+        self._order = sorted(range(len(widths)), key=lambda column: -widths[column])
 
     def elaborate(self, platform):
         m = Module()
-        block, number = Signal(range(self.channels + 1)), Signal(_BLOCK_BITS)
-        ends = Signal()  # the last cycle of a frame
-        is_last = number == Mux(block == 0, len(self._totals) - 1, len(self._each) - 1)
-        m.d.comb += ends.eq(is_last & (block == self.channels))
-        m.d.sync += number.eq(Mux(is_last, 0, number + 1))
-        with m.If(is_last):
-            m.d.sync += block.eq(Mux(ends, 0, block + 1))
-        copies = [[self._count(m, name, None, ends) for name in self._totals]]
+        block, number, ends = self._turns(m)
+        self._events = []
         for channel in range(self.channels):
             events = Signal(Events(), name=f"last_events{channel}")
             m.d.sync += events.eq(getattr(self, f"events{channel}"))
-            copies.append([self._count(m, name, events, ends, channel) for name in self._each])
+            self._events.append(events)
+        sources = [
+            self._count(m, self._each[column], channel, ends)
+            for column in self._order
+            for channel in range(self.channels)
+        ]
+        sources += [self._count(m, name, None, ends) for name in self._totals]
         added = Signal(_STEP_BITS + self.frame.bit_length())
-        m.d.sync += added.eq(self._selected(m, block, number, copies))
+        m.d.sync += added.eq(self._copies(m, sources, ends))
         is_maximum = Signal()
-        maxima = [number == k for k, name in enumerate(self._each) if name == "LATENCY_MAX"]
-        m.d.sync += is_maximum.eq((block != 0) & maxima[0])
+        maximum = self._each.index("LATENCY_MAX")
+        m.d.sync += is_maximum.eq((block != 0) & (number == maximum))
         self._memories(m, Cat(number, block), ends, added, is_maximum)
         return m
 
-    def _count(self, m, name, events, ends, channel=""):
-        """Flip-flops of one counter; gives their copy of the last frame."""
-        label = f"{name}{channel}".lower()
+    def _turns(self, m):
+        """The counter of this cycle: its block, and its number there; and the last one of a frame.
+
+        Channels take turns with each of their counters, the widest first; the totals are last.
+        """
+        first, last = self._order[0], self._order[-1]
+        block = Signal(range(self.channels + 1), init=1)
+        number, ends = Signal(_BLOCK_BITS, init=first), Signal()
+        is_total = block == 0
+        m.d.sync += ends.eq(is_total & (number == len(self._totals) - 2))
+        with m.If(ends):
+            m.d.sync += [block.eq(1), number.eq(first)]
+        with m.Elif(is_total):
+            m.d.sync += number.eq(number + 1)
+        with m.Elif(block != self.channels):
+            m.d.sync += block.eq(block + 1)
+        with m.Elif(number == last):
+            m.d.sync += [block.eq(0), number.eq(0)]
+        with m.Else():
+            m.d.sync += block.eq(1)
+            for now, then in pairwise(self._order):
+                with m.If(number == now):
+                    m.d.sync += number.eq(then)
+        return block, number, ends
+
+    def _count(self, m, name, channel, ends):
+        """Flip-flops of one counter; gives what it has counted in a frame, in the last cycle."""
+        label = name.lower() if channel is None else f"{name}{channel}".lower()
+        events = None if channel is None else self._events[channel]
         step = self._step(name, events)
-        copy_bits = len(step) + self.frame.bit_length()
         if name == "LATENCY_MAX":
             most = Signal(_STEP_BITS, name=label)
             with m.If(self.clear):
                 m.d.sync += most.eq(0)
             with m.Elif(events.latency_valid & (events.latency > most)):
                 m.d.sync += most.eq(events.latency)
-            copy = Signal(_STEP_BITS, name=f"{label}_copy")
-            with m.If(ends):
-                m.d.sync += copy.eq(most)
-            return copy
-        count, copy = Signal(copy_bits, name=label), Signal(copy_bits, name=f"{label}_copy")
+            return most
+        count = Signal(self._bits(name), name=label)
         # The carry out of the lower part is added a cycle later, also to the copy.
-        low = min(copy_bits, _PART_BITS)
-        carry, upper = Signal(name=f"{label}_carry"), Signal(copy_bits - low, name=f"{label}_upper")
+        low = min(len(count), _PART_BITS)
+        carry = Signal(name=f"{label}_carry")
+        upper = Signal(len(count) - low, name=f"{label}_upper")
         m.d.comb += upper.eq(count[low:] + carry + Mux(ends, 0, step[low:]))
         with m.If(self.clear):
-            m.d.sync += [count.eq(0), copy.eq(0), carry.eq(0)]
+            m.d.sync += [count.eq(0), carry.eq(0)]
         with m.Elif(ends):
-            m.d.sync += [count.eq(step), copy.eq(Cat(count[:low], upper)), carry.eq(0)]
+            m.d.sync += [count.eq(step), carry.eq(0)]
         with m.Else():
             m.d.sync += [
                 Cat(count[:low], carry).eq(count[:low] + step[:low]),
                 count[low:].eq(upper),
             ]
-        return copy
+        return Cat(count[:low], upper)
 
-    def _selected(self, m, block, number, copies):
-        """The copy of one counter."""
-        chosen = Signal(_STEP_BITS + self.frame.bit_length())
-        for row, values in enumerate(copies):
-            for column, value in enumerate(values):
-                with m.If((block == row) & (number == column)):
-                    m.d.comb += chosen.eq(value)
-        return chosen
+    def _copies(self, m, sources, ends):
+        """Copies of the last frame, which leave one after the other; gives that of this cycle.
+
+        Sources are in the order of their turns, so that wide copies pass no narrow ones.
+        """
+        following = Const(0, 0)
+        for place, source in reversed(list(enumerate(sources))):
+            copy = Signal(max(len(source), len(following)), name=f"copy{place}")
+            m.d.sync += copy.eq(Mux(ends, source, following))
+            following = copy
+        return following
+
+    def _bits(self, name):
+        """Bits of a counter's flip-flops."""
+        if name == "LATENCY_MAX":
+            return _STEP_BITS
+        return (_STEP_BITS if name == "LATENCY_SUM" else 1) + self.frame.bit_length()
 
     def _step(self, name, events):
         if name == "CYCLES":
