@@ -96,8 +96,8 @@ def test_offsets_that_are_longer_than_exponents_do_not_hang(verify, width):
     ("sent", "is_repeated"), [(0, True), (0.5, True), (0.5, False), (1, False)]
 )
 def test_many_wrong_numbers_of_repeats_do_not_hang(verify, type_, sent, is_repeated):
-    """Dense blocks: a share of the words is sent as repeated, and all are marked so, or none. The
-    payload of each block is up to four rows longer or shorter than its words."""
+    """Dense blocks: a share of the words is sent as repeated, and behind six right blocks all are
+    marked so, or none. Their payloads are up to four rows longer or shorter than their words."""
     config, rng, blocks = NAMED[f"zvcplus-{type_}-left"], np.random.default_rng(2), 60
     word, count = config.word, config.word.block_words
     repeats = max(1, int(sent * count))
@@ -107,7 +107,8 @@ def test_many_wrong_numbers_of_repeats_do_not_hang(verify, type_, sent, is_repea
     fields = list(control)
     for number in range(blocks):
         fields += control if number + 1 < blocks else []
-        fields.append(((1 << count) - 1 if is_repeated else 0, count))
+        marked = repeats if number < 6 else is_repeated * count
+        fields.append(((1 << marked) - 1, count))
         fields.append((int.from_bytes(rng.bytes(rest // 8 + 1), "little") & (1 << rest) - 1, rest))
     stream = at = 0
     for value, bits in fields:
@@ -115,7 +116,7 @@ def test_many_wrong_numbers_of_repeats_do_not_hang(verify, type_, sent, is_repea
     wrong = (stream.to_bytes(-(-at // 8), "little"), count * blocks)
     packets = [*fed("decompressor", config, seed=1, count=2), wrong]
     packets += [wrong, *fed("decompressor", config, seed=1, count=3)]
-    for stall in ("never", "bernoulli:0.4"):
+    for stall in ("never", "bernoulli:0.4", {"sink": "bursts:4,9"}):
         verify("decompressor", [Scenario(packets, stall, seed=2)], config, simulator="fast")
 
 

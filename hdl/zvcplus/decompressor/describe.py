@@ -31,6 +31,7 @@ class BlockDescriber(wiring.Component):
     keep : In, keep the block of the last control, whose header is still there
     mask : In, the block's mask
     last, words, parity : In, with ``keep``: of the block
+    failed : In, with repeats, with ``keep``: an error was found in front of the block
     widths : Out, per group of words, bits of a new word
     block : Out, :class:`~cdma.hdl.zvcplus.decompressor.layouts.Block`
     is_reserved : Out, its control has an extension that is reserved
@@ -61,6 +62,7 @@ class BlockDescriber(wiring.Component):
                 **dict.fromkeys(("follow", "start", "keep", "last", "parity"), In(1)),
                 "mask": In(word.block_words),
                 "words": In(range(word.block_words + 1)),
+                **({"failed": In(1)} if config.has_repeats else {}),
                 "widths": Out(data.ArrayLayout(range(word.bits + 1), config.block_groups)),
                 "block": Out(Block(config)),
                 "is_reserved": Out(1),
@@ -87,7 +89,10 @@ class BlockDescriber(wiring.Component):
                 self.length.eq(header.length),
             ]
             if self.config.has_repeats:
-                m.d.sync += kept.has_repeats.eq(header.has_repeats)
+                m.d.sync += [
+                    kept.has_repeats.eq(header.has_repeats),
+                    kept.failed.eq(self.failed),
+                ]
         if word.is_float:
             self._floats(m, kept)
         else:

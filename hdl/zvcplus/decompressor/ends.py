@@ -14,12 +14,11 @@ class PacketEnds(wiring.Component):
     The fetcher may start the second packet when the end of the first has come. The first packet is
     removed when its end is checked and its payload is read.
 
-    A packet that has failed has an error that leaves the places of its payload unknown. Its words
-    do not matter any more: nothing waits for its rows, and they are dropped, at the latest when it
-    is the first.
+    A packet that has failed has an error that leaves the places of its payload unknown: nothing
+    waits for its rows any more.
 
-    All outputs come from registers, ``drain``, ``failed`` and ``has_ended`` through a few gates,
-    but for ``accept``.
+    All outputs come from registers, ``failed`` and ``has_ended`` through a few gates, but for
+    ``accept``.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ class PacketEnds(wiring.Component):
     failed : Out, the packet of the fetcher has failed
     has_ended : Out, a bit per parity: the end of the packet of that parity has come, or it failed
     parity : Out, of the first packet
-    drain : Out, the first packet is read or has failed, but not removed yet
+    drain : Out, the first packet is read, but not removed yet
     """
 
     arrives: Signal
@@ -95,12 +94,11 @@ class PacketEnds(wiring.Component):
         has_one = Signal()  # the fetcher has started the first packet, or both
         is_next = Signal(init=1)  # the next packet's first row is known
         is_checked = Signal()
-        is_read = Signal()
         have_failed = Signal(2)  # both packets, in order
         removes = Signal()
         ends = Mux(self.has_two, valid[1], valid[0] & has_one)
         m.d.comb += [
-            removes.eq(is_checked & is_read & valid[0]),
+            removes.eq(is_checked & self.drain & valid[0]),
             # Both may be there at the end of this cycle.
             self.accept.eq(~valid[1] & ~(valid[0] & self.arrives)),
             self.can_start.eq(is_next & ~self.has_two),
@@ -108,7 +106,6 @@ class PacketEnds(wiring.Component):
             self.current.eq(Mux(self.has_two, second, self.first)),
             self.failed.eq(Mux(self.has_two, have_failed[1], have_failed[0])),
             self.has_ended.eq(_by_parity(valid | have_failed, self.parity)),
-            self.drain.eq(is_read | have_failed[0]),
         ]
         with m.If(removes | ~valid[0]):
             m.d.sync += self.first.eq(Mux(valid[1], second, self.end))
@@ -118,7 +115,7 @@ class PacketEnds(wiring.Component):
         m.d.sync += [
             valid.eq(Mux(count[1], 3, count[0])),
             is_checked.eq((is_checked | self.checked) & ~removes),
-            is_read.eq((is_read | self.read) & ~removes),
+            self.drain.eq((self.drain | self.read) & ~removes),
             self.parity.eq(self.parity ^ removes),
         ]
         is_second = self.failing ^ self.parity

@@ -243,7 +243,9 @@ class ControlFetcher(wiring.Component):
             payload.has_repeats.eq(repeats.used),
             payload.repeats.eq(repeats.sent),
             place.skip.eq(payload.repeat_bits),
-            # A wrong number of repeated words: the payload is not as long as its beats.
+            # A wrong number of repeated words: the payload is not as long as its beats. With a
+            # shared tail, the block of the packet before is its last.
+            describe.failed.eq(self.failed & ~steps.shares_tail),
             self.fails.eq(check.fails),
             self.failing.eq(check.failing),
             check.is_many.eq(payload.is_many),

@@ -103,6 +103,7 @@ class Block(data.StructLayout):
     last : the packet ends with the block
     words : words of the packet in the block; counts only when ``last``
     parity : of the packet
+    failed : with repeats: an error was found in front of the block
     """
 
     def __init__(self, config: Config):
@@ -115,6 +116,7 @@ class Block(data.StructLayout):
                 "last": 1,
                 "words": range(config.word.block_words + 1),
                 "parity": 1,
+                **({"failed": 1} if config.has_repeats else {}),
             }
         )
 
@@ -133,6 +135,7 @@ class BeatTags(data.StructLayout):
     last : the output packet ends with it
     final : the packet's last payload bits are in it or before it; at the last beat or behind it
     parity : of the packet
+    failed : with repeats: an error was found in front of the beat's block
     """
 
     def __init__(self, config: Config):
@@ -148,6 +151,7 @@ class BeatTags(data.StructLayout):
                 "last": 1,
                 "final": 1,
                 "parity": 1,
+                **({"failed": 1} if config.has_repeats else {}),
             }
         )
 

@@ -1,6 +1,6 @@
 """The decompressor."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -199,8 +199,6 @@ class Decompressor(wiring.Component):
             ends.fails.eq(fetcher.fails),
             ends.failing.eq(fetcher.failing),
             rows.accept.eq(ends.accept),
-            rows.drain.eq(ends.drain),
-            rows.parity.eq(ends.parity),
             fetcher.can_start.eq(ends.can_start),
             fetcher.start_row.eq(ends.row),
             fetcher.has_two.eq(ends.has_two),
@@ -212,6 +210,14 @@ class Decompressor(wiring.Component):
             reader.has_ended.eq(ends.has_ended),
             reader.parity.eq(ends.parity),
         ]
+        if self.config.has_repeats:
+            # The packet that the reader drops may come behind one that is still drained.
+            m.d.comb += [
+                rows.drain.eq(ends.drain | reader.drops),
+                rows.parity.eq(Mux(ends.drain, ends.parity, reader.tags.parity)),
+            ]
+        else:
+            m.d.comb += [rows.drain.eq(ends.drain), rows.parity.eq(ends.parity)]
 
 
 class _Built(data.StructLayout):

@@ -141,6 +141,8 @@ class BlockBeats(wiring.Component):
         ]
         if not self.config.word.is_float:
             m.d.comb += tags.widths.eq(block.widths.as_value())
+        if self.config.has_repeats:
+            m.d.comb += tags.failed.eq(block.failed)
 
     def _keep_spread(self, m, block, sized, loads, is_free, is_told):
         """A register for the beat whose repeated words are known."""

@@ -42,6 +42,8 @@ class PayloadReader(wiring.Component):
     has_ended, parity : In, see :class:`~cdma.hdl.zvcplus.decompressor.ends.PacketEnds`
     free : Out, a bit per slot: rows that are given back, of the packet with parity ``free_parity``
     read : Out, the last payload of a packet is taken
+    drops : Out, with repeats: no row is needed any more of the packet with the parity of ``tags``,
+        which has failed
     o_valid : Out, there is a beat whose rows have come
     bits : Out, its bits
     starts : Out, per lane, place of its word in them
@@ -76,6 +78,7 @@ class PayloadReader(wiring.Component):
                 "free": Out(depth),
                 "free_parity": Out(1),
                 "read": Out(1),
+                **({"drops": Out(1)} if config.has_repeats else {}),
                 "o_valid": Out(1),
                 "bits": Out(config.beat_bits),
                 "starts": Out(data.ArrayLayout(BIT_BITS, config.lanes)),
@@ -108,6 +111,9 @@ class PayloadReader(wiring.Component):
                 is_empty.eq(beat.is_empty),
                 self.starts.eq(beat.starts),
             ]
+        if self.config.has_repeats:
+            with m.If(moves & self.i.valid):
+                m.d.sync += self.drops.eq(beat.tags.failed & ~beat.tags.final)
         self._free(m, slot, moves)
         self._read(m, moves)
         return m

@@ -30,11 +30,13 @@ def blocks_of(rng, number: int, config: Config) -> list[dict]:
         if config.has_repeats:
             used = not raw and rng.random() < 0.6
             repeated = mask & int.from_bytes(rng.bytes(size // 8), "little") if used else 0
-        last, words = bool(rng.random() < 0.4), int(rng.integers(size + 1))
+        # A block without words has no control, so it is not raw.
+        last, words = bool(rng.random() < 0.4), int(rng.integers(raw, size + 1))
         block = {"mask": mask, "widths": widths, "code": code, "last": last, "words": words}
         block["parity"] = int(rng.integers(2))
         if config.has_repeats:
             block |= {"has_repeats": used, "repeated": repeated}
+            block["failed"] = int(rng.integers(2))
         blocks.append(block)
     return blocks
 
@@ -56,7 +58,7 @@ def beats_of(blocks: list[dict], config: Config) -> list[dict]:
             if not config.word.is_float:
                 tags["widths"] = block["widths"][2 * k : 2 * k + 2]
             if config.has_repeats:
-                tags["repeated"] = repeated
+                tags |= {"repeated": repeated, "failed": block["failed"]}
             tags["words"] = min(max(words - lanes * k, 0), lanes)
             tags["last"] = int(block["last"] and k == given - 1)
             tags["final"] = int(
