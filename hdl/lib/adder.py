@@ -1,6 +1,6 @@
 """Wide sums in two steps, because the carry of one adder is the longest path of many designs."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 
 
 def sum_later(m: Module, a, b, bits: int, name: str) -> Signal:
@@ -39,3 +39,36 @@ def advance_in_two(m: Module, value: Signal, step, low: int, name: str, *, down=
     sums = value[:low] - step if down else value[:low] + step
     m.d.sync += [Cat(value[:low], carry).eq(sums), value[low:].eq(rest)]
     return carry
+
+
+def difference(a, b):
+    """``a - b`` of unsigned numbers of the same length, modulo its range, in a cycle.
+
+    Both upper halves, with and without a borrow, are there before the borrow.
+    """
+    half = len(a) // 2
+    low, high, borrowed = a[:half] - b[:half], a[half:] - b[half:], a[half:] - b[half:] - 1
+    rest = len(a) - half
+    return Cat(low[:half], Mux(exceeds(b[:half], a[:half]), borrowed[:rest], high[:rest]))
+
+
+def adds_up_to_zero(a, b, first):
+    """``a + b`` and the bit ``first`` is 0 modulo the range of ``a`` and ``b``, without a sum.
+
+    If all bits of the sum are 0, each carry is the OR of the bits below; and each carry has to
+    equal the XOR of the bits that it is added to.
+    """
+    carries = Cat(first, a | b)[: len(a)]
+    return (a ^ b) == carries
+
+
+def exceeds(first, second):
+    """``first > second``, as a tree: synthesis makes a chain of the operator."""
+    pairs = [(a & ~b, a | ~b) for a, b in zip(first, second, strict=True)]  # above, not below
+    while len(pairs) > 1:
+        joined = [
+            (high[0] | (high[1] & low[0]), high[1] & low[1])
+            for low, high in zip(pairs[::2], pairs[1::2], strict=False)
+        ]
+        pairs = joined + pairs[len(pairs) - len(pairs) % 2 :]
+    return pairs[0][0]

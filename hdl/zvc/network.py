@@ -118,12 +118,12 @@ class Compactor(wiring.Component):
         registered = _registered_levels(self.lanes, self.ends_registered)
         words, starts, crossings = list(self.words), self.routes, {}
         for level in range(levels):
-            crossing = crossings[level] if level in crossings else _crossing(m, starts, level)
-            words = _switch(words, crossing, level)
+            crossing = crossings[level] if level in crossings else crossing_of(m, starts, level)
+            words = switched(words, crossing, level)
             if level in registered:
                 decodes = self.lanes >= LANES_AHEAD or not self.ends_registered
                 ahead = range(level + 1, min(level + 3, levels) if decodes else 0)
-                decoded = [Cat(_crossing(m, starts, k)) for k in ahead]
+                decoded = [Cat(crossing_of(m, starts, k)) for k in ahead]
                 shape, controls = starts.shape(), Cat(starts, *decoded)
                 words, controls = _stage(m, f"after{level}", self.enable, words, controls)
                 starts, decoded = data.View(shape, controls[: shape.size]), controls[shape.size :]
@@ -203,18 +203,18 @@ class Expander(wiring.Component):
         levels = levels_of(self.lanes)
         words, mask = list(self.bank_words), self.mask
         # Decoded before the first register, so that no switch waits for a decoder.
-        crossings = [_crossing(m, self.routes, level) for level in range(levels)]
+        crossings = [crossing_of(m, self.routes, level) for level in range(levels)]
         # The valid bit of a word is a level ahead of it: at the end it has a word to drive.
-        has_word = _switch(self.has_word, crossings[-1], levels - 1)
+        has_word = switched(self.has_word, crossings[-1], levels - 1)
         for level in reversed(range(levels)):
             if level == levels - 1 or level % 3 == 2:
                 controls = Cat(mask, *has_word, *map(Cat, crossings))
                 words, controls = _stage(m, f"before{level}", self.enable, words, controls)
                 parts = range(0, len(controls), self.lanes)
                 mask, has_word, *crossings = (controls[i : i + self.lanes] for i in parts)
-            words = _switch(words, crossings.pop(), level)
+            words = switched(words, crossings.pop(), level)
             if level:
-                has_word = _switch(has_word, crossings[-1], level - 1)
+                has_word = switched(has_word, crossings[-1], level - 1)
         for lane, word in enumerate(words):
             fill = self.fill if self.fills else 0
             m.d.comb += self.words[lane].eq(Mux(mask[lane] & has_word[lane], word, fill))
@@ -223,11 +223,19 @@ class Expander(wiring.Component):
         return m
 
 
+def compact(m: Module, words: list, starts: data.View, levels: range) -> list:
+    """The words of a :class:`Compactor` behind some of its levels, from those in front of them,
+    without registers; ``starts`` are :class:`Routes`."""
+    for level in levels:
+        words = switched(words, crossing_of(m, starts, level), level)
+    return words
+
+
 def expand(m: Module, words: list, starts: data.View) -> list:
     """The words of an :class:`Expander`, without its registers: from bank ``r`` to the marked lane
     of rank ``r`` by ``starts``, :class:`Routes`; lanes that are not marked get anything."""
     for level in reversed(range(levels_of(len(words)))):
-        words = _switch(words, _crossing(m, starts, level), level)
+        words = switched(words, crossing_of(m, starts, level), level)
     return words
 
 
@@ -245,8 +253,8 @@ def _registered_levels(lanes, ends_registered):
     return every if ends_registered or levels <= 2 else every[:-1]
 
 
-def _crossing(m: Module, starts, level: int) -> list:
-    """Per lane: its word changes to the other side of its switch."""
+def crossing_of(m: Module, starts, level: int) -> list:
+    """Per lane: its word changes sides at its switch; ``starts`` are :class:`Routes`."""
     span = 1 << level
     result = []
     for group, start in enumerate(starts[f"level{level}"]):
@@ -260,7 +268,8 @@ def _crossing(m: Module, starts, level: int) -> list:
     return result
 
 
-def _switch(values: list, crossing: list, level: int) -> list:
+def switched(values: list, crossing: list, level: int) -> list:
+    """The values of all lanes behind the switches of a level."""
     return [
         Mux(crossing[lane], values[lane ^ 1 << level], values[lane]) for lane in range(len(values))
     ]

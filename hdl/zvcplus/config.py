@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cdma.format import BLOCK_BYTES
 from cdma.hdl.zvc.config import Config as ByteConfig
 from cdma.zvcplus import BEAT_BYTES, RAW_BITS, TYPES, ErrorCode, Format, WordType
 
@@ -160,6 +161,25 @@ class Config:
         widths = WIDTH_BITS * self.block_groups
         repeats = 1 + word.count_bits if self.has_repeats else 0
         return 2 + mask + repeats + (6 + word.exponent if word.is_float else 1 + widths)
+
+    @property
+    def most_zeros(self) -> int:
+        """Words of a raw block that are zero, at most: with more, no control is so long that the
+        block would be raw."""
+        return (self.control_bits - (RAW_BITS - 8 * BLOCK_BYTES)) // self.word.bits
+
+    @property
+    def heading_bits(self) -> int:
+        """Bits of a control in front of its mask or nibbles, at most."""
+        word = self.word
+        widths = WIDTH_BITS * self.block_groups
+        own = 6 + word.exponent if word.is_float else 1 + widths
+        return 5 + self.has_repeats + own + word.flags
+
+    @property
+    def body_bits(self) -> int:
+        """Bits of a mask, or of its nibbles, at most."""
+        return self.word.block_words
 
     @property
     def front_bits(self) -> int:

@@ -8,6 +8,9 @@ from amaranth.lib.wiring import In, Out
 LEVELS_PER_STAGE = 3
 #: Those in front of the first register of an unpacker.
 FIRST_LEVELS = 2
+#: Levels of a packer before its first register: most of them rotate words, whose switches have
+#: nothing to decode.
+PACKER_LEVELS = 5
 
 
 class BitPacker(wiring.Component):
@@ -21,8 +24,11 @@ class BitPacker(wiring.Component):
     significant bit of the destination first. Fields are consecutive, so no two bits ever collide
     (the argument of :class:`~cdma.hdl.zvc.network.Compactor`, a bit as a lane).
 
-    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles; the outputs are
-    registered. Places without a bit of a field get anything.
+    In the first cycle, levels of the lowest bits of the starts move bits: the other bits of the
+    starts may come late in it, and are decoded. Throughput one beat a cycle while ``enable``.
+    Latency :meth:`latency` cycles: registers are between the stages, and the last stage is
+    combinational. Places without a bit of a field get anything; if all bits beside the fields are
+    zero, zeros.
 
     Parameters
     ----------
@@ -59,18 +65,58 @@ class BitPacker(wiring.Component):
     @staticmethod
     def latency(lanes: int, word_bits: int) -> int:
         """Cycles from ``words`` to ``bits``."""
-        return -(-levels_of(lanes, word_bits) // LEVELS_PER_STAGE)
+        return len(_stages(levels_of(lanes, word_bits))) - 1
 
     def elaborate(self, platform):
         m = Module()
-        levels = levels_of(self.lanes, self.word_bits)
-        bits, starts = Value.cast(self.words), list(self.starts)
-        for level in range(levels):
-            bits = _level(m, bits, starts, level, self.word_bits, is_reverse=False)
-            if level % LEVELS_PER_STAGE == LEVELS_PER_STAGE - 1 or level == levels - 1:
-                bits, starts = _stage(m, f"after{level}", self.enable, bits, starts)
+        bits, starts, crossings = Value.cast(self.words), list(self.starts), {}
+        stages = _stages(levels_of(self.lanes, self.word_bits))
+        for number, levels in enumerate(stages):
+            for level in levels:
+                crossing = crossings.get(level) or _crossings(m, starts, level, self.word_bits)
+                bits = _level(m, bits, starts, level, self.word_bits, crossing)
+            if number + 1 < len(stages):
+                crossings = self._decode(m, starts, stages[number + 1])
+                bits, starts = _stage(m, f"after{levels[-1]}", self.enable, bits, starts)
         m.d.comb += self.bits.eq(bits)
         return m
+
+    def _decode(self, m, starts, levels) -> dict[int, list]:
+        """Crossings of the next stage's levels, decoded for the most part before its register."""
+        found = {}
+        for level in levels:
+            words = (1 << level) // self.word_bits  # of half a group
+            if words:
+                found[level] = [
+                    self._decode_start(m, start, level, f"{level}_{group}")
+                    for group, start in enumerate(starts[words :: 2 * words])
+                ]
+        return found
+
+    def _decode_start(self, m, start, level, name):
+        """Crossings of a group. The upper part of a number decides, but where it is equal."""
+        low_bits = (level + 1) // 2
+        above, here = zip(*_decoded(start[low_bits:level]), strict=True)
+        lower = exceeded(start[:low_bits])
+        decided = [~(start[level] ^ each) & ~equal for each, equal in zip(above, here, strict=True)]
+        chosen = [~(start[level] ^ each) for each in lower]
+        parts = []
+        for kind, each in (("decided", decided), ("here", here), ("chosen", chosen)):
+            part = Signal(len(each), name=f"{kind}{name}", reset_less=True)
+            with m.If(self.enable):
+                m.d.sync += part.eq(Cat(*each))
+            parts.append(part)
+        return Cat(
+            is_decided | (is_here & each)
+            for is_decided, is_here in zip(*parts[:2], strict=True)
+            for each in parts[2]
+        )
+
+
+def _stages(levels: int) -> list[range]:
+    """Levels between registers of a :class:`BitPacker`."""
+    ends = [*range(min(levels, PACKER_LEVELS), levels, LEVELS_PER_STAGE), levels]
+    return [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 class BitUnpacker(wiring.Component):
@@ -125,7 +171,8 @@ class BitUnpacker(wiring.Component):
         levels = levels_of(self.lanes, self.word_bits)
         bits, starts = self.bits, list(self.starts)
         for passed, level in enumerate(reversed(range(levels)), 1):
-            bits = _level(m, bits, starts, level, self.word_bits, is_reverse=True)
+            crossings = _crossings(m, starts, level, self.word_bits)
+            bits = _level(m, bits, starts, level, self.word_bits, crossings, is_reverse=True)
             if level and passed >= FIRST_LEVELS and (passed - FIRST_LEVELS) % LEVELS_PER_STAGE == 0:
                 bits, starts = _stage(m, f"before{level}", self.enable, bits, starts)
         m.d.comb += Value.cast(self.words).eq(bits)
@@ -162,7 +209,30 @@ def _decoded(number: Value) -> list[tuple]:
     ]
 
 
-def _level(m: Module, bits: Value, starts: list, level: int, word_bits: int, *, is_reverse: bool):
+def _crossings(m: Module, starts: list, level: int, word_bits: int) -> list:
+    """Of each group of a level between words: the bits that change sides, of each half."""
+    span, found = 1 << level, []
+    if span < word_bits:
+        return found
+    for group in range(0, len(starts) * word_bits, 2 * span):
+        # The fields of the upper half begin where its first word's field starts.
+        start = starts[(group + span) // word_bits]
+        crossing = Signal(span, name=f"crossing{level}_{group}")
+        m.d.comb += crossing.eq(Cat(~(start[level] ^ above) for above in exceeded(start[:level])))
+        found.append(crossing)
+    return found
+
+
+def _level(
+    m: Module,
+    bits: Value,
+    starts: list,
+    level: int,
+    word_bits: int,
+    crossings: list,
+    *,
+    is_reverse: bool = False,
+):
     """The bits behind one level."""
     span, after = 1 << level, Signal(len(bits), name=f"level{level}")
     if span < word_bits:
@@ -171,20 +241,14 @@ def _level(m: Module, bits: Value, starts: list, level: int, word_bits: int, *, 
             turned = old.rotate_right(span) if is_reverse else old.rotate_left(span)
             m.d.comb += after.word_select(word, word_bits).eq(Mux(start[level], turned, old))
         return after
-    for group in range(0, len(bits), 2 * span):
-        # The fields of the upper half begin where its first word's field starts.
-        start = starts[(group + span) // word_bits]
+    for crossing, group in zip(crossings, range(0, len(bits), 2 * span), strict=True):
         low, high = bits[group : group + span], bits[group + span : group + 2 * span]
-        crossing = Signal(span, name=f"crossing{level}_{group}")
-        m.d.comb += [
-            crossing.eq(Cat(~(start[level] ^ above) for above in exceeded(start[:level]))),
-            after[group : group + 2 * span].eq(
-                Cat(
-                    *(Mux(*each) for each in zip(crossing, high, low, strict=True)),
-                    *(Mux(*each) for each in zip(crossing, low, high, strict=True)),
-                )
-            ),
-        ]
+        m.d.comb += after[group : group + 2 * span].eq(
+            Cat(
+                *(Mux(*each) for each in zip(crossing, high, low, strict=True)),
+                *(Mux(*each) for each in zip(crossing, low, high, strict=True)),
+            )
+        )
     return after
 
 

@@ -58,17 +58,15 @@ class BlockIntake(wiring.Component):
         index = Signal(2)
         # The lowest byte of a word decides; before the packet's last beat all are kept.
         lowest = beat.keep[:: config.word.bits // 8]
-        count = Signal(range(config.lanes + 1))
         m.d.comb += [
             self.keep.eq(lowest | (~beat.last).replicate(config.lanes)),
-            count.eq(count_thermometer(self.keep)),
             Value.cast(self.words).eq(kept_words(beat.words, self.keep)),
             self.index.eq(index),
             self.end.eq(beat.last | (index == config.block_beats - 1)),
             self.extent.beats.eq(index),
-            self.extent.words.eq(count),
+            self.extent.words.eq(count_thermometer(self.keep)),
             self.extent.last.eq(beat.last),
-            self.extent.is_empty.eq(beat.last & (index == 0) & (count == 0)),
+            self.extent.is_empty.eq(beat.last & (index == 0) & ~lowest[0]),
         ]
         with m.If(self.accept):
             m.d.sync += index.eq(Mux(self.end, 0, index + 1))

@@ -1,10 +1,8 @@
 """The beats that wait for the plans of their block and of the next."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from cdma.hdl.lib.signals import kept_apart
 
 
 class ElasticLine(wiring.Component):
@@ -39,16 +37,30 @@ class ElasticLine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         valid = Signal(self.depth)  # the head is the last
-        source, is_offered = self.i.payload, self.i.valid
+        # An entry from here to the head is empty. In registers: synthesis would else make a chain
+        # of enables, each from that of the entry behind.
+        has_hole = Signal(self.depth, init=(1 << self.depth) - 1)
+        source = self.i.payload
         for k in range(self.depth):
             entry = Signal(self.shape, name=f"entry{k}", reset_less=True)
-            # The head leaves late in a cycle; holes are known from its beginning.
-            loads, has_hole = Signal(name=f"loads{k}"), kept_apart(f"has_hole{k}")
-            m.d.comb += [has_hole.eq(~valid[k:].all()), loads.eq(self.o.ready | has_hole)]
+            loads = Signal(name=f"loads{k}")
+            m.d.comb += loads.eq(self.o.ready | has_hole[k])
             with m.If(loads):
-                m.d.sync += [valid[k].eq(is_offered), entry.eq(source)]
+                m.d.sync += entry.eq(source)
             if k == 0:
                 m.d.comb += self.i.ready.eq(loads)
-            source, is_offered = entry, valid[k]
+            source = entry
+        # Both next states, because it is known late whether the head leaves.
+        moved = Cat(self.i.valid, valid)[: self.depth]
+        settled = (moved & has_hole) | (valid & ~has_hole)
+        m.d.sync += [
+            valid.eq(Mux(self.o.ready, moved, settled)),
+            has_hole.eq(Mux(self.o.ready, _holes(moved), _holes(settled))),
+        ]
         m.d.comb += [self.o.valid.eq(valid[-1]), self.o.payload.eq(source)]
         return m
+
+
+def _holes(valid):
+    """A bit per entry: one from here to the head is empty."""
+    return Cat(~valid[k:].all() for k in range(len(valid)))

@@ -45,7 +45,7 @@ class StreamReport(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         row_bits = self.config.beat_bytes.bit_length() - 1
-        m.submodules.rows_out = rows_out = Counter(COUNT_BITS - row_bits, 1)
+        m.submodules.rows_out = rows_out = Counter(COUNT_BITS - row_bits, 1, for_cells=True)
         is_first = Signal(init=1)
         rest = Signal(row_bits, reset_less=True)
         words = Signal(COUNT_BITS, reset_less=True)

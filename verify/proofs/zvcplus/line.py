@@ -73,7 +73,7 @@ PROOFS = (
             12,
             stuck_at(1, "dut.i__ready"),
             stuck_at(0, "dut.valid", 2),
-            stuck_at(0, "dut.has_hole1"),
+            stuck_at(0, "dut.has_hole", 1),
             late("dut.entry1"),
             inverted("dut.o__payload", 0),
         ),

@@ -3,6 +3,7 @@
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 
+from cdma.hdl.lib.adder import exceeds
 from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.lib.signals import any_of
 from cdma.hdl.zvcplus.compressor.planner.base import Planner
@@ -15,7 +16,6 @@ from cdma.hdl.zvcplus.compressor.records import (
     SENT,
     BlockStats,
 )
-from cdma.hdl.zvcplus.compressor.survey.exponents import exceeds
 from cdma.hdl.zvcplus.config import Config
 
 #: Bits of mode, d and k.

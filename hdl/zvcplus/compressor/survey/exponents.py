@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.adder import exceeds
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.zvcplus.config import Config
 
@@ -134,15 +135,3 @@ def larger(m: Module, values, keep=None, *, is_contiguous: bool = False) -> list
         m.d.comb += result.eq(Mux(is_first, first, second) & is_kept.replicate(len(first)))
         found.append(result)
     return found
-
-
-def exceeds(first, second):
-    """``first > second``, as a tree: synthesis makes a chain of the operator."""
-    pairs = [(a & ~b, a | ~b) for a, b in zip(first, second, strict=True)]  # above, not below
-    while len(pairs) > 1:
-        joined = [
-            (high[0] | (high[1] & low[0]), high[1] & low[1])
-            for low, high in zip(pairs[::2], pairs[1::2], strict=False)
-        ]
-        pairs = joined + pairs[len(pairs) - len(pairs) % 2 :]
-    return pairs[0][0]

@@ -4,11 +4,11 @@ from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.adder import exceeds
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.zvcplus.compressor.survey.exponents import (
     LEVELS_PER_STAGE,
     ExponentRange,
-    exceeds,
     held,
     larger,
 )

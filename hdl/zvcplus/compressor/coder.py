@@ -1,0 +1,223 @@
+"""Packets of words become rows of their stream, of all types and with repeats."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.lib.counter import Counter
+from cdma.hdl.lib.delay import DelayLine
+from cdma.hdl.lib.queue import Queue
+from cdma.hdl.zvc.beat import COUNT_BITS, Beat
+from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
+from cdma.hdl.zvcplus.compressor.control import ControlCoder
+from cdma.hdl.zvcplus.compressor.counter import PayloadCounter
+from cdma.hdl.zvcplus.compressor.fields import FloatFields, IntFields
+from cdma.hdl.zvcplus.compressor.intake import BlockIntake
+from cdma.hdl.zvcplus.compressor.line import ElasticLine
+from cdma.hdl.zvcplus.compressor.order import StreamOrder
+from cdma.hdl.zvcplus.compressor.place import BitPlacer
+from cdma.hdl.zvcplus.compressor.planner.floats import FloatPlanner
+from cdma.hdl.zvcplus.compressor.planner.integers import IntPlanner
+from cdma.hdl.zvcplus.compressor.records import BitRow, Place
+from cdma.hdl.zvcplus.compressor.repeats import RepeatCoder
+from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
+from cdma.hdl.zvcplus.compressor.survey.floats import FloatSurvey
+from cdma.hdl.zvcplus.compressor.survey.integers import IntSurvey
+from cdma.hdl.zvcplus.config import Config
+from cdma.hdl.zvcplus.network import BitPacker
+
+
+class BlockCoder(wiring.Component):
+    """Turn packets of words into rows of their ZVC+ stream, for all types and with repeats.
+
+    Beats wait until their block and the block behind are planned. Then each beat is issued, with
+    the control of the next block if it is the first of its block. Fields and controls get their
+    places, a network of bits brings the fields there, and the assembler makes rows of both.
+
+    Throughput one beat a cycle on the side that has more of them: a block costs the larger of its
+    input beats and its bits over 256. Packets of one or two beats take three cycles, with repeats
+    four. Latency see :meth:`latency`. No path runs from ``o.ready`` to ``i.ready``, or from ``i``
+    to ``o``, in a cycle; ``o`` comes from registers.
+
+    Parameters
+    ----------
+    config : Config
+        Element type.
+
+    Members
+    -------
+    i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words; ``keep`` by whole words
+    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BitRow`
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, config: Config):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(Beat(config))),
+                "o": Out(stream.Signature(BitRow(config, COUNT_BITS))),
+            }
+        )
+
+    @staticmethod
+    def rows(config: Config) -> int:
+        """Beats that wait: of their block and of the next, and while that is planned."""
+        survey, planner, _ = _parts(config)
+        planning = survey.latency(config) + planner.LATENCY
+        # Bits of repeats come a cycle later than the payload is counted.
+        return 2 * config.block_beats - 1 + planning + config.has_repeats
+
+    @staticmethod
+    def latency(config: Config) -> int:
+        """The most by which packets take longer than their beats: a packet's last beat waits for
+        its plan and for the beats of the block before, gets its place, passes the network, the
+        assembler and the queue of rows. One more row may follow."""
+        return BlockCoder.rows(config) + _placing(config) + 1 + 2
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.intake = intake = BlockIntake(config)
+        m.submodules.line = line = ElasticLine(intake.words.shape(), self.rows(config))
+        survey_class, planner_class, _ = _parts(config)
+        m.submodules.survey = survey = survey_class(config)
+        m.submodules.planner = planner = planner_class(config)
+        m.submodules.counter = counter = PayloadCounter(config)
+        m.submodules.order = order = StreamOrder(config)
+        m.submodules.assembler = assembler = BitAssembler(config)
+        m.submodules.queue = queue = Queue(BitRow(config, COUNT_BITS), 2)
+        # Beats come in and are surveyed for as long as their blocks can be planned.
+        can_plan = ~survey.o_valid | planner.i.ready
+        m.d.comb += [
+            self.i.ready.eq(line.i.ready & can_plan),
+            line.i.valid.eq(self.i.valid & can_plan),
+            line.i.payload.eq(intake.words),
+            line.o.ready.eq(counter.o.ready),
+            intake.accept.eq(self.i.valid & self.i.ready),
+            intake.beat.eq(self.i.payload),
+            survey.enable.eq(can_plan),
+            survey.valid.eq(intake.accept),
+            survey.words.eq(self.i.payload.words),
+            survey.keep.eq(intake.keep),
+            survey.index.eq(intake.index),
+            survey.extent.eq(intake.extent),
+            survey.end.eq(intake.end),
+            planner.i.valid.eq(survey.o_valid),
+            planner.i.payload.eq(survey.o),
+            order.enable.eq(assembler.ready),
+            order.has_beat.eq(line.o.valid),
+        ]
+        wiring.connect(m, planner.o, order.i_plan)
+        wiring.connect(m, order.o_plan, counter.i)
+        wiring.connect(m, counter.o, order.i_payload)
+        if config.has_repeats:
+            m.submodules.repeats = repeats = RepeatCoder(config)
+            is_coded = Signal()  # the plan at hand, before the counter takes it
+            m.d.sync += is_coded.eq(planner.o.valid & ~planner.o.ready)
+            m.d.comb += [
+                repeats.valid.eq(planner.o.valid & ~is_coded),
+                repeats.plan.eq(planner.o.payload),
+            ]
+            wiring.connect(m, repeats.o, order.i_repeats)
+        self._place(m, order, line.o.payload, assembler)
+        wiring.connect(m, assembler.o, queue.i)
+        wiring.connect(m, queue.o, wiring.flipped(self.o))
+        return m
+
+    def _place(self, m, order, words, assembler):
+        """The pipeline from an item to its bits at their places, which enter the assembler."""
+        config, enable = self.config, assembler.ready
+        plan, payload = order.i_plan.payload, order.i_payload.payload
+        m.submodules.placer = placer = BitPlacer(config)
+        _, _, fields_class = _parts(config)
+        m.submodules.fields = fields = fields_class(config)
+        m.submodules.network = network = BitPacker(config.lanes, config.word.bits)
+        m.submodules.coder = coder = ControlCoder(config)
+        m.submodules.rotator = rotator = ControlRotator(config)
+        # The place goes beside the coder, then beside the rotator to the assembler.
+        delay = _placing(config) - placer.LATENCY - network.latency(config.lanes, config.word.bits)
+        bits = network.bits
+        for stage in range(delay):
+            held = Signal(config.beat_bits, name=f"bits{stage}", reset_less=True)
+            with m.If(enable):
+                m.d.sync += held.eq(bits)
+            bits = held
+        coded = coder.latency(config) - placer.LATENCY
+        m.submodules.coded = coded = DelayLine(Place(config), coded)
+        m.submodules.rotated = rotated = DelayLine(Place(config), rotator.LATENCY - 1)
+        m.submodules.landed = landed = DelayLine(Landing(config), 1)
+        pipeline = (placer, fields, network, coder, rotator, coded, rotated, landed)
+        for stage in pipeline:
+            m.d.comb += stage.enable.eq(enable)
+        sent = Mux(order.has_payload, payload.mask, 0)
+        repeats = self._repeats(m, order, coder)
+        m.d.comb += [
+            placer.valid.eq(order.has_control | order.has_payload),
+            placer.control_bits.eq(Mux(order.has_control, plan.bits, 0) + repeats),
+            placer.is_after.eq(order.is_after),
+            placer.total.eq(Mux(order.has_payload, payload.total, 0)),
+            placer.behind.eq(payload.behind),
+            placer.words.eq(Mux(order.has_payload, payload.words, 0)),
+            placer.last.eq(order.last),
+            fields.words.eq(words),
+            fields.mask.eq(sent),
+            fields.coding.eq(payload.coding),
+            network.words.eq(fields.fields),
+            network.starts.eq(placer.starts),
+            assembler.payload.eq(bits),
+            coder.valid.eq(order.has_control),
+            coder.plan.eq(plan),
+            rotator.control.eq(coder.bits),
+            rotator.at.eq(coded.o.at),
+            coded.i_valid.eq(placer.o_valid),
+            coded.i.eq(placer.place),
+            rotated.i_valid.eq(coded.o_valid),
+            rotated.i.eq(coded.o),
+            landed.i_valid.eq(rotated.o_valid),
+            land(landed.i, rotated.o),
+            assembler.valid.eq(landed.o_valid),
+            assembler.landing.eq(landed.o),
+            assembler.words.eq(self._counted(m, enable & rotated.o_valid, rotated.o)),
+            assembler.control.eq(rotator.bits),
+        ]
+
+    def _repeats(self, m, order, coder):
+        """Bits of repeats of an item, in front of its words: their number."""
+        if not self.config.has_repeats:
+            return 0
+        repeats = order.i_repeats.payload
+        m.d.comb += [
+            coder.repeats.bits.eq(repeats.bits),
+            coder.repeats.count.eq(Mux(order.has_repeats, repeats.count, 0)),
+        ]
+        return coder.repeats.count
+
+    def _counted(self, m, enable, place):
+        """Words of the packet up to the item that enters the assembler."""
+        m.submodules.words = words = Counter(COUNT_BITS, len(place.words))
+        is_first = Signal(init=1)
+        with m.If(enable):
+            m.d.sync += is_first.eq(place.last)
+        m.d.comb += [
+            words.enable.eq(enable),
+            words.restart.eq(is_first),
+            words.step.eq(place.words),
+        ]
+        return words.value
+
+
+def _parts(config: Config) -> tuple[type, type, type]:
+    """Survey, planner and fields of an element type."""
+    if config.word.is_float:
+        return FloatSurvey, FloatPlanner, FloatFields
+    return IntSurvey, IntPlanner, IntFields
+
+
+def _placing(config: Config) -> int:
+    """Cycles from an item to its bits in the assembler, the later of payload and control."""
+    network = BitPacker.latency(config.lanes, config.word.bits)
+    control = ControlCoder.latency(config) + ControlRotator.LATENCY
+    return max(BitPlacer.LATENCY + network + 1, control)

@@ -1,0 +1,1 @@
+"""The coder of floats without repeats: shorter steps, and fewer registers."""

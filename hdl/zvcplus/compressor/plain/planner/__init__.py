@@ -1,0 +1,1 @@
+"""The choice of a block's coding, in one step."""

@@ -1,0 +1,1 @@
+"""What a block is made of, gathered from its beats in two steps."""
