@@ -190,7 +190,7 @@ class SplitPlacer(wiring.Component):
         place = Cat(item.start[:LOW], start[:HIGH])
         high = place[4:]
         m.d.comb += [
-            landing.low.eq(place[:4]),
+            landing.from_low.eq(Cat(place[:4] <= number for number in range(16))),
             landing.here.eq(Cat(high == number for number in range(16))),
             # No place is below 0; comparing with it would be a constant that tools warn of.
             landing.below.eq(Cat(Const(0), *(high < number for number in range(1, 16)))),

@@ -203,13 +203,13 @@ class Landing(data.StructLayout):
     """Where an item lands: a control, the payload of a beat, or both.
 
     Rows count from the one that was being filled before the item. Place ``16 * h + l`` is at or
-    behind the first bit of payload if ``below[h]``, or if ``here[h]`` and ``low <= l``.
+    behind the first bit of payload if ``below[h]``, or if ``here[h]`` and ``from_low[l]``.
 
     Members
     -------
     below : a bit per 16 places, all behind the first bit of payload
     here : a bit per 16 places, with that bit among them
-    low : place of that bit, modulo 16
+    from_low : a bit per place of 16, at or behind that bit's
     start_row : row of that bit
     control_row : row of the control's first bit, unless ``is_after``
     is_after : the control begins the row behind all that are left behind
@@ -225,7 +225,7 @@ class Landing(data.StructLayout):
             {
                 "below": 16,
                 "here": 16,
-                "low": 4,
+                "from_low": 16,
                 "start_row": 1,
                 "control_row": 1,
                 "is_after": 1,

@@ -17,7 +17,6 @@ from cdma.hdl.zvcplus.compressor.records import (
     BitRow,
 )
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.network import exceeded
 
 #: Rows that are held.
 ROWS = 4
@@ -183,9 +182,9 @@ class RowRing(wiring.Component):
         """The ring of rows, and the bits of the row at its head."""
         size, landing = self.config.beat_bits, self.landing
         from_start = Cat(
-            below | (here & ~exceeds)
+            below | (here & low)
             for below, here in zip(landing.below, landing.here, strict=True)
-            for exceeds in exceeded(landing.low)
+            for low in landing.from_low
         )
         added = [self.payload & from_start, self.payload & ~from_start, *self._control(m)]
         given = Const(0, size)
