@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cdma.golden.zvcplus.emit import emit_controls
 from cdma.golden.zvcplus.plan import RAW, plan_blocks
 from cdma.hdl.zvcplus.compressor.records import ALL_ZERO, AS_IS, DIFFERENCES, NOTHING, RAW_MASK
 
@@ -55,8 +56,19 @@ def stats_of(block: np.ndarray, extent: dict, config, before=None) -> dict:
         },
         "extent": extent,
     }
+    first = before is not None and block[0] == before
+    repeated = mask & np.append(first, block[1:] == block[:-1])
+    of_repeats = {
+        "repeated": number_of(repeated),
+        "nonzeros": np.count_nonzero(mask),
+        "repeats": np.count_nonzero(repeated),
+    }
     if not word.is_float:
-        return known | groups_of(block, config)
+        known |= groups_of(block, config)
+        if not config.has_repeats:
+            return known
+        new = groups_of(np.where(repeated, 0, block), config)
+        return known | {f"new_{name}": value for name, value in new.items()} | of_repeats
     exponents = block.astype(int) >> word.mantissa & (1 << word.exponent) - 1
     most = (1 << word.exponent) - 1
     known |= {
@@ -66,16 +78,28 @@ def stats_of(block: np.ndarray, extent: dict, config, before=None) -> dict:
     }
     if not config.has_repeats:
         return known
-    first = before is not None and block[0] == before
-    repeated = mask & np.append(first, block[1:] == block[:-1])
     new = exponents[mask & ~repeated]
     return known | {
         "new_top": int(new.max(initial=0)),
         "new_least": int(new.min(initial=most)),
-        "repeated": number_of(repeated),
-        "nonzeros": np.count_nonzero(mask),
-        "repeats": np.count_nonzero(repeated),
+        **of_repeats,
     }
+
+
+def counted(stats: dict, config) -> dict:
+    """Record ``BlockStats`` of the plain coder, from that of the other."""
+    masks, extent = stats["masks"], dict(stats["extent"])
+    mask, size = masks["mask"], config.word.block_words
+    differences, as_is = masks["differences"].bit_count(), masks["as_is"].bit_count()
+    zeros = min(size - mask.bit_count(), config.most_zeros + 1)
+    counts = {
+        "mask": mask,
+        "is_zero": int(not mask),
+        "is_differences": int(differences <= as_is),
+        "nibbles": min(differences, as_is),
+        "zeros": (1 << zeros) - 1,
+    }
+    return {**stats, "masks": counts, "extent": extent}
 
 
 def groups_of(block: np.ndarray, config) -> dict:
@@ -129,10 +153,21 @@ def plans_of(words: np.ndarray, config) -> list[dict]:
         )
         if config.has_repeats:
             repeats = golden.repeats
-            count = (int(repeats.count[index]) - 1) % (1 << word.count_bits)
+            count = int(repeats.count[index]) - 1 if word.is_float else int(golden.payload[index])
+            count %= 1 << word.count_bits
             found[-1] |= {
                 "repeated": number_of(repeats.repeated[index]),
                 "has_repeats": int(repeats.used[index]),
                 "count": count if repeats.used[index] else 0,
             }
     return found
+
+
+def controls_of(words: np.ndarray, config) -> list[int]:
+    """Bits of the control of each block."""
+    number = len(blocks_of(words, config))
+    plan = plan_blocks(words, 0, number, config.format, 0)
+    out = np.zeros(8 * number + 8, np.uint32)
+    emit_controls(out, 256 * np.arange(number), plan, config.format)
+    rows = out[: 8 * number].reshape(number, 8).tobytes()
+    return [int.from_bytes(rows[32 * k : 32 * k + 32], "little") for k in range(number)]

@@ -113,7 +113,7 @@ PROOFS = (
         design=lambda name: CutsPackets(BlockIntake(Config(name))),
         sizes={name: name for name in ("fp32", "bf16", "int8")},
         broken=faults(
-            "fp32", 8, late("dut.index"), stuck_at(0, "dut.count", 3), stuck_at(1, "dut.keep", 5)
+            "fp32", 8, late("dut.index"), stuck_at(0, "dut.extent", 5), stuck_at(1, "dut.keep", 5)
         ),
     ),
     Proof(

@@ -34,7 +34,7 @@ class WindowCoder(wiring.Component):
     network closes the gaps between nibbles; in the second, both parts come to their places.
 
     Throughput one control a cycle, latency :attr:`LATENCY` cycles; the outputs are registered. All
-    bits beside the control are zero.
+    bits of a window beside the control are zero.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class WindowCoder(wiring.Component):
     at_low, at_high : In, place of the control in its row: the lowest bits with the plan, the others
         a cycle later
     heading, body : Out, :class:`~cdma.hdl.zvcplus.compressor.plain.records.Window`: both parts,
-        zero without a control
+        in no part of a row without a control
     """
 
     #: Cycles from the plan to the control.
@@ -85,9 +85,12 @@ class WindowCoder(wiring.Component):
         at_low, body_low = Signal(LOW, reset_less=True), Signal(LOW + 1, reset_less=True)
         above = Signal(len(length) - LOW, reset_less=True)
         bits, size = self._heading()
+        has_heading, has_body = Signal(), Signal()  # of a raw block, the mask is not sent
         with m.If(self.enable):
             m.d.sync += [
-                heading.eq(bits & self.valid.replicate(len(heading))),
+                heading.eq(bits),
+                has_heading.eq(self.valid),
+                has_body.eq(self.valid & (self.plan.kind != RAW)),
                 at_low.eq(self.at_low),
                 body_low.eq(self.at_low + length[:LOW]),
                 above.eq(length[LOW:]),
@@ -97,11 +100,11 @@ class WindowCoder(wiring.Component):
             length.eq(size),
             body_high.eq(self.at_high + above + body_low[LOW]),
         ]
-        self._place(m, heading, Cat(at_low, self.at_high), self.heading)
-        self._place(m, self._body(m), Cat(body_low[:LOW], body_high), self.body)
+        self._place(m, has_heading, heading, Cat(at_low, self.at_high), self.heading)
+        self._place(m, has_body, self._body(m), Cat(body_low[:LOW], body_high), self.body)
         return m
 
-    def _place(self, m, bits, at, port):
+    def _place(self, m, has_bits, bits, at, port):
         """Bits at their place in a part of a row, in registers."""
         levels = WINDOW_WORD.bit_length() - 1
         for level in range(levels):
@@ -110,7 +113,7 @@ class WindowCoder(wiring.Component):
         with m.If(self.enable):
             m.d.sync += [
                 window.bits.eq(bits),
-                window.at.eq(Cat(at[levels:] == part for part in range(len(port.at)))),
+                window.at.eq(Cat((at[levels:] == part) & has_bits for part in range(len(port.at)))),
             ]
         m.d.comb += Value.cast(port).eq(Value.cast(window))
 
@@ -121,8 +124,7 @@ class WindowCoder(wiring.Component):
         m.d.comb += [prefix.enable.eq(1), prefix.mask.eq(plan.flags)]
         starts = routes(m, prefix.ranks, Const(0, flags.bit_length() - 1))
         # Nibbles that are not sent are zero, so that only zeros follow those that are.
-        nibbles = plan.nibbles & self.valid.replicate(len(plan.nibbles))
-        nibbles = [nibbles.word_select(group, 4) for group in range(flags)]
+        nibbles = [plan.nibbles.word_select(group, 4) for group in range(flags)]
         last = levels_of(flags) - 1
         nibbles = compact(m, nibbles, starts, range(last))
         crossing = crossing_of(m, starts, last)

@@ -59,7 +59,8 @@ class SplitFields(wiring.Component):
         half = size // 2
         mask = Signal.like(self.mask, reset_less=True)
         # The bits of the exponent that are sent, and where the sign comes behind them.
-        below, place = Signal(size, reset_less=True), Signal(size + 1)
+        below = Signal(size, reset_less=True)
+        place = Signal(size + 1)
         upper_base = Signal(size - half, reset_less=True)
         m.d.comb += place.eq(Cat(Const(1, 1), below) & ~Cat(below, Const(0, 1)))
         with m.If(self.load):

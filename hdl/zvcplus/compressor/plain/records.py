@@ -181,7 +181,7 @@ class Window(data.StructLayout):
     Members
     -------
     bits : the bits at their places, zero elsewhere
-    at : one-hot, the part in which they begin
+    at : one-hot, the part in which they begin; zero without any
     """
 
     def __init__(self, size: int, parts: int):

@@ -1,0 +1,1 @@
+"""Proofs about the coder of floats without repeats."""
