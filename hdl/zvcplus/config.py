@@ -37,7 +37,7 @@ class Config:
     type : str
         Element type: ``"fp32"``, ``"fp16"``, ``"bf16"`` or ``"int8"``.
     repeats : str
-        ``"none"``, or for floats ``"left"``: a word can repeat the one before it.
+        ``"none"``, or ``"left"``: a word can repeat the one before it.
 
     Raises
     ------
@@ -56,10 +56,6 @@ class Config:
         if self.repeats not in REPEATS:
             raise ValueError(
                 f"Repeats of hardware must be {' or '.join(REPEATS)}, not {self.repeats!r}"
-            )
-        if self.has_repeats and not self.word.is_float:
-            raise ValueError(
-                f"Repeats of {self.type} in hardware must be none, not {self.repeats!r}"
             )
 
     @classmethod
@@ -182,10 +178,21 @@ class Config:
         return self.word.block_words
 
     @property
+    def has_late_controls(self) -> bool:
+        """A control goes with the last beat of a block, behind it: in front of a beat, a control
+        and the bits of repeats of int8 would be too long for the rows that an item can fill."""
+        return self.has_repeats and not self.word.is_float
+
+    @property
     def front_bits(self) -> int:
-        """Bits in front of the words of a beat, at most: a control, and a bit per word that says
-        whether it is repeated."""
-        return self.control_bits + (self.word.block_words if self.has_repeats else 0)
+        """Bits beside the words of a beat, at most: a control, and a bit per word that says whether
+        it is repeated; of int8 not both."""
+        repeats = self.word.block_words if self.has_repeats else 0
+        return (
+            max(self.control_bits, repeats)
+            if self.has_late_controls
+            else self.control_bits + repeats
+        )
 
     @property
     def block_bits(self) -> int:

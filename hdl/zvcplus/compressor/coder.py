@@ -67,8 +67,9 @@ class BlockCoder(wiring.Component):
         """Beats that wait: of their block and of the next, and while that is planned."""
         survey, planner, _ = _parts(config)
         planning = survey.latency(config) + planner.LATENCY
-        # Bits of repeats come a cycle later than the payload is counted.
-        return 2 * config.block_beats - 1 + planning + config.has_repeats
+        # Bits of repeats come later than the payload is counted.
+        late = RepeatCoder.latency(config) - PayloadCounter.LATENCY if config.has_repeats else 0
+        return 2 * config.block_beats - 1 + planning + late + config.has_late_controls
 
     @staticmethod
     def latency(config: Config) -> int:
@@ -158,6 +159,7 @@ class BlockCoder(wiring.Component):
             placer.valid.eq(order.has_control | order.has_payload),
             placer.control_bits.eq(Mux(order.has_control, plan.bits, 0) + repeats),
             placer.is_after.eq(order.is_after),
+            placer.is_behind.eq(order.is_behind) if config.has_late_controls else [],
             placer.total.eq(Mux(order.has_payload, payload.total, 0)),
             placer.behind.eq(payload.behind),
             placer.words.eq(Mux(order.has_payload, payload.words, 0)),

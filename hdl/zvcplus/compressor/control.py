@@ -100,8 +100,8 @@ class ControlCoder(wiring.Component):
         return m
 
     def _appended(self, m):
-        """Number of repeated words, of the block of the control, and bits of repeats of the other,
-        at their place behind the nibbles; as late as these."""
+        """The last field of the control, and bits of repeats of the other block, at their place
+        behind the nibbles; as late as these."""
         word, plan, repeats = self.config.word, self.plan, self.repeats
         has_count = self.valid & plan.has_repeats
         at = Mux(self.valid, plan.bits - Mux(has_count, word.count_bits, 0), 0)
@@ -136,6 +136,8 @@ class ControlCoder(wiring.Component):
             widths = [(width - is_wide)[:WIDTH_BITS] for width in code.widths]
             bits = Mux(code.half, Cat(*widths, bits), Cat(*widths[::2], bits))
             bits = Cat(code.half, bits)
+            if self.config.has_repeats:
+                bits = Cat(heading.has_repeats, bits)
         # Modes 1 and 2, or mode 3 with the extension.
         narrow = {RAW_MASK: 1, DENSE: 2}
         wide = {DIFFERENCES: 4, RAW_MASK: 5, DENSE: 6, AS_IS: 7}

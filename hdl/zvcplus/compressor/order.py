@@ -15,6 +15,9 @@ class StreamOrder(wiring.Component):
     the first beat of a block, so that a block of four beats takes four cycles. The first control of
     a packet goes with the last beat of the packet before, behind it, if it is there by then.
 
+    With late controls, a control goes with the last beat of the block before the one before, behind
+    it, or alone.
+
     A plan is copied to ``o_plan``, where its beats are counted, also before its control is issued.
     Combinational but for the state of the order; throughput one item a cycle.
 
@@ -36,6 +39,7 @@ class StreamOrder(wiring.Component):
     has_payload : Out, the item has the payload at ``i_payload``
     has_repeats : Out, with repeats: the item has bits of repeats, those at ``i_repeats``
     is_after : Out, the control begins the next packet, behind the payload
+    is_behind : Out, with late controls: the control is behind the payload
     last : Out, the packet ends with the item
     """
 
@@ -67,6 +71,7 @@ class StreamOrder(wiring.Component):
                 "has_payload": Out(1),
                 "is_after": Out(1),
                 "last": Out(1),
+                **({"is_behind": Out(1)} if config.has_late_controls else {}),
             }
         )
 
@@ -84,16 +89,18 @@ class StreamOrder(wiring.Component):
         )
         is_alone = (ahead == 1) & is_final
         is_told, has_repeats = self._take_repeats(m)
+        late = self.config.has_late_controls
+        can_place = self._can_place(m, ahead, is_final, can_send, has_repeats)
         m.d.comb += [
             offers.eq(plan.valid & ~is_issued),
             can_send.eq(self.i_payload.valid & self.has_beat & (ahead != 0) & is_told),
             # The next block's control is in front of the payload.
-            follows.eq(ahead[1] | is_final | offers),
+            follows.eq(ahead[1] | is_final | (Const(0) if late else offers)),
             self.has_payload.eq(can_send & follows),
             self.last.eq(self.has_payload & payload.end & payload.final),
             # Not in an item with bits of repeats: the two have one way to their places.
             self.is_after.eq(is_alone & ~has_repeats),
-            self.has_control.eq(offers & ~ahead[1] & (~is_alone | (self.last & ~has_repeats))),
+            self.has_control.eq(offers & can_place),
             self.i_payload.ready.eq(self.enable & self.has_payload),
             issues.eq(self.enable & self.has_control),
             self.o_plan.valid.eq(plan.valid & ~is_copied),
@@ -108,6 +115,19 @@ class StreamOrder(wiring.Component):
             is_final.eq(Mux(issues, plan.payload.extent.last, is_final)),
         ]
         return m
+
+    def _can_place(self, m, ahead, is_final, can_send, has_repeats):
+        """Whether the control of the next block can go now."""
+        is_alone = (ahead == 1) & is_final
+        behind_packet = self.last & ~has_repeats
+        if not self.config.has_late_controls:
+            return ~ahead[1] & (~is_alone | behind_packet)
+        # Alone, unless the packet ends with the block at hand; or, if no bits of repeats are in the
+        # item, behind the last beat of the first of two blocks, the second not the packet's last.
+        payload = self.i_payload.payload
+        m.d.comb += self.is_behind.eq(ahead[1] & ~is_final & ~has_repeats)
+        behind_block = can_send & payload.end & self.is_behind
+        return Mux(ahead[1], behind_block, ~is_alone | behind_packet)
 
     def _take_repeats(self, m):
         """Whether the bits of repeats are known, and whether the item has any."""

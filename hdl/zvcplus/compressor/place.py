@@ -1,6 +1,6 @@
 """Where controls and payloads land in the stream."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -28,6 +28,7 @@ class BitPlacer(wiring.Component):
     valid : In, there is an item
     control_bits : In, length of the control and of the bits of repeats, 0 without
     is_after : In, the control begins the next packet
+    is_behind : In, with late controls: the control is behind the payload
     total : In, bits of the payload, 0 without one
     behind : In, array of the places of the words from the first bit of payload on
     words : In, words of the item
@@ -60,6 +61,7 @@ class BitPlacer(wiring.Component):
                 "valid": In(1),
                 "control_bits": In(range(config.front_bits + 1)),
                 "is_after": In(1),
+                **({"is_behind": In(1)} if config.has_late_controls else {}),
                 "total": In(range(config.beat_bits + 1)),
                 "behind": In(data.ArrayLayout(8, config.lanes)),
                 "words": In(range(config.lanes + 1)),
@@ -97,14 +99,18 @@ class BitPlacer(wiring.Component):
         """Append an item to those before."""
         at = Signal(8)
         is_fresh = Signal(init=1)  # the packet has no bits so far
-        before, after = (Signal.like(self.control_bits, name=name) for name in ("before", "after"))
+        names = ("inside", "before", "after")
+        inside, before, after = (Signal.like(self.control_bits, name=name) for name in names)
+        late = self.config.has_late_controls
+        is_behind = self.is_behind if late else Const(0, 1)
         m.d.comb += [
-            before.eq(Mux(self.is_after, 0, self.control_bits)),
+            inside.eq(Mux(self.is_after, 0, self.control_bits)),
+            before.eq(Mux(is_behind, 0, inside) if late else inside),
             after.eq(Mux(self.is_after, self.control_bits, 0)),
-            item.at.eq(at),
+            item.at.eq(Mux(is_behind, at + self.total, at) if late else at),
             item.start.eq(at + before),
-            item.end.eq(at + before + self.total),
-            item.is_fresh.eq(is_fresh & ~before.any() & ~self.total.any()),
+            item.end.eq(at + inside + self.total),
+            item.is_fresh.eq(is_fresh & ~inside.any() & ~self.total.any()),
             item.is_after.eq(self.is_after),
             item.last.eq(self.last),
             item.words.eq(self.words),
@@ -123,8 +129,8 @@ class BitPlacer(wiring.Component):
             is_whole.eq(~end[:8].any() & ~item.is_fresh),
             # The packet has a row that is not full, be it without a bit.
             has_end.eq(item.last & ~is_whole),
-            place.at.eq(Mux(item.is_after, 0, item.at)),
-            place.control_row.eq(Mux(item.is_after, place.rows, 0)),
+            place.at.eq(Mux(item.is_after, 0, item.at[:8])),
+            place.control_row.eq(Mux(item.is_after, place.rows, item.at[8:])),
             place.start.eq(item.start[:8]),
             place.start_row.eq(item.start[8]),
             place.rows.eq(end[8:] + has_end),
@@ -142,7 +148,7 @@ class _Appended(data.StructLayout):
     def __init__(self, config: Config):
         super().__init__(
             {
-                "at": 8,
+                "at": 9 if config.has_late_controls else 8,
                 "start": 9,
                 "end": 10,
                 "is_fresh": 1,

@@ -56,6 +56,8 @@ class BlockStats(data.StructLayout):
     small_bits, large_bits : int8: bits of all words with groups of 16, and of 32
     small_raised, large_raised : int8: bits that are added to them in a wide block, whose widths
         are at least 1
+    new_widths, new_small_bits, new_large_bits, new_small_raised, new_large_raised : int8 with
+        repeats: the same of the words that are not repeated
     """
 
     def __init__(self, config: Config):
@@ -64,16 +66,20 @@ class BlockStats(data.StructLayout):
         if word.is_float:
             fields |= {"is_wide": 1, "top": word.exponent, "least": word.exponent}
             if config.has_repeats:
-                count = range(word.block_words + 1)
                 fields |= {"new_top": word.exponent, "new_least": word.exponent}
-                fields |= {"repeated": word.block_words, "nonzeros": count, "repeats": count}
         else:
             most, size = word.block_words, word.bits
-            fields |= {
+            own = {
                 "widths": data.ArrayLayout(range(size + 1), config.block_groups),
                 **dict.fromkeys(("small_bits", "large_bits"), range(most * size + 1)),
                 **dict.fromkeys(("small_raised", "large_raised"), range(most + 1)),
             }
+            fields |= own
+            if config.has_repeats:
+                fields |= {f"new_{name}": shape for name, shape in own.items()}
+        if config.has_repeats:
+            count = range(word.block_words + 1)
+            fields |= {"repeated": word.block_words, "nonzeros": count, "repeats": count}
         super().__init__(fields)
 
 
@@ -123,7 +129,7 @@ class BlockPlan(data.StructLayout):
     flags : a bit per nibble that is sent
     repeated : with repeats: a bit per repeated word; none if the block does not use repeats
     has_repeats : the block uses repeats
-    count : with repeats: repeated words less 1
+    count : with repeats: repeated words less 1; int8: bits of the payload
     bits : length of the control
     """
 

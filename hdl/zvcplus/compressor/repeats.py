@@ -12,6 +12,9 @@ from cdma.hdl.zvc.network import Compactor, routes
 from cdma.hdl.zvcplus.compressor.records import BlockPlan, RepeatBits
 from cdma.hdl.zvcplus.config import Config
 
+#: Words that are counted in one cycle; of more, the halves are counted first.
+MOST_COMBINATIONAL = 64
+
 
 class RepeatCoder(wiring.Component):
     """Bring the bits of the words that are not zero side by side, for each block.
@@ -54,12 +57,15 @@ class RepeatCoder(wiring.Component):
     @staticmethod
     def latency(config: Config) -> int:
         """Cycles from a block to its bits."""
-        return Compactor.latency(config.word.block_words) + 1
+        words = config.word.block_words
+        return PrefixSum.latency(words, MOST_COMBINATIONAL) + Compactor.latency(words) + 1
 
     def elaborate(self, platform):
         m = Module()
         words, plan = self.config.word.block_words, self.plan
-        m.submodules.prefix = prefix = PrefixSum(words, most=words)  # combinational
+        m.submodules.prefix = prefix = PrefixSum(words, most=MOST_COMBINATIONAL)
+        counting = PrefixSum.latency(words, MOST_COMBINATIONAL)
+        m.submodules.counted = counted = DelayLine(_Counted(words), counting)
         m.submodules.network = network = Compactor(words, 1)
         m.submodules.beside = beside = DelayLine(range(words + 1), network.latency(words))
         m.submodules.queue = queue = Queue(RepeatBits(self.config), self.DEPTH)
@@ -67,16 +73,27 @@ class RepeatCoder(wiring.Component):
         m.d.comb += [
             prefix.enable.eq(1),
             prefix.mask.eq(plan.mask),
+            counted.enable.eq(1),
+            counted.i_valid.eq(self.valid),
+            counted.i.repeated.eq(plan.repeated),
+            counted.i.has_repeats.eq(plan.has_repeats),
             network.enable.eq(1),
             # Words that are zero are not repeated: their bits can come anywhere.
-            network.words.eq(plan.repeated),
+            network.words.eq(counted.o.repeated),
             network.routes.eq(routes(m, prefix.ranks, Const(0, words.bit_length() - 1))),
             beside.enable.eq(1),
-            beside.i_valid.eq(self.valid),
-            beside.i.eq(Mux(plan.has_repeats, prefix.total, 0)),
+            beside.i_valid.eq(counted.o_valid),
+            beside.i.eq(Mux(counted.o.has_repeats, prefix.total, 0)),
             queue.i.valid.eq(beside.o_valid),
             queue.i.payload.bits.eq(network.bank_words.as_value()),
             queue.i.payload.count.eq(beside.o),
         ]
         wiring.connect(m, queue.o, wiring.flipped(self.o))
         return m
+
+
+class _Counted(data.StructLayout):
+    """A block while its words are counted: repeated words, and whether it uses repeats."""
+
+    def __init__(self, words: int):
+        super().__init__({"repeated": words, "has_repeats": 1})

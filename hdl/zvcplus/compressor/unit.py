@@ -53,8 +53,9 @@ class Compressor(wiring.Component):
     @staticmethod
     def pause(config: Config) -> int:
         """Cycles that a packet may take beyond its beats before the next can flow: packets of a
-        beat follow each other every three cycles, with bits of repeats every four."""
-        return 2 + config.has_repeats
+        beat follow each other every three cycles, with bits of repeats every four; a late control
+        takes one more."""
+        return 2 + config.has_repeats + config.has_late_controls
 
     @staticmethod
     def coder(config: Config) -> type:

@@ -63,6 +63,8 @@ class Decompressor(wiring.Component):
 
     def __init__(self, config: Config):
         self.config = checked(config)
+        if config.has_repeats and not config.word.is_float:
+            raise ValueError(f"Repeats of a decompressor of {config.type} must be none, not 'left'")
         super().__init__(
             {
                 "i_command": In(stream.Signature(DecompressorCommand())),

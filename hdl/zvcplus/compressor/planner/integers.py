@@ -6,6 +6,7 @@ from amaranth.lib import data
 from cdma.hdl.zvcplus.compressor.planner.base import Planner
 from cdma.hdl.zvcplus.compressor.planner.masks import choose_coding, plan_mask
 from cdma.hdl.zvcplus.compressor.records import ALL_ZERO, NOTHING, RAW, BlockStats
+from cdma.hdl.zvcplus.compressor.survey.integers import SUMS
 from cdma.hdl.zvcplus.config import Config
 
 #: Bits of mode and half, and of the widths of groups of 32 words; those of 16 take as many more.
@@ -37,6 +38,10 @@ class IntPlanner(Planner):
     def _choose(self, m, choice):
         """Size of the groups, and coding of the mask with the length of the control."""
         stats = self.i.payload
+        m.d.comb += choice.stats.eq(stats)
+        if self.config.has_repeats:
+            self._choose_repeats(m, choice)
+        stats = choice.stats
         small, large = (Signal(range(self.config.block_bits), name=n) for n in ("small", "large"))
         is_wide, half = Signal(), Signal()
         m.d.comb += [
@@ -44,20 +49,51 @@ class IntPlanner(Planner):
             small.eq(stats.small_bits + Mux(is_wide, stats.small_raised, 0)),
             large.eq(stats.large_bits + Mux(is_wide, stats.large_raised, 0)),
             half.eq(small + _WIDTHS_BITS < large),
-            choice.stats.eq(stats),
             choice.is_wide.eq(is_wide),
             choice.half.eq(half),
             choice.payload.eq(Mux(half, small, large)),
         ]
-        fixed_bits = Mux(half, _FIXED_BITS + 2 * _WIDTHS_BITS, _FIXED_BITS + _WIDTHS_BITS)
+        fixed = _FIXED_BITS + self.config.has_repeats
+        fixed_bits = Mux(half, fixed + 2 * _WIDTHS_BITS, fixed + _WIDTHS_BITS)
         choose_coding(m, choice, stats, is_wide, fixed_bits, self.config.word)
+
+    def _choose_repeats(self, m, choice):
+        """Whether the block uses repeats: then the statistics are those of its new words."""
+        word, stats = self.config.word, self.i.payload
+        is_used = Signal()
+        m.d.comb += [
+            is_used.eq(stats.repeats * word.repeat_gain > stats.nonzeros + word.count_bits),
+            choice.has_repeats.eq(is_used),
+            *(
+                choice.stats[name].eq(Mux(is_used, stats[f"new_{name}"], stats[name]))
+                for name in SUMS
+            ),
+            *(
+                width.eq(Mux(is_used, new, each))
+                for width, new, each in zip(
+                    choice.stats.widths, stats.new_widths, stats.widths, strict=True
+                )
+            ),
+        ]
 
     def _plan(self, m, choice, plan):
         """Whether the block is too long, and the widths of its words."""
         kind, groups = choice.kind, plan.groups
-        is_raw = Signal()
+        is_raw, is_long, count_bits = Signal(), Signal(), 0
+        if self.config.has_repeats:
+            # With repeats, no block is too long: the rule for their use leaves too little for it.
+            used, repeated = choice.has_repeats, choice.stats.repeated
+            count_bits = Mux(used, self.config.word.count_bits, 0)
+            m.d.comb += [
+                is_raw.eq(is_long & ~used),
+                plan.has_repeats.eq(used),
+                plan.repeated.eq(repeated & used.replicate(len(repeated))),
+                plan.count.eq(choice.stats.nonzeros + choice.payload),
+            ]
+        else:
+            m.d.comb += is_raw.eq(is_long)
         m.d.comb += [
-            is_raw.eq(choice.bits + choice.payload >= self.config.block_bits),
+            is_long.eq(choice.bits + choice.payload >= self.config.block_bits),
             plan.extent.eq(choice.stats.extent),
             plan.coding.is_raw.eq(is_raw),
             groups.half.eq(choice.half),
@@ -78,7 +114,7 @@ class IntPlanner(Planner):
         with m.Elif(is_raw):
             m.d.comb += plan.bits.eq(5)
         with m.Else():
-            m.d.comb += plan.bits.eq(choice.bits)
+            m.d.comb += plan.bits.eq(choice.bits + count_bits)
 
 
 class _Choice(data.StructLayout):
@@ -94,5 +130,6 @@ class _Choice(data.StructLayout):
                 "payload": range(config.block_bits),
                 "kind": 3,
                 "bits": range(config.control_bits + 1),
+                **({"has_repeats": 1} if config.has_repeats else {}),
             }
         )

@@ -8,7 +8,7 @@ from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.zvcplus.compressor.records import Extent
 from cdma.hdl.zvcplus.compressor.survey.base import Survey
 from cdma.hdl.zvcplus.compressor.survey.exponents import ExponentRange
-from cdma.hdl.zvcplus.compressor.survey.masks import MaskGather
+from cdma.hdl.zvcplus.compressor.survey.masks import MaskGather, gather_beats
 from cdma.hdl.zvcplus.compressor.survey.new_exponents import NewExponentRange
 from cdma.hdl.zvcplus.compressor.survey.repeats import LeftCompare
 from cdma.hdl.zvcplus.config import Config
@@ -118,14 +118,7 @@ class FloatSurvey(Survey):
             with m.If(enable):
                 m.d.sync += count.eq(Mux(index == 0, 0, count) + popcount(m, mask))
             m.d.comb += self.o[name].eq(count)
-        for beat in range(config.block_beats):
-            part = Signal(config.lanes, name=f"repeated{beat}", reset_less=True)
-            with m.If(enable & (index == beat)):
-                m.d.sync += part.eq(wait.o.repeated)
-            if beat:  # beats that the block does not have
-                with m.Elif(enable & (index < beat)):
-                    m.d.sync += part.eq(0)
-            m.d.comb += self.o.repeated.word_select(beat, config.lanes).eq(part)
+        gather_beats(m, enable, index, wait.o.repeated, self.o.repeated, "repeated")
 
 
 def _range_class(config: Config) -> type:

@@ -75,6 +75,30 @@ class MaskGather(wiring.Component):
         return m
 
 
+def gather_beats(m: Module, enable, index, bits, target, name: str) -> None:
+    """Gather bits of the beats of a block in registers; beats that it does not have give zeros.
+
+    Parameters
+    ----------
+    m : Module
+        Gets the logic.
+    enable, index, bits : Value
+        A beat is there, its number in its block, its bits.
+    target : Value
+        Gets the bits of the block, of its first beat the lowest.
+    name : str
+        The registers' name.
+    """
+    for beat in range(len(target) // len(bits)):
+        part = Signal(len(bits), name=f"{name}{beat}", reset_less=True)
+        with m.If(enable & (index == beat)):
+            m.d.sync += part.eq(bits)
+        if beat:
+            with m.Elif(enable & (index < beat)):
+                m.d.sync += part.eq(0)
+        m.d.comb += target.word_select(beat, len(bits)).eq(part)
+
+
 def nonzero_nibbles(mask):
     """A bit per nibble of ``mask`` that is not zero."""
     return Cat(mask.word_select(index, 4).any() for index in range(len(mask) // 4))

@@ -3,26 +3,14 @@
 import numpy as np
 import pytest
 from zvcplus_cases import random_words
-from zvcplus_plans import blocks_of, plans_of
+from zvcplus_plans import controls_of, plans_of
 
-from cdma.golden.zvcplus.emit import emit_controls
-from cdma.golden.zvcplus.plan import plan_blocks
 from cdma.hdl.zvcplus.compressor.control import ControlCoder
 from cdma.hdl.zvcplus.compressor.records import NOTHING
 from cdma.hdl.zvcplus.config import Config
 
 #: Types and repeats that are tested with the slow tests.
-OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left")
-
-
-def controls_of(words: np.ndarray, config: Config) -> list[int]:
-    """Bits of the control of each block."""
-    number = len(blocks_of(words, config))
-    plan = plan_blocks(words, 0, number, config.format, 0)
-    out = np.zeros(8 * number + 8, np.uint32)
-    emit_controls(out, 256 * np.arange(number), plan, config.format)
-    rows = out[: 8 * number].reshape(number, 8).tobytes()
-    return [int.from_bytes(rows[32 * k : 32 * k + 32], "little") for k in range(number)]
+OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left", "int8-left")
 
 
 @pytest.mark.parametrize(
@@ -41,14 +29,17 @@ def test_controls_are_those_of_the_golden_encoder(play, rng, type_):
             appended, repeats = 0, {}
             if config.has_repeats:  # bits of another block, behind it or alone
                 count = int(rng.integers(config.word.block_words + 1)) * int(rng.integers(2))
-                appended = int.from_bytes(rng.bytes(8), "little") & (1 << count) - 1
+                appended = int.from_bytes(rng.bytes(16), "little") & (1 << count) - 1
                 repeats = {"repeats": {"bits": appended, "count": count}}
+            both, beside = appended, repeats
+            if config.has_late_controls:  # only alone
+                both, beside = 0, {"repeats": {"bits": 0, "count": 0}}
             rows += [
-                {"enable": 1, "valid": 1, "plan": plan, **repeats},
-                {"enable": 1, "valid": 0},
+                {"enable": 1, "valid": 1, "plan": plan, **beside},
+                {"enable": 1, "valid": 0, **repeats},
             ]
             rows += [{"enable": 0}] * int(rng.integers(2))
-            expected += [control | appended << plan["bits"], appended]
+            expected += [control | both << plan["bits"], appended]
     latency = ControlCoder.latency(config)
     seen = play(ControlCoder(config), [*rows, *[{"enable": 1}] * latency], ["enable", "bits"])
     found = [bits for enable, bits in zip(seen["enable"], seen["bits"], strict=True) if enable]

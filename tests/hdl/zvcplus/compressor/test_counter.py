@@ -10,7 +10,7 @@ from cdma.hdl.zvcplus.compressor.records import RAW
 from cdma.hdl.zvcplus.config import Config
 
 #: Types and repeats that are tested with the slow tests.
-OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left")
+OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left", "int8-left")
 
 
 def payloads_of(plan: dict, config: Config) -> list[dict]:

@@ -9,7 +9,7 @@ from cdma.hdl.zvcplus.config import Config
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_", ["fp32", "fp16"])
+@pytest.mark.parametrize("type_", ["fp32", "fp16", "int8"])
 def test_each_word_that_is_not_zero_has_a_bit(play, rng, type_):
     config, rows, expected = Config(type_, "left"), [], []
     for _ in range(30):

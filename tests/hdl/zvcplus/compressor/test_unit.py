@@ -17,7 +17,7 @@ from cdma.sim.backpressure import per_port
 from cdma.sim.compiled.run import Fed
 from cdma.sim.compiled.unit import ModelUnit
 
-TYPES = ("fp32", "fp16", "bf16", "int8", "fp32-left", "bf16-left")
+TYPES = ("fp32", "fp16", "bf16", "int8", "fp32-left", "bf16-left", "int8-left")
 
 
 @cache

@@ -47,7 +47,7 @@ def full_words(rng, config: Config) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "type_", ["fp32", "fp16", "bf16", "int8", "fp32-left", "fp16-left", "bf16-left"]
+    "type_", ["fp32", "fp16", "bf16", "int8", "fp32-left", "fp16-left", "bf16-left", "int8-left"]
 )
 def test_plans_are_those_of_the_golden_encoder(exchange, rng, type_):
     config = Config.parse(f"zvcplus-{type_}")

@@ -10,7 +10,7 @@ from cdma.hdl.zvcplus.compressor.survey.integers import IntSurvey
 from cdma.hdl.zvcplus.config import Config
 
 #: Types and repeats that are tested with the slow tests.
-OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left")
+OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left", "int8-left")
 
 
 @pytest.mark.parametrize(
