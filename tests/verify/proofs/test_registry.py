@@ -26,8 +26,8 @@ UNPROVEN = (
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "zvcplus/BlockBeats"),
     *("BlockDescriber", "RepeatReader", "StreamCheck"),
-    *("BlockCoder", "PlainCoder", "RowRing", "WindowCoder", "FieldCounter", "SplitFields"),
-    *("EarlyOrder", "SplitPlacer", "StepPlanner", "StepSurvey", "MaskTally", "PairedRange"),
+    *("BlockCoder", "PlainCoder", "PlainRing", "WindowCoder", "FieldCounter"),
+    *("EarlyOrder", "SplitPlacer", "StepPlanner", "StepSurvey", "MaskTally"),
 )
 
 

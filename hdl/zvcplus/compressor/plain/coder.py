@@ -15,7 +15,7 @@ from cdma.hdl.zvcplus.compressor.plain.order import EarlyOrder
 from cdma.hdl.zvcplus.compressor.plain.place import SplitPlacer
 from cdma.hdl.zvcplus.compressor.plain.planner.step import StepPlanner
 from cdma.hdl.zvcplus.compressor.plain.records import LineBeat
-from cdma.hdl.zvcplus.compressor.plain.ring import RowRing
+from cdma.hdl.zvcplus.compressor.plain.ring import PlainRing
 from cdma.hdl.zvcplus.compressor.plain.survey.step import StepSurvey
 from cdma.hdl.zvcplus.compressor.records import BitRow
 from cdma.hdl.zvcplus.config import Config
@@ -81,7 +81,7 @@ class PlainCoder(wiring.Component):
         m.submodules.planner = planner = StepPlanner(config)
         m.submodules.counter = counter = FieldCounter(config)
         m.submodules.order = order = EarlyOrder(config)
-        m.submodules.ring = ring = RowRing(config)
+        m.submodules.ring = ring = PlainRing(config)
         # Beats come in and are surveyed for as long as their blocks can be planned.
         ready = ring.ready
         enables = [

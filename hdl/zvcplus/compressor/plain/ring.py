@@ -22,7 +22,7 @@ from cdma.hdl.zvcplus.config import Config
 ROWS = 4
 
 
-class RowRing(wiring.Component):
+class PlainRing(wiring.Component):
     """Collect controls and payloads in a ring of rows.
 
     One row is being filled, behind at most three that are left behind and wait for the output. An
