@@ -27,7 +27,7 @@ UNPROVEN = (
     *("zvcplus/PayloadReader", "zvcplus/BlockBeats"),
     *("BlockDescriber", "RepeatReader", "StreamCheck"),
     *("BlockCoder", "PlainCoder", "PlainRing", "WindowCoder", "FieldCounter"),
-    *("EarlyOrder", "SplitPlacer", "StepPlanner", "StepSurvey", "MaskTally"),
+    *("StepPlanner", "StepSurvey"),
 )
 
 
