@@ -18,7 +18,7 @@ class Fence(wiring.Component):
     -------
     ring : In, of the descriptor that is looked at
     meets : In, level: it has FENCE, and is looked at
-    is_near : In, level: it may be started in the next cycle
+    is_near : In, level: it may be started in the next cycle or in the one behind it
     starts : In, one cycle: it is started
     run : In, a bit for each ring; 0 forgets the FENCE
     started, head : In, arrays: descriptors started and completed

@@ -321,7 +321,11 @@ class Starter(wiring.Component):
         m.d.comb += [
             fence.ring.eq(self.place.ring),
             fence.meets.eq((state == _State.CHECK) & self.descriptor.fence),
-            fence.is_near.eq((state == _State.CHECK) | (state == _State.ISSUE)),
+            # A FENCE that is open is known when the check ends: with both rings behind a FENCE, a
+            # ring that offers its job a cycle later would leave for the other one each time.
+            fence.is_near.eq(
+                (state == _State.LOOK) | (state == _State.CHECK) | (state == _State.ISSUE)
+            ),
             fence.starts.eq(self.starts),
             fence.run.eq(self.run),
             fence.completes.eq(self.completes),

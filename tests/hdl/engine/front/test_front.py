@@ -267,6 +267,22 @@ def test_both_rings_fenced():
     assert len(bench.jobs[0]) == len(bench.jobs[1]) == 6
 
 
+@pytest.mark.parametrize("delay", [1, 2, 3, 5])
+def test_fences_of_both_rings_that_open_at_once(delay):
+    """Neither ring leaves its turn to the other one for ever."""
+
+    async def software(bench, ctx):
+        for ring in (0, 1):
+            await bench.set_up(ctx, ring)
+        await bench.submit(ctx, 1, prefetch(1), prefetch(2, fence=True))
+        await ctx.tick().repeat(delay)
+        await bench.submit(ctx, 0, offload(1, fence=True))
+        assert len(await bench.collect(ctx, 0, 1, patience=400)) == 1
+        assert len(await bench.collect(ctx, 1, 2, patience=400)) == 2
+
+    FrontBench(CONFIG, work=60).run(software)
+
+
 @pytest.mark.slow
 def test_a_fence_does_not_wait_for_a_ring_in_error():
     async def software(bench, ctx):
