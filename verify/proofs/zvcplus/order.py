@@ -1,6 +1,6 @@
 """The order of the stream: C(0) C(1) P(0) C(2) P(1) ... of each packet, packet behind packet."""
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Const, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.zvcplus.compressor.order import StreamOrder
 from cdma.hdl.zvcplus.config import Config
@@ -56,6 +56,8 @@ class FollowsTheFormat(Elaboratable):
             Assume(~dut.i_payload.valid | (copied != 0)),
             Assume(~dut.i_payload.valid | (payload.final == finals[0])),
         ]
+        if dut.config.has_repeats:
+            offer(m, dut.i_repeats, "repeats")
         self._check(m, dut, plan, payload, sends)
         return m
 
@@ -66,8 +68,10 @@ class FollowsTheFormat(Elaboratable):
         # them: whether a beat is in the stream, whether it is final; whether the second is.
         opened, is_begun, is_final, is_second_final = Signal(2), Signal(), Signal(), Signal()
         between = Signal()  # with a payload in the same item, the control is in front of it
+        is_late = dut.config.has_late_controls
+        behind = issues & sends & ~dut.is_after if is_late else Const(0, 1)
         m.d.comb += [
-            between.eq(issues & ~dut.is_after),
+            between.eq(issues & ~dut.is_after & ~behind),
             Assert(sends == (dut.enable & dut.has_payload)),
             Assert(dut.last == (dut.has_payload & payload.end & payload.final)),
         ]
@@ -81,8 +85,20 @@ class FollowsTheFormat(Elaboratable):
             Assert(~sends | is_final | (opened + between == 2)),
             Assert(~sends | (payload.final == is_final)),
             Cover(issues & dut.is_after),
-            Cover(between & sends),
         ]
+        if is_late:
+            # A control behind a payload is directly in front of the block before its own. It does
+            # not share an item with bits of repeats.
+            m.d.comb += [
+                Assert(~behind | (dut.is_behind & payload.end & (opened == 2))),
+                Assert(~behind | (~is_final & ~is_second_final)),
+                Assert(~issues | ~sends | ~dut.has_repeats),
+                Assert(~sends | ~issues | behind | dut.is_after),
+                Assert(~dut.is_behind | ~dut.has_repeats),
+                Cover(behind),
+            ]
+        else:
+            m.d.comb += Cover(between & sends)
         done = sends & payload.end
         m.d.sync += [
             opened.eq(opened + issues - done),
@@ -97,17 +113,20 @@ class FollowsTheFormat(Elaboratable):
             m.d.sync += is_second_final.eq(plan.extent.last)
 
 
+SIZES = {"fp32": Config("fp32"), "int8-left": Config("int8", "left")}
+
 PROOFS = (
     Proof(
         name="stream_order",
         promise="Controls and payloads are issued in the order of the format, packet by packet",
         components=(StreamOrder,),
-        design=lambda name: FollowsTheFormat(StreamOrder(Config(name))),
-        sizes={"fp32": "fp32"},
+        design=lambda config: FollowsTheFormat(StreamOrder(config)),
+        sizes=SIZES,
+        slow=("int8-left",),
         mode=PDR,
         depth=3,
         broken=faults(
-            "fp32",
+            SIZES["fp32"],
             12,
             late("dut.is_issued"),
             stuck_at(0, "dut.is_final"),

@@ -1,7 +1,7 @@
 """Where controls and payloads land in the stream, compared with a running number of bits."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Const, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.zvcplus.compressor.place import BitPlacer
 from cdma.hdl.zvcplus.config import Config
@@ -30,11 +30,13 @@ class PlacesItems(Elaboratable):
         m.submodules.dut = dut = self.dut
         config = dut.config
         names = ("enable", "valid", "control_bits", "is_after", "total", "behind", "words", "last")
+        names += ("is_behind",) * config.has_late_controls
         leave_open(m, dut, *names)
+        behind = dut.is_behind if config.has_late_controls else Const(0, 1)
         lane = Signal(range(config.lanes))
         used = Signal(SIZE_BITS)  # bits in the row that is being filled
         is_empty = Signal(init=1)  # the packet has no bit
-        own, next_own = Signal(SIZE_BITS), Signal(SIZE_BITS)
+        own, next_own, tail = Signal(SIZE_BITS), Signal(SIZE_BITS), Signal(SIZE_BITS)
         first, end = Signal(SIZE_BITS), Signal(SIZE_BITS)
         has_none = Signal()
         m.d.comb += [
@@ -43,11 +45,14 @@ class PlacesItems(Elaboratable):
             Assume(dut.total <= ROW),
             # Only an item that ends its packet has the next one's control.
             Assume(~dut.is_after | dut.last),
-            own.eq(Mux(dut.is_after, 0, dut.control_bits)),
+            # A control behind the payload is of the same packet, which goes on.
+            Assume(~behind | ~dut.last),
+            own.eq(Mux(dut.is_after | behind, 0, dut.control_bits)),
+            tail.eq(Mux(behind, dut.control_bits, 0)),
             next_own.eq(Mux(dut.is_after, dut.control_bits, 0)),
             first.eq(used + own),
-            end.eq(first + dut.total),
-            has_none.eq(is_empty & (own + dut.total == 0)),
+            end.eq(first + dut.total + tail),
+            has_none.eq(is_empty & (own + tail + dut.total == 0)),
         ]
         with m.If(dut.enable & dut.valid):
             m.d.sync += [
@@ -60,12 +65,12 @@ class PlacesItems(Elaboratable):
         m.d.comb += closes.eq(dut.last & ((rest != 0) | has_none))
         rows = Signal(3)
         m.d.comb += rows.eq(full + closes)
-        self._keep_to_rows(m, used, is_empty, own, end, rows)
+        self._keep_to_rows(m, used, is_empty, own + tail, end, rows)
         place = Signal.like(dut.place, name="expected")
         start = Signal(8)
         m.d.comb += [
-            place.at.eq(Mux(dut.is_after, 0, used)),
-            place.control_row.eq(Mux(dut.is_after, rows, 0)),
+            place.at.eq(Mux(dut.is_after, 0, Mux(behind, first + dut.total, used))),
+            place.control_row.eq(Mux(dut.is_after, rows, Mux(behind, (first + dut.total) >> 8, 0))),
             place.start.eq(first),
             place.start_row.eq(first >> 8),
             place.rows.eq(rows),
@@ -123,7 +128,12 @@ PROOFS = (
         promise="Controls and words land behind all bits of their packet, which begins a row",
         components=(BitPlacer,),
         design=lambda config: PlacesItems(BitPlacer(config)),
-        sizes={"fp32": Config("fp32"), "int8": Config("int8"), "bf16-left": Config("bf16", "left")},
+        sizes={
+            "fp32": Config("fp32"),
+            "int8": Config("int8"),
+            "bf16-left": Config("bf16", "left"),
+            "int8-left": Config("int8", "left"),
+        },
         depth=3,
         broken=faults(
             Config("fp32"),
