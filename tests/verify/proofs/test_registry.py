@@ -26,7 +26,7 @@ UNPROVEN = (
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "zvcplus/BlockBeats"),
     *("BlockDescriber", "RepeatReader", "StreamCheck"),
-    *("BlockCoder", "PlainCoder", "PlainRing", "WindowCoder", "FieldCounter"),
+    *("BlockCoder", "PlainCoder", "PlainRing", "FieldCounter"),
     "StepPlanner",
 )
 
