@@ -9,6 +9,7 @@ from cdma.verify.proofs.proof import PDR, Proof, faults
 
 ADDRESS_BITS = 4
 OKAY, SLVERR = 0, 2
+SOON = 2  # cycles after which a request is taken at the latest, when nothing stalls
 
 
 class Answers(Elaboratable):
@@ -39,7 +40,7 @@ class Answers(Elaboratable):
             bus.read_data.eq(anything(m, 32, "read_data")),
         ]
         self._held(m, "b", axi.bvalid, axi.bready, axi.bresp)
-        self._held(m, "r", axi.rvalid, axi.rready, axi.rresp, axi.rdata[:2])
+        self._held(m, "r", axi.rvalid, axi.rready, axi.rresp, axi.rdata)
         self._writes(m)
         self._reads(m)
         return m
@@ -103,7 +104,17 @@ class Answers(Elaboratable):
             m.d.comb += Assert(axi.bresp == expected)
         # Without a stall of B, a write is answered two cycles after its address and data.
         m.d.sync += waited.eq(Mux(has_address & has_data & ~owed, waited + 1, 0))
-        m.d.comb += Assert(waited <= 1)
+        m.d.comb += [Assert(waited <= 1), Cover(answered & (expected == OKAY))]
+        # AW and W wait only for each other, for a stalled B, and two cycles for the access itself.
+        stalls = axi.bvalid & ~axi.bready
+        self._taken(m, "aw", axi.awvalid, axi.awready, stalls | (has_address & ~has_data))
+        self._taken(m, "w", axi.wvalid, axi.wready, stalls | (has_data & ~has_address))
+
+    def _taken(self, m, name, valid, ready, may_wait):
+        """Assert that a request is taken soon where it has no reason to wait."""
+        waited = Signal(2, name=f"{name}_waited")
+        m.d.sync += waited.eq(Mux(valid & ~ready & ~may_wait, waited + 1, 0))
+        m.d.comb += Assert(waited <= SOON)
 
     def _reads(self, m):
         """One access of the bus and one R for each aligned AR; none for the others."""
@@ -115,7 +126,8 @@ class Answers(Elaboratable):
         m.d.comb += [
             done.eq(anything(m, 1, "read_done") & (bus.read | is_asked)),
             bus.read_done.eq(done),
-            Assert(~bus.read | (is_open & ~is_asked & ~has_answer & is_aligned)),
+            # An access reaches the bus in the cycle after its address, and only then.
+            Assert(bus.read == (is_open & ~is_asked & ~has_answer & is_aligned)),
             Assert(axi.rvalid == has_answer),
             Assert(~(axi.arvalid & axi.arready & (is_open | has_answer))),
             Cover(has_answer & (expected == OKAY) & (data == 2)),
@@ -139,6 +151,10 @@ class Answers(Elaboratable):
             ]
         with m.If(axi.rvalid & axi.rready):
             m.d.sync += has_answer.eq(0)
+        # AR waits only for a bus that has no answer, and for a stalled R.
+        waits_for_bus = is_open & is_aligned & ~done
+        self._taken(m, "ar", axi.arvalid, axi.arready, has_answer | waits_for_bus)
+        m.d.comb += Cover(axi.rvalid & axi.rready)
         with m.If(has_answer):
             m.d.comb += [Assert(axi.rresp == expected), Assert(axi.rdata[:2] == data)]
 
@@ -159,6 +175,8 @@ PROOFS = (
             stuck_at(1, "dut.is_valid"),
             late("dut.bus__read"),
             stuck_at(0, "dut.axi__rresp", 1),
+            stuck_at(0, "dut.axi__arready"),
+            late("dut.axi__rdata"),
         ),
     ),
 )
