@@ -43,7 +43,13 @@ ENGINE_FUZZ = {
     "verdict": "verdict",
 }
 #: Without line numbers, which change with every edit of the source.
-SURVIVORS = {"unit": "unit", "source": "source", "mutant": "fault", "known": "what is known"}
+SURVIVORS = {
+    "unit": "unit",
+    "config": "config",
+    "source": "source",
+    "mutant": "fault",
+    "known": "what is known",
+}
 
 
 def fill(text: str) -> str:
@@ -52,9 +58,11 @@ def fill(text: str) -> str:
         "coverage": lambda: _coverage("coverage"),
         "plus_coverage": lambda: _coverage("coverage_zvcplus"),
         "mutants": lambda: _mutants(judged()),
-        "survivors": lambda: _survivors(judged()),
+        "survivors": lambda: _survivors(judged(), "config"),
+        "option_mutants": lambda: _mutants(options(), "refuted"),
+        "option_survivors": lambda: _survivors(options(), "known"),
         "plus_mutants": lambda: _mutants(plus(), "refuted"),
-        "plus_survivors": lambda: _survivors(plus(), "known"),
+        "plus_survivors": lambda: _survivors(plus(), "known", "config"),
         "proofs": _proofs,
         "engine_coverage": _engine_coverage,
         "engine_mutants": _engine_mutants,
@@ -102,6 +110,11 @@ def judged() -> list[dict]:
     return records
 
 
+def options() -> list[dict]:
+    """What became of the mutants of units with options: by trials."""
+    return tables.read("mutation_options")
+
+
 def plus() -> list[dict]:
     """What became of the mutants of ZVC+: by trials."""
     return tables.read("mutation_zvcplus")
@@ -114,7 +127,7 @@ def _mutants(records: list[dict], *left_out: str) -> str:
 
 def _survivors(records: list[dict], *left_out: str) -> str:
     rows = [
-        {"unit": record["unit"], **survivor, "source": survivor["line"].partition(":")[0]}
+        {**record, **survivor, "source": survivor["line"].partition(":")[0]}
         for record in records
         for survivor in record["survivors"]
         if survivor["verdict"] != "equivalent"
