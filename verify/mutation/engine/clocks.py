@@ -73,7 +73,7 @@ def numbers(made: Callable[[int], MarkedModel]) -> list:
     for number, op in enumerate((Op.OFFLOAD, Op.PREFETCH)):
         model = made(number)
         config = model.config
-        words = np.zeros((342 + 341 * number) * config.stripe_words, config.format.dtype)
+        words = np.zeros((342 + 171 * number) * config.stripe_words, config.format.dtype)
         words[:: 5 * config.stripe_words] = 9
         tensor = model.place_tensor(words)
         last = tensor.address + tensor.data.size - config.stripe_bytes
