@@ -35,7 +35,8 @@ class RowRing(wiring.Component):
     drain : In, all rows of the packet with parity ``parity`` are given back, and those of it that
         come are dropped
     rows : Out, array of rows
-    pairs : Out, a bit per slot: its row and the one behind it have come, a cycle ago or before
+    pairs : Out, per parity a bit per slot: its row and the one behind it, both of a packet with
+        this parity, have come, a cycle ago or before
     row : Out, number of rows that have come, modulo ``2**row_bits``
     arrives : Out, a packet's last row comes
     end : Out, with ``arrives``: :class:`~cdma.hdl.zvcplus.decompressor.layouts.StreamEnd`
@@ -51,7 +52,7 @@ class RowRing(wiring.Component):
     drain: Signal
     parity: Signal
     rows: data.View
-    pairs: Signal
+    pairs: data.View
     row: Signal
     arrives: Signal
     end: data.View
@@ -70,7 +71,7 @@ class RowRing(wiring.Component):
                 "drain": In(1),
                 "parity": In(1),
                 "rows": Out(data.ArrayLayout(config.beat_bits, depth)),
-                "pairs": Out(depth),
+                "pairs": Out(data.ArrayLayout(depth, 2)),
                 "row": Out(row_bits(depth)),
                 "arrives": Out(1),
                 "end": Out(StreamEnd(config, depth)),
@@ -103,9 +104,10 @@ class RowRing(wiring.Component):
             passed.eq(self.free & is_own & left),
             accepts.eq(self.accept),
             valid.eq((left & ~drained) | (opened & (enters & ~is_drained).replicate(depth))),
-            self.pairs.eq(valid & valid.rotate_right(1)),
             self.row.eq(self.row + enters),
         ]
+        for pairs, here in zip(self.pairs, (valid & ~parities, valid & parities), strict=True):
+            m.d.sync += pairs.eq(here & here.rotate_right(1))
         with m.If(enters):
             m.d.sync += slot.eq(slot.rotate_left(1))
         # A free slot takes what is offered; it counts when it is valid.

@@ -53,7 +53,7 @@ class PayloadReader(wiring.Component):
     i: stream.Interface
     enable: Signal
     rows: data.View
-    pairs: Signal
+    pairs: data.View
     has_ended: Signal
     parity: Signal
     free: Signal
@@ -72,7 +72,7 @@ class PayloadReader(wiring.Component):
                 "i": In(stream.Signature(PlacedBeat(config, depth))),
                 "enable": In(1),
                 "rows": In(data.ArrayLayout(config.beat_bits, depth)),
-                "pairs": In(depth),
+                "pairs": In(data.ArrayLayout(depth, 2)),
                 "has_ended": In(2),
                 "parity": In(1),
                 "free": Out(depth),
@@ -119,8 +119,10 @@ class PayloadReader(wiring.Component):
         return m
 
     def _has_come(self, m, slot, is_empty, tags):
-        """The rows of a beat have come. A packet is read when the packet before is done with."""
-        come = (slot & self.pairs).any() | is_empty
+        """The rows of a beat have come, not those of the packet before that are still in their
+        slots. A packet is read when the packet before is done with."""
+        even, odd = ((slot & pairs).any() for pairs in self.pairs)
+        come = Mux(tags.parity, odd, even) | is_empty
         ended = Mux(tags.parity, self.has_ended[1], self.has_ended[0])
         return (come | ended) & (~tags.final | (tags.parity == self.parity))
 

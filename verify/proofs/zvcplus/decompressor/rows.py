@@ -45,12 +45,15 @@ class KeepsRows(Elaboratable):
             Assert(dut.arrives == (enters & beat.last)),
             Cover(here.all()),
         ]
-        pairs = Signal(depth)
+        pairs = [Signal(depth, name=f"pairs{parity}") for parity in range(2)]
         m.d.sync += [
             accepts.eq(dut.accept),
             come.eq(come + enters),
             own.eq(own ^ (enters & beat.last)),
-            pairs.eq(here & here.rotate_right(1)),
+            *(
+                each.eq(own_rows & own_rows.rotate_right(1))
+                for each, own_rows in zip(pairs, (here & ~parities, here & parities), strict=True)
+            ),
         ]
         with m.If(enters):
             m.d.sync += was_dropped.eq((was_dropped | is_dropped) & ~beat.last)
@@ -67,7 +70,7 @@ class KeepsRows(Elaboratable):
             with m.If(here[k]):
                 m.d.comb += Assert(probe(m, "dut.parities", depth)[k] == parities[k])
         m.d.comb += [
-            Assert(dut.pairs == pairs),
+            *(Assert(dut.pairs[parity] == each) for parity, each in enumerate(pairs)),
             # Invariants.
             Assert(probe(m, "dut.valid", depth) == here),
             Assert(probe(m, "dut.passed", depth) == given),
