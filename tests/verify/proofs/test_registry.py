@@ -24,8 +24,7 @@ UNPROVEN = (
     *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
     *("StripeErrors", "StripeTable"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
-    *("zvcplus/PayloadReader", "zvcplus/BlockBeats"),
-    *("BlockDescriber", "RepeatReader", "StreamCheck"),
+    *("zvcplus/PayloadReader", "StreamCheck"),
     *("BlockCoder", "PlainCoder", "PlainRing", "FieldCounter"),
     "StepPlanner",
 )
