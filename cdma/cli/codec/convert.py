@@ -36,8 +36,7 @@ def add_parser(subparsers) -> None:
     add("--index", metavar="FILE", help="the engine's index, read or written; needed without --to")
     stripe = "bytes in a stripe of the engine (default: 4096)"
     add("--stripe-bytes", type=int, default=4096, metavar="N", help=stripe)
-    lanes = "words in a beat of the engine (default: a beat of 32 bytes)"
-    add("--lanes", type=int, metavar="N", help=lanes)
+    add("--lanes", type=int, metavar="N", help="words in a beat of the engine (default: 32 bytes)")
     add("--block-words", type=int, metavar="N", help="words under one mask (default: 128 bytes)")
     raw = "raw stripes, where a container is encoded again (default: never)"
     add("--raw", choices=("never", "auto", "always"), default="never", help=raw)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from pathlib import Path
 
 from cdma.cli.engine.options import SIZES, engine_config_from
 from cdma.cli.options import flag, natural
@@ -56,7 +55,7 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
     whole = sum(share for _, share in sizes)
     where = {"round_": args.round, "only": args.job}
     where |= {"processes": args.jobs, "scheduler": args.scheduler}
-    outcomes = _kept(args, sizes) if args.resume else {}
+    outcomes = engine.kept(args.save, sizes, args.seed) if args.resume else {}
     parts = -(-args.packets // _PART) if args.all_sizes else 1
     for part in range(1, parts + 1):
         for config, share in sizes:
@@ -73,26 +72,3 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
         if args.save and part < parts:
             write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
     return rows
-
-
-def _kept(args, sizes):
-    """Outcomes that the file of ``--save`` holds, by size: of this seed and of these designs."""
-    from cdma.verify.fuzz import engine
-
-    file = Path(args.save)
-    if not file.exists():
-        return {}
-    rows = {row["config"]: row for row in json.loads(file.read_text(encoding="utf-8"))}
-    kept = {}
-    for config, _ in sizes:
-        row = rows.pop(config.name, None)
-        if row is None:
-            continue
-        if row["problem"]:
-            raise UserError(f"{file} has a run that failed: play its replay, or delete the file")
-        if (row["seed"], row["design"]) != (args.seed, engine.design(config)):
-            raise UserError(f"{file} has a run of another seed or of other designs: delete it")
-        kept[config] = engine.outcome_of(row)
-    if rows:
-        raise UserError(f"{file} has a run of other sizes: delete it")
-    return kept
