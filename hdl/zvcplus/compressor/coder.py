@@ -1,13 +1,12 @@
 """Packets of words become rows of their stream, of all types and with repeats."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from cdma.hdl.lib.counter import Counter
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.zvc.beat import COUNT_BITS, Beat
+from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
 from cdma.hdl.zvcplus.compressor.control import ControlCoder
 from cdma.hdl.zvcplus.compressor.counter import PayloadCounter
@@ -21,13 +20,14 @@ from cdma.hdl.zvcplus.compressor.planner.integers import IntPlanner
 from cdma.hdl.zvcplus.compressor.records import BitRow, Place
 from cdma.hdl.zvcplus.compressor.repeats import RepeatCoder
 from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
+from cdma.hdl.zvcplus.compressor.rows import RowCoder
 from cdma.hdl.zvcplus.compressor.survey.floats import FloatSurvey
 from cdma.hdl.zvcplus.compressor.survey.integers import IntSurvey
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.network import BitPacker
 
 
-class BlockCoder(wiring.Component):
+class BlockCoder(RowCoder):
     """Turn packets of words into rows of their ZVC+ stream, for all types and with repeats.
 
     Beats wait until their block and the block behind are planned. Then each beat is issued, with
@@ -46,21 +46,8 @@ class BlockCoder(wiring.Component):
 
     Members
     -------
-    i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words; ``keep`` by whole words
-    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BitRow`
+    As of :class:`~cdma.hdl.zvcplus.compressor.rows.RowCoder`.
     """
-
-    i: stream.Interface
-    o: stream.Interface
-
-    def __init__(self, config: Config):
-        self.config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(Beat(config))),
-                "o": Out(stream.Signature(BitRow(config, COUNT_BITS))),
-            }
-        )
 
     @staticmethod
     def rows(config: Config) -> int:
@@ -100,12 +87,7 @@ class BlockCoder(wiring.Component):
             intake.accept.eq(self.i.valid & self.i.ready),
             intake.beat.eq(self.i.payload),
             survey.enable.eq(can_plan),
-            survey.valid.eq(intake.accept),
-            survey.words.eq(self.i.payload.words),
-            survey.keep.eq(intake.keep),
-            survey.index.eq(intake.index),
-            survey.extent.eq(intake.extent),
-            survey.end.eq(intake.end),
+            *self._surveyed(intake, survey),
             planner.i.valid.eq(survey.o_valid),
             planner.i.payload.eq(survey.o),
             order.enable.eq(assembler.ready),

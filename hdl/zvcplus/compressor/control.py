@@ -138,17 +138,21 @@ class ControlCoder(wiring.Component):
             bits = Cat(code.half, bits)
             if self.config.has_repeats:
                 bits = Cat(heading.has_repeats, bits)
-        # Modes 1 and 2, or mode 3 with the extension.
-        narrow = {RAW_MASK: 1, DENSE: 2}
-        wide = {DIFFERENCES: 4, RAW_MASK: 5, DENSE: 6, AS_IS: 7}
-        extension = Const(0, 3)
-        for table, is_here in ((narrow, ~is_wide), (wide, is_wide)):
-            for each, number in table.items():
-                extension = Mux(is_here & (kind == each), number, extension)
-        extended = Cat(Const(3, 2), extension, bits)
+        extended = Cat(Const(3, 2), extension_of(kind, is_wide), bits)
         coded = Mux(has_flags & ~is_wide, Cat(kind[:2], bits), extended)
         has_none = (kind == ALL_ZERO) | (kind == NOTHING)
         return Mux(has_none, 0, Mux(kind == RAW, 3, coded))
+
+
+def extension_of(kind, is_wide):
+    """The field that tells kinds with mode 3 apart; modes 1 and 2 have none."""
+    narrow = {RAW_MASK: 1, DENSE: 2}
+    wide = {DIFFERENCES: 4, RAW_MASK: 5, DENSE: 6, AS_IS: 7}
+    extension = Const(0, 3)
+    for table, is_here in ((narrow, ~is_wide), (wide, is_wide)):
+        for each, number in table.items():
+            extension = Mux(is_here & (kind == each), number, extension)
+    return extension
 
 
 class _Heading(data.StructLayout):

@@ -19,9 +19,8 @@ class Compressor(wiring.Component):
 
     Throughput one beat a cycle on the side that has more of them: a block costs the larger of its
     input beats and its bits over 256. Packets of one or two beats take :meth:`pause` + 1
-    cycles. Latency see
-    :meth:`latency`. No path runs from ``o.ready`` to ``i.ready``, or from ``i`` to ``o``, in a
-    cycle; the output beat comes from registers.
+    cycles. Latency see :meth:`latency`. No path runs from ``o.ready`` to ``i.ready``, or from ``i``
+    to ``o``, in a cycle; the output beat comes from registers.
 
     Parameters
     ----------

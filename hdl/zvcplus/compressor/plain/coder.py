@@ -1,11 +1,10 @@
 """Packets of words become rows of their stream, of floats without repeats."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from cdma.hdl.lib.counter import Counter
-from cdma.hdl.zvc.beat import COUNT_BITS, Beat
+from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.compressor.intake import BlockIntake
 from cdma.hdl.zvcplus.compressor.line import ElasticLine
 from cdma.hdl.zvcplus.compressor.plain.control import WindowCoder
@@ -17,12 +16,12 @@ from cdma.hdl.zvcplus.compressor.plain.planner.step import StepPlanner
 from cdma.hdl.zvcplus.compressor.plain.records import LineBeat
 from cdma.hdl.zvcplus.compressor.plain.ring import PlainRing
 from cdma.hdl.zvcplus.compressor.plain.survey.step import StepSurvey
-from cdma.hdl.zvcplus.compressor.records import BitRow
+from cdma.hdl.zvcplus.compressor.rows import RowCoder
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.network import BitPacker
 
 
-class PlainCoder(wiring.Component):
+class PlainCoder(RowCoder):
     """Turn packets of words into rows of their ZVC+ stream, for floats without repeats.
 
     Beats wait until their block is planned. Then their payload is counted, and each beat is issued,
@@ -42,21 +41,8 @@ class PlainCoder(wiring.Component):
 
     Members
     -------
-    i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words; ``keep`` by whole words
-    o : Out stream of :class:`~cdma.hdl.zvcplus.compressor.records.BitRow`
+    As of :class:`~cdma.hdl.zvcplus.compressor.rows.RowCoder`.
     """
-
-    i: stream.Interface
-    o: stream.Interface
-
-    def __init__(self, config: Config):
-        self.config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(Beat(config))),
-                "o": Out(stream.Signature(BitRow(config, COUNT_BITS))),
-            }
-        )
 
     @staticmethod
     def rows(config: Config) -> int:
@@ -98,12 +84,7 @@ class PlainCoder(wiring.Component):
             intake.accept.eq(self.i.valid & self.i.ready),
             intake.beat.eq(self.i.payload),
             survey.enable.eq(Cat(*enables[1:])),
-            survey.valid.eq(intake.accept),
-            survey.words.eq(self.i.payload.words),
-            survey.keep.eq(intake.keep),
-            survey.index.eq(intake.index),
-            survey.extent.eq(intake.extent),
-            survey.end.eq(intake.end),
+            *self._surveyed(intake, survey),
             planner.i.valid.eq(survey.o_valid),
             planner.i.payload.eq(survey.o),
             order.enable.eq(ready[0]),

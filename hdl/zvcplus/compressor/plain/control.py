@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.zvc.network import compact, crossing_of, levels_of, routes, switched
+from cdma.hdl.zvcplus.compressor.control import extension_of
 from cdma.hdl.zvcplus.compressor.plain.place import HIGH, LOW
 from cdma.hdl.zvcplus.compressor.plain.records import (
     WINDOW_WORD,
@@ -17,11 +18,9 @@ from cdma.hdl.zvcplus.compressor.plain.records import (
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
     AS_IS,
-    DENSE,
     DIFFERENCES,
     NOTHING,
     RAW,
-    RAW_MASK,
     SENT,
 )
 from cdma.hdl.zvcplus.config import Config
@@ -145,13 +144,7 @@ class WindowCoder(wiring.Component):
         base = coding.base & is_far.replicate(word.exponent)
         bits = Cat(plan.d, coding.k, Mux(has_flags, Cat(flags, base), base))
         size = 6 + Mux(is_far, word.exponent, 0)
-        # Modes 1 and 2, or mode 3 with the extension.
-        narrow = {RAW_MASK: 1, DENSE: 2}
-        wide = {DIFFERENCES: 4, RAW_MASK: 5, DENSE: 6, AS_IS: 7}
-        extension = Const(0, 3)
-        for table, is_here in ((narrow, ~is_wide), (wide, is_wide)):
-            for each, number in table.items():
-                extension = Mux(is_here & (kind == each), number, extension)
+        extension = extension_of(kind, is_wide)
         is_short = has_flags & ~is_wide
         coded = Mux(is_short, Cat(kind[:2], bits), Cat(Const(3, 2), extension, bits))
         has_none = (kind == ALL_ZERO) | (kind == NOTHING)

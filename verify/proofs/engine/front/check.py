@@ -5,15 +5,13 @@ from unittest import mock
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import CODED_OPS, RING_OPS, Op, Raw
 from cdma.engine_config import INDEX_BYTES
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.front.ring import check
 from cdma.hdl.engine.front.ring.check import HOST_ALIGNMENT, STRIPE_COUNT_BITS, Checker, _State
-from cdma.hdl.engine.front.ring.multiply import ROWS_BITS
+from cdma.hdl.engine.front.ring.multiply import Multiplier
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
@@ -22,25 +20,13 @@ from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import Proof, faults
 
 
-class AnyProduct(wiring.Component):
+class AnyProduct(Multiplier):
     """In place of :class:`~cdma.hdl.engine.front.ring.multiply.Multiplier`: any product, after any
     number of cycles. It stays until the next load."""
 
     def __init__(self, bits):
-        self.bits, self.is_kept = bits, Signal()
-        super().__init__(
-            {
-                "load": In(1),
-                "rows": In(ROWS_BITS),
-                "is_less": In(1),
-                "factor": In(bits),
-                "is_negative": In(1),
-                "first": In(bits),
-                "busy": Out(1),
-                "product": Out(bits),
-                "over": Out(1),
-            }
-        )
+        super().__init__(bits)
+        self.is_kept = Signal()
 
     def elaborate(self, platform):
         m = Module()
