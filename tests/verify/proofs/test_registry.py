@@ -21,7 +21,7 @@ UNPROVEN = (
     "StripeReader",
     *("StripeCompressor", "StreamStripeCompressor"),
     *("HostWriter", "StreamWriter"),
-    *("EntryReader", "PrefetchChannel", "Split", "StripeDecompressor"),
+    *("EntryReader", "PrefetchChannel", "StripeDecompressor"),
     *("StripeErrors", "StripeTable"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "StreamCheck"),
