@@ -21,8 +21,7 @@ UNPROVEN = (
     "StripeReader",
     *("StripeCompressor", "StreamStripeCompressor"),
     *("HostWriter", "StreamWriter"),
-    *("EntryReader", "PrefetchChannel", "StripeDecompressor"),
-    *("StripeErrors", "StripeTable"),
+    *("PrefetchChannel", "StripeDecompressor"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "StreamCheck"),
     *("BlockCoder", "PlainCoder", "PlainRing", "FieldCounter"),

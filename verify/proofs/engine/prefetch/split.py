@@ -278,8 +278,8 @@ class GivesWords(Elaboratable):
 PROOFS = (
     Proof(
         name="split",
-        promise="Rows of a prefetch are the words of the stream, in order; the first bad beat is reported "
-        "with its address",
+        promise="Rows of a prefetch are the words of the stream, in order; the first bad beat is "
+        "reported with its address",
         components=(Split,),
         design=GivesWords,
         sizes={
