@@ -5,6 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.signals import kept_apart
+
 
 class Fifo(wiring.Component):
     """First-in first-out buffer in a RAM with one write and one registered read port.
@@ -61,8 +63,11 @@ class Fifo(wiring.Component):
             self.o.payload.eq(read.data),
             self.level.eq(stored + self.o.valid),
         ]
+        # Valid and ready are late: they only select between sums that are there.
+        more, less = (kept_apart(name, stored.shape()) for name in ("more", "less"))
+        m.d.comb += [more.eq(stored + 1), less.eq(stored - 1)]
         m.d.sync += [
-            stored.eq(stored + enters - loads),
+            stored.eq(Mux(enters == loads, stored, Mux(loads, less, more))),
             self.o.valid.eq(Mux(self.o.ready, loads, self.o.valid | loads)),
         ]
         with m.If(enters):

@@ -28,17 +28,33 @@ def advance_in_parts(
     return carries
 
 
+def is_below(m: Module, a, b, name: str, *, parts: int):
+    """``a < b`` of unsigned numbers: each part beside the others, then all of them."""
+    return _joined(*_compared(m, m.d.comb, a, b, name, parts))
+
+
 def is_below_next(m: Module, a, b, name: str, *, parts: int):
     """``a < b`` of unsigned numbers a cycle later: from a register for each part, through gates."""
+    return _joined(*_compared(m, m.d.sync, a, b, name, parts))
+
+
+def _compared(m, domain, a, b, name, parts):
+    """Each part of ``a`` below that of ``b``, and the same, in a domain: two signals."""
     width = max(len(a), len(b))
     bits = -(-width // parts)
     a, b = (Cat(value, Const(0, max(width - len(value), 1))) for value in (a, b))
     places = range(0, width, bits)
     less, same = (Signal(len(places), name=f"{name}_{kind}") for kind in ("less", "same"))
-    is_less = Const(0, 1)
     for k, low in enumerate(places):
         part = slice(low, min(low + bits, width))
-        m.d.sync += [less[k].eq(a[part] < b[part]), same[k].eq(a[part] == b[part])]
+        domain += [less[k].eq(a[part] < b[part]), same[k].eq(a[part] == b[part])]
+    return less, same
+
+
+def _joined(less, same):
+    """A number is below another: in its highest part that differs."""
+    is_less = Const(0, 1)
+    for k in range(len(less)):
         is_less = Mux(same[k], is_less, less[k])
     return is_less
 

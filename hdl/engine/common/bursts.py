@@ -12,7 +12,7 @@ from cdma.hdl.lib.fifo import Fifo
 from cdma.hdl.lib.parts import advance_in_parts
 
 #: Parts of the sums here: all carries have passed when the next burst is planned, or asked for.
-_PLACE_PARTS, _LEFT_PARTS, _TOTAL_PARTS = 5, 2, 2
+_PLACE_PARTS, _LEFT_PARTS, _TOTAL_PARTS = 4, 2, 2
 
 
 def beats_to_boundary(address, data_bytes: int, burst_bytes: int = BURST_BYTES):
@@ -115,20 +115,23 @@ class RangeReader(wiring.Component):
         left = Signal(range(self.burst_bytes + (1 << len(piece.size)) + size))
         beats = Signal(range(self.burst_bytes // size + 1))
         is_last, is_empty, can_take, is_small = Signal(), Signal(), Signal(), Signal()
-        takes, issues, skips = Signal(), Signal(), Signal()
+        # A burst is planned, and then was issued: the memory's ready reaches no sum.
+        takes, plans, was_issued, skips = (
+            Signal(name=name) for name in ("takes", "plans", "was_issued", "skips")
+        )
         used, step = Signal.like(left), Signal.like(left)
         m.d.comb += [
             is_small.eq(left < self.burst_bytes),
             self.i.ready.eq(can_take & is_small & ~is_last),
             takes.eq(self.i.valid & self.i.ready),
-            used.eq(Mux(issues, beats, skips) << low),
+            used.eq(Mux(plans, beats, skips) << low),
             step.eq(Mux(takes, piece.size, -used)),
             ar.payload.address.eq(place << low),
             ar.payload.beats.eq(beats),
             ar.payload.attr.eq(self.attr),
         ]
         carries = [
-            advance_in_parts(m, place, Mux(issues, beats, 0), "place", parts=_PLACE_PARTS),
+            advance_in_parts(m, place, Mux(was_issued, beats, 0), "place", parts=_PLACE_PARTS),
             advance_in_parts(m, left, step, "left", parts=_LEFT_PARTS),
         ]
         with m.If(takes):
@@ -141,9 +144,9 @@ class RangeReader(wiring.Component):
                 is_empty.eq(1),  # nothing is read, wherever in its beat the range begins
                 *(carry.eq(0) for carry in carries),
             ]
-        free, zeros = self._buffer(m, Mux(issues, beats, 0), skips)
+        free, zeros = self._buffer(m, Mux(plans, beats, 0), skips)
         count = Mux(is_empty, 0, left[low:])
-        self._plan(m, place, count, beats, free, is_last, can_take, takes, issues, zeros)
+        self._plan(m, place, count, beats, free, is_last, can_take, takes, plans, was_issued, zeros)
         m.d.comb += [
             skips.eq(zeros & self.o.ready),
             self.idle.eq(self.asked & free[-1]),
@@ -174,7 +177,9 @@ class RangeReader(wiring.Component):
         ]
         return free, zeros
 
-    def _plan(self, m, place, count, beats, free, is_last, can_take, takes, issues, zeros):
+    def _plan(
+        self, m, place, count, beats, free, is_last, can_take, takes, plans, was_issued, zeros
+    ):
         """Plan the next burst in steps of a cycle: its beats, room for it, its address."""
         size, ar = self.data_bytes, self.client.ar
         low = size.bit_length() - 1
@@ -215,10 +220,11 @@ class RangeReader(wiring.Component):
                 with m.Elif(self.stop & has_some & free[-1]):
                     m.next = "ZEROS"
                 with m.Elif(~self.stop & is_due & fits):
+                    m.d.comb += plans.eq(1)
                     m.d.sync += ar.valid.eq(1)
                     m.next = "ISSUE"
             with m.State("ISSUE"):
-                m.d.comb += issues.eq(ar.ready)
+                m.d.sync += was_issued.eq(ar.ready)
                 with m.If(ar.ready):
                     m.d.sync += ar.valid.eq(0)
                     m.next = "SETTLE"
@@ -227,4 +233,5 @@ class RangeReader(wiring.Component):
                 with m.If(self.o.ready):
                     m.next = "SETTLE"
             with m.State("SETTLE"):
+                m.d.sync += was_issued.eq(0)
                 m.next = "PLAN"

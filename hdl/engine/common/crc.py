@@ -206,9 +206,12 @@ class StripeCrc(wiring.Component):
         wiring.connect(m, core.o, wiring.flipped(self.o))
         units = config.lanes // words
         place, is_end, goes = Signal(range(max(units, 2))), Signal(), Signal()
+        # The place inverted, in registers of its own: ``ready`` must not wait for those that choose
+        # the words of a unit, whose load is high.
+        turned = Signal.like(place, init=-1)
         unit, past = unit_of(m, config, row, place)
         m.d.comb += [
-            is_end.eq((place + 1) * words >= row.count if units > 1 else 1),
+            is_end.eq((~turned + 1) * words >= row.count if units > 1 else 1),
             # A stripe's last unit waits until the CRC of the stripe before is taken.
             goes.eq(~row.last | core.idle),
             core.valid.eq(self.i.valid & goes),
@@ -219,7 +222,8 @@ class StripeCrc(wiring.Component):
             self.idle.eq(core.idle),
         ]
         with m.If(core.valid):
-            m.d.sync += place.eq(Mux(is_end, 0, place + 1))
+            following = Mux(is_end, 0, place + 1)
+            m.d.sync += [place.eq(following), turned.eq(~following)]
         return m
 
 

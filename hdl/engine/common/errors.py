@@ -14,6 +14,10 @@ from cdma.hdl.engine.common.records import (
     Halt,
     Tag,
 )
+from cdma.hdl.lib.parts import is_below
+
+#: Parts of a comparison of two stripes' places.
+_PARTS = 8
 
 
 def is_error(resp) -> Signal:
@@ -121,9 +125,10 @@ class ErrorCollector(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [self.found.eq(0), above.eq(0)]
         with m.Elif(self.waits):
-            with m.If(~self.found | (key < best_key)):
+            with m.If(~self.found | is_below(m, key, best_key, "key", parts=_PARTS)):
                 m.d.sync += [self.found.eq(1), self.error.eq(report), best_rank.eq(rank)]
-            with m.If(report.halts & (~above | (place < halt_place))):
+            is_lower = is_below(m, place, halt_place, "place", parts=_PARTS)
+            with m.If(report.halts & (~above | is_lower)):
                 m.d.sync += [above.eq(1), lowest.eq(report.tag)]
         return m
 

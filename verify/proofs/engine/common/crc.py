@@ -202,7 +202,8 @@ class IsBitSerial(Elaboratable):
         """The component takes a row in units."""
         dut, words = self.dut, self.dut.words
         pieces = self.config.lanes // words
-        place = probe(m, "dut.place", (max(pieces, 2) - 1).bit_length())
+        bits = (max(pieces, 2) - 1).bit_length()
+        place, turned = probe(m, "dut.place", bits), probe(m, "dut.turned", bits)
         behind = Signal(BITS, name="behind_units")
         m.d.comb += behind.eq(states[0])
         for k in range(1, pieces):
@@ -212,6 +213,7 @@ class IsBitSerial(Elaboratable):
         core.follows(m, behind, expected, is_due, idle)
         m.d.comb += [
             Assert(place < pieces),
+            Assert(turned == (~place)[:bits]),
             Assert((place == 0) | (dut.i.valid & (dut.i.payload.count > place * words))),
             Assert(~core.ends | (place == 0)),
         ]
@@ -263,6 +265,7 @@ PROOFS = (
             stuck_at(0, "dut.core.has_added"),
             stuck_at(1, "dut.core.idle"),
             late("dut.core.after", 3),
-        ),
+        )
+        + faults(sized(2, 1), 6, late("dut.turned")),
     ),
 )
