@@ -5,10 +5,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.buffer import RowBuffer
-from cdma.hdl.lib.prefix import PrefixSum
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.lib.signals import assert_ready
 from cdma.hdl.zvc.beat import Beat, count_thermometer
+from cdma.hdl.zvc.compressor.placer import Placer
 from cdma.hdl.zvc.compressor.zeros import MaskGenerator, mask_of, pieces_of
 from cdma.hdl.zvc.config import Config
 
@@ -92,7 +92,7 @@ class Intake(wiring.Component):
     def rows(config: Config) -> int:
         """Beats that are held: a block's first beat waits until the last is in, and at least until
         it is counted and has its place."""
-        return max(config.block_beats, 3 + PrefixSum.latency(config.lanes))
+        return max(config.block_beats, 1 + Placer.latency(config))
 
     def _compared(self, words):
         """What is compared with zero, bit by bit."""

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
-from cdma.hdl.lib.prefix import PrefixSum, add
+from cdma.hdl.lib.prefix import MOST_COMBINATIONAL, PrefixSum, add
 from cdma.hdl.lib.signals import registered
 from cdma.hdl.zvc.compressor.assembly.place import Place, rows_of_ring
 from cdma.hdl.zvc.config import Config
@@ -78,7 +78,15 @@ class Placer(wiring.Component):
     @staticmethod
     def latency(config: Config) -> int:
         """Cycles from a beat to its place."""
-        return 2 + PrefixSum.latency(config.lanes)
+        return 2 + PrefixSum.latency(config.lanes, Placer.counted_at_once(config))
+
+    @staticmethod
+    def counted_at_once(config: Config) -> int:
+        """Bits of a mask that are counted in one cycle. On an FPGA the count of 16 lanes is the
+        longest path, so its halves are counted first, where a block's beats wait for that long in
+        any case."""
+        waits = config.block_beats >= 4
+        return 8 if config.lanes == 16 and waits and not config.is_asic else MOST_COMBINATIONAL
 
     def elaborate(self, platform):
         m = Module()
@@ -87,8 +95,8 @@ class Placer(wiring.Component):
         lane_bits = lanes.bit_length() - 1
 
         # Count.
-        m.submodules.prefix = prefix = PrefixSum(lanes)
-        m.submodules.count = count = DelayLine(_Beat(), 1 + prefix.latency(lanes))
+        m.submodules.prefix = prefix = PrefixSum(lanes, self.counted_at_once(config))
+        m.submodules.count = count = DelayLine(_Beat(), self.latency(config) - 1)
         m.d.comb += [
             prefix.enable.eq(1),
             prefix.mask.eq(registered(m, self.mask, "mask")),

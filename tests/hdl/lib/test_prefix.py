@@ -24,11 +24,11 @@ def random_masks(rng, width, count):
     return [0, (1 << width) - 1, *drawn]
 
 
-def check(play, width, masks):
+def check(play, width, masks, **options):
     """All of ``masks``, one a cycle, their counts after the promised latency."""
-    latency = PrefixSum.latency(width)
+    latency = PrefixSum.latency(width, **options)
     rows = [{"mask": mask, "enable": 1} for mask in masks] + [{"mask": 0}] * latency
-    seen = play(PrefixSum(width), rows, ["ranks", "total"])
+    seen = play(PrefixSum(width, **options), rows, ["ranks", "total"])
     inclusive = bits_of(masks, width).cumsum(axis=1)
     assert np.array_equal(seen["total"][latency:], inclusive[:, -1])
     exclusive = np.hstack([np.zeros((len(masks), 1), int), inclusive[:, :-1]])
@@ -43,6 +43,12 @@ def test_prefix_sum_of_every_mask(play, width):
 @pytest.mark.parametrize("width", [16, 17, 32, 64])
 def test_prefix_sum_of_random_masks(play, rng, width):
     check(play, width, random_masks(rng, width, 60))
+
+
+@pytest.mark.parametrize(("width", "latency"), [(8, 0), (16, 1), (17, 1), (32, 1)])
+def test_fewer_bits_are_counted_in_a_cycle(play, rng, width, latency):
+    assert PrefixSum.latency(width, most=8) == latency
+    check(play, width, random_masks(rng, width, 60), most=8)
 
 
 def test_the_register_waits_while_not_enabled(play):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cdma.hdl.zvc.compressor.intake import Intake
 from cdma.hdl.zvc.compressor.placer import Placer
 from cdma.hdl.zvc.config import Config
 
@@ -10,6 +11,7 @@ CONFIGS = [
     Config.of(4, 16),
     Config.of(2, 8, 32),  # a mask of two beats
     Config.of(4, 8, 24),
+    Config.of(16, 16),  # halves are counted before a register
     Config.of(32, 8),  # the prefix sum has a register
     Config.of(8, 8, 8),  # a block a beat
 ]
@@ -48,6 +50,15 @@ def stream_of(beats, config):
         after = begins + beat["mask"].bit_count()
         yield at, begins, after
         at = 0 if beat["last"] else after
+
+
+@pytest.mark.parametrize(
+    ("name", "cycles"), [("16x16", 3), ("16x16-asic", 2), ("16x16b32", 2), ("8x32", 2), ("32x8", 3)]
+)
+def test_the_register_of_the_count_delays_no_block(name, cycles):
+    config = Config.parse(name)
+    assert Placer.latency(config) == cycles
+    assert Intake.rows(config) == max(4 if config.lanes > 16 else 3, config.block_beats)
 
 
 @EVERY

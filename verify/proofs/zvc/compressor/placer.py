@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
-from cdma.hdl.lib.prefix import PrefixSum, popcount
+from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.zvc.compressor.assembly.place import rows_of_ring
 from cdma.hdl.zvc.compressor.placer import Placer
 from cdma.hdl.zvc.config import Config
@@ -30,7 +30,7 @@ class Places(Elaboratable):
         m.d.comb += Assume(dut.last | dut.keep.all())
 
         beat = inputs
-        for stage in range(2 + PrefixSum.latency(lanes)):
+        for stage in range(Placer.latency(config)):
             later = [Signal.like(signal, name=f"{signal.name}{stage}") for signal in inputs]
             m.d.sync += [a.eq(b) for a, b in zip(later, beat, strict=True)]
             beat = later
@@ -80,15 +80,20 @@ PROOFS = (
         promise="The place of a beat follows the words of all earlier beats",
         components=(Placer,),
         design=lambda config: Places(Placer(config)),
-        sizes=named(Config.of(8, 32), Config.of(2, 8, 8)),
+        sizes=named(Config.of(8, 32), Config.of(2, 8, 8), Config.of(16, 16)),
         depth=4,
-        broken=faults(
-            Config.of(8, 32),
-            8,
-            stuck_at(0, "dut.lane", 0),
-            late("dut.has_mask"),
-            stuck_at(0, "dut.valid_counted"),
-            inverted("dut.offset", 2),
+        broken=(
+            *faults(
+                Config.of(8, 32),
+                8,
+                stuck_at(0, "dut.lane", 0),
+                late("dut.has_mask"),
+                stuck_at(0, "dut.valid_counted"),
+                inverted("dut.offset", 2),
+            ),
+            *faults(
+                Config.of(16, 16), 8, late("dut.prefix.sum7"), stuck_at(0, "dut.prefix.sum3", 2)
+            ),
         ),
     ),
 )
