@@ -45,7 +45,8 @@ class BeatPlace(wiring.Component):
     launch : In, the beat is read
     beat : In, :class:`~cdma.hdl.zvc.decompressor.beats.beat.CountedBeat`
     start : Out, :class:`Start` of the beat
-    first_row : Out, row in which the beat's words begin, 0 for a packet without words
+    first_row : Out, row in which the beat's words begin, 0 for a packet without words; with a tail
+        of ones, not meaningful at a packet's last beat, which has none
     carry : Out, the words end one row further on
     behind : Out, place behind the words, counted from the start of the row in which those before
         end
@@ -79,11 +80,12 @@ class BeatPlace(wiring.Component):
         is_void = begins & ~beat.tags.first  # a packet without words, and without a mask
         place, carries = Signal(range(lanes)), Signal()
         # Where the words before end: an empty block behind a packet has no mask to skip.
-        ended = Signal(range(lanes)) if self.config.format.ends_itself else 0
+        ends_itself = self.config.format.ends_itself
+        ended = Signal(range(lanes), name="ended") if ends_itself else 0
         following = Signal(range(lanes + mask_words))
         skipped = Mux(beat.tags.final, Const(mask_words), 0)  # the mask of the next block
         m.d.comb += [
-            self.first_row.eq(Mux(is_void, 0, start.row)),
+            self.first_row.eq(start.row if ends_itself else Mux(is_void, 0, start.row)),
             place.eq(add(m, start.lane, beat.total[:-1])),
             # Apart from the sum, whose carry ripples: this is the longest path.
             carries.eq(carry_of(start.lane, beat.total[:-1])),
@@ -97,7 +99,7 @@ class BeatPlace(wiring.Component):
             m.d.comb += next_start[name].eq(value)
         with m.If(self.launch):
             m.d.sync += [start.eq(next_start), begins.eq(beat.tags.final)]
-            if self.config.format.ends_itself:
+            if ends_itself:
                 m.d.sync += ended.eq(Mux(beat.tags.last, 0, place))
         return m
 

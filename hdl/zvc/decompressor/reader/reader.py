@@ -170,8 +170,10 @@ class PayloadReader(wiring.Component):
                 read.there.eq(tree(m, counts)),
                 read.has_more.eq(is_ragged),
                 read.tags.eq(beat.tags),
-                drained.eq(0),
             ]
-        with m.If(window.leftover):
-            m.d.sync += drained.eq(1)
+        if window.may_drain:
+            with m.If(self.enable):
+                m.d.sync += drained.eq(0)
+            with m.If(window.leftover):
+                m.d.sync += drained.eq(1)
         m.d.comb += [self.o.eq(read), self.o.has_more.eq(read.has_more | drained)]

@@ -1,6 +1,6 @@
 """The rows that the reader sees."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,6 +18,9 @@ class RowWindow(wiring.Component):
     has, which may not have come in yet: until it has, no other beat is read (``drains``). Whether a
     beat is launched, and whether its words end one row further on, is known late, so the next state
     is computed for each case and they drive the muxes.
+
+    With a tail of ones, a packet's last beat is made of its last row, at most :attr:`reach` rows
+    further: nothing is left to drain.
 
     Latency one cycle; all outputs come from registers, but for ``leftover``.
 
@@ -40,7 +43,7 @@ class RowWindow(wiring.Component):
     infos : Out, array of the contents of these rows
     is_ours : Out, a bit per row: it has arrived, and belongs to the packet
     may_read : Out, a bit per row: it has arrived, or the packet has ended
-    drains : Out, waits for the end of a packet
+    drains : Out, waits for the end of a packet; never with a tail of ones
     leftover : Out, a row with bytes in it is drained
     """
 
@@ -63,6 +66,7 @@ class RowWindow(wiring.Component):
         self.rows = rows
         self.index = RowIndex.of(config, rows)
         self.reach = reach = rows_of_beat(config)
+        self.may_drain = not config.format.ends_itself
         super().__init__(
             {
                 "accept": In(1),
@@ -100,7 +104,11 @@ class RowWindow(wiring.Component):
             self.leftover.eq(self.drains & self.is_ours[0] & ((first.count != 0) | first.ragged)),
         ]
         step = self._step(m, is_past, ends)
-        m.d.sync += [is_past.eq(step.is_past), self.drains.eq(step.drains)]
+        m.d.sync += is_past.eq(step.is_past)
+        if self.may_drain:
+            m.d.sync += self.drains.eq(step.drains)
+        elif platform == "formal":
+            m.d.comb += Assert(~(self.launch & self.last) | is_past | ends.any())
 
         # All rows move up by as many as are passed.
         window = self._window(m, is_known, infos)
@@ -136,7 +144,7 @@ class RowWindow(wiring.Component):
         with m.If(self.drains):
             m.d.comb += [
                 hold.passes.eq(Cat(~self.is_ours[0], self.is_ours[0])),
-                hold.drains.eq(~ends[0]),
+                hold.drains.eq(~ends[0] if self.may_drain else 0),
             ]
         advances = []
         for carried in range(2):
@@ -151,7 +159,7 @@ class RowWindow(wiring.Component):
             with m.Else():
                 m.d.comb += [
                     advance.passes.eq(Cat(passes == k for k in range(self.reach + 1))),
-                    advance.drains.eq(self.last),
+                    advance.drains.eq(self.last if self.may_drain else 0),
                 ]
         late = []
         for name, case, is_it in (

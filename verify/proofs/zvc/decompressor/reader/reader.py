@@ -27,6 +27,7 @@ class Reads(Elaboratable):
     the places of the words that the beats read, and by the rows that the reader passes. Both agree
     unless a packet is shorter or longer than its beats need. Assumptions: the proven properties of
     :class:`StreamRing`; the places of beats follow each other; the mask before a beat has arrived.
+    With a tail of ones, the last beat of a packet is a beat of its own, behind the last row.
     """
 
     def __init__(self, dut):
@@ -56,6 +57,10 @@ class Reads(Elaboratable):
         self.ours = [(k < self.known) & ~over[k] for k in range(reach)]
         self.over = over
         readable = Cat(ours | past for ours, past in zip(self.ours, over, strict=True))
+        if self.config.format.ends_itself:
+            # The last beat is made of the packet's last row, which has no whole mask.
+            ends = (ours & info.last for ours, info in zip(self.ours, self.infos, strict=False))
+            m.d.comb += Assume(~(has_beat & beat.tags.last) | is_past | Cat(ends).any())
         with m.If(has_beat & beat.tags.first):
             mask_end = Array(readable)[(self.first - 1) >> self.lane_bits]
             m.d.comb += Assume(mask_end)
@@ -122,7 +127,7 @@ class Reads(Elaboratable):
             Assert(~drains | ((place_row == 0) & (self.lane == 0))),
             # A packet that is longer than its beats is drained at one row per cycle.
             Assert(~drains | (passes == (self.known != 0))),
-            Cover(drains & (rows_passed == reach + 1)),
+            *self._if_drained(drains & (rows_passed == reach + 1)),
             Cover(is_past & (rows_passed == 0) & (self.known == 2)),
             # A row that is partly read has arrived.
             Assert(is_past | drains | (self.lane == 0) | (self.known != 0)),
@@ -201,7 +206,12 @@ class Reads(Elaboratable):
             Assert(begins | ~is_new),
             Assert(~is_new | (self.lane == 0)),
         ]
-        is_void = is_new & beat.tags.last & beat.tags.final & beat.is_empty
+        is_void = beat.tags.last & beat.tags.final & beat.is_empty
+        if self.config.format.ends_itself:  # the last beat of each packet, and no other
+            m.d.comb += Assume(~dut.i.valid | (beat.tags.last == (is_void & ~beat.tags.first)))
+            m.d.comb += Assume(~dut.i.valid | begins | ~beat.tags.last)
+        else:
+            is_void &= is_new
         with m.If(dut.i.valid):
             m.d.comb += [
                 Assume(beat.total <= self.lanes),
@@ -223,6 +233,10 @@ class Reads(Elaboratable):
     def _row_of(self, bank, start):
         """Row of a bank's word, counted from the head: the bank's first place at or after start."""
         return (start >> self.lane_bits) + (start % self.lanes > bank)
+
+    def _if_drained(self, condition):
+        """A condition that only a unit reaches that drains packets."""
+        return [] if self.config.format.ends_itself else [Cover(condition)]
 
     def _report(self, m, beat, last_row, last_bank, passes):
         """The report on a beat: whether its last word is missing. On the last beat of a packet
@@ -274,7 +288,10 @@ class Reads(Elaboratable):
                 m.d.comb += Assert((out.behind > out.there) == is_missing)
             with m.If(reported.tags.last & ~was_short):
                 m.d.comb += Assert(is_left_over == (extra | (self.drains & is_seen)))
-                m.d.comb += [Cover(is_left_over & ~self.drains), Cover(~is_left_over & self.drains)]
+                m.d.comb += [
+                    Cover(is_left_over & ~self.drains),
+                    *self._if_drained(~is_left_over & self.drains),
+                ]
         with m.If(self.drains):
             m.d.comb += Assert(has_reported & reported.tags.last)
             m.d.comb += Assert(~is_seen | ((self.known != 0) & ~self.infos[0].last))
@@ -290,6 +307,8 @@ class Reads(Elaboratable):
             Assert(inside("window.is_past", 1) == self.is_past),
             Assert(inside("place.begins", 1) == self.begins),
         ]
+        if self.config.format.ends_itself:
+            m.d.comb += Assert(inside("place.ended", self.lane_bits) == self.lane)
         coded = Value.cast(self.dut.bank_rows[0])
         indices = inside("window.indices", self.reach * len(coded))
         is_known = inside("window.is_known", self.rows)
@@ -342,21 +361,32 @@ PROOFS = (
             Config.of(2, 8, 32),
             Config.parse("4x8b16-asic"),
             Config.parse("8x32-asic"),
+            Config.parse("2x8b8-ones"),
+            Config.parse("4x8b16-ones"),
         ),
-        slow=("4x8b16", "8x32", "2x8b32", "4x8b16-asic", "8x32-asic"),
-        broken=faults(
-            Config.of(2, 8, 8),
-            8,
-            stuck_at(1, "dut.has_word", 0),
-            late("dut.place.carry"),
-            stuck_at(0, "dut.window.is_past"),
-            stuck_at(0, "dut.window.hold", 4),
-            late("dut.window.to_end"),
-            late("dut.window.came"),
-            stuck_at(1, "dut.window.has_room"),
-            stuck_at(0, "dut.window.leftover"),
-            stuck_at(1, "dut.known_needs", 0),
-            stuck_at(1, "dut.o_valid"),
+        slow=("4x8b16", "8x32", "2x8b32", "4x8b16-asic", "8x32-asic", "4x8b16-ones"),
+        broken=(
+            *faults(
+                Config.of(2, 8, 8),
+                8,
+                stuck_at(1, "dut.has_word", 0),
+                late("dut.place.carry"),
+                stuck_at(0, "dut.window.is_past"),
+                stuck_at(0, "dut.window.hold", 4),
+                late("dut.window.to_end"),
+                late("dut.window.came"),
+                stuck_at(1, "dut.window.has_room"),
+                stuck_at(0, "dut.window.leftover"),
+                stuck_at(1, "dut.known_needs", 0),
+                stuck_at(1, "dut.o_valid"),
+            ),
+            *faults(
+                Config.parse("2x8b8-ones"),
+                8,
+                stuck_at(0, "dut.place.ended"),
+                stuck_at(0, "dut.window.is_past"),
+                late("dut.window.to_end"),
+            ),
         ),
     ),
 )
