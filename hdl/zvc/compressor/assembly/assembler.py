@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvc.compressor.assembly.account import RowAccount
+from cdma.hdl.zvc.compressor.assembly.mask import turned_ahead, width_turned
 from cdma.hdl.zvc.compressor.assembly.place import Place
 from cdma.hdl.zvc.compressor.assembly.plan import LandingPlan
 from cdma.hdl.zvc.compressor.assembly.store import AssembledRow, RowStore
@@ -92,7 +93,7 @@ class Assembler(wiring.Component):
         # The tags of a beat wait one cycle for its words.
         last = Signal(reset_less=True)
         keep = Signal(lanes, reset_less=True)  # of the row in which the beat ends
-        mask = Signal.like(self.mask, reset_less=True)
+        mask = Signal(width_turned(self.config), reset_less=True)
         kept = Signal.like(self.o.payload.kept)  # words of data that no row counts, the beat's too
         is_whole = ~place.last | place.is_full
         ends_at = thermometer(place.end[: len(place.lane)], lanes)
@@ -100,7 +101,7 @@ class Assembler(wiring.Component):
             m.d.sync += [
                 last.eq(place.last | self.closes if self.config.is_asic else place.last),
                 keep.eq(ends_at | is_whole.replicate(lanes)),
-                mask.eq(self.mask),
+                mask.eq(turned_ahead(m, self.config, self.mask, place.lane)),
                 kept.eq(self._counted(m, kept, plan.o.completes.any())),
             ]
         m.d.comb += [

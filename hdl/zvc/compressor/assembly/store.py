@@ -3,13 +3,13 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.shifter import rotate_up
 from cdma.hdl.lib.signals import any_of, select
 from cdma.hdl.zvc.beat import Row
+from cdma.hdl.zvc.compressor.assembly.mask import turned, width_turned
 from cdma.hdl.zvc.compressor.assembly.place import rows_of_ring, rows_reached
 from cdma.hdl.zvc.compressor.assembly.plan import Landing
 from cdma.hdl.zvc.config import Config
@@ -56,7 +56,8 @@ class RowStore(wiring.Component):
     enable : In, what lands is written
     landing : In, :class:`~cdma.hdl.zvc.compressor.assembly.plan.Landing` of the beat
     lane : In, bank of the first word of its mask
-    mask : In, its block's mask
+    mask : In, its block's mask, as
+        :func:`~cdma.hdl.zvc.compressor.assembly.mask.turned_ahead` gives it
     bank_words : In, array of its words by bank
     tags : In, :class:`RowTags` of the last row that the beat completes
     has_row : In, the row at the head is complete
@@ -79,7 +80,7 @@ class RowStore(wiring.Component):
                 "enable": In(1),
                 "landing": In(Landing(config)),
                 "lane": In(range(config.lanes)),
-                "mask": In(config.format.block_words),
+                "mask": In(width_turned(config)),
                 "bank_words": In(data.ArrayLayout(config.format.word_bits, config.lanes)),
                 "tags": In(RowTags(config)),
                 "has_row": In(1),
@@ -90,7 +91,7 @@ class RowStore(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth = rows_of_ring(self.config)
-        mask_words = self._mask_words(m)
+        mask_words = turned(m, self.config, self.mask, self.lane)
         rows = [self._write_row(m, row, mask_words) for row in range(depth)]
         tags, next_tags = zip(*(self._write_tags(m, row) for row in range(depth)), strict=True)
 
@@ -147,20 +148,6 @@ class RowStore(wiring.Component):
             m.d.comb += next_tags.eq(tags)
         m.d.sync += tags.eq(next_tags)
         return tags, next_tags
-
-    def _mask_words(self, m):
-        """The mask's words, rotated so that word ``i`` is for the banks ``i`` modulo their number.
-
-        A mask takes consecutive banks, so each bank has only one word to take: a short rotation
-        replaces a multiplexer of all words for each bank.
-        """
-        size, count = self.config.format.word_bits, self.config.format.mask_words
-        if count == 1:
-            return [self.mask]
-        words = [self.mask.word_select(index, size) for index in range(count)]
-        words += [Const(0, size)] * ((1 << (count - 1).bit_length()) - count)
-        amount = self.lane[: len(words).bit_length() - 1]
-        return rotate_up(m, words, amount, "rotated")
 
     def _mask_word(self, words, further, bank):
         """The mask's word that a bank takes if it takes any: of a mask that is longer than a row,

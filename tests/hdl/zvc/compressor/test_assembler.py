@@ -21,6 +21,7 @@ CONFIGS = [
     Config.of(4, 8, 32),  # a mask of a beat
     Config.of(4, 8, 24),
     Config.of(8, 8, 8),  # a block a beat
+    Config.of(8, 8, 64),  # a mask is rotated in two parts
     Config.of(2, 64),
 ]
 JUNK = 0xDEADBEEFDEADBEEF  # in banks to which no word comes

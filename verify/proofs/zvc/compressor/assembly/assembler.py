@@ -17,6 +17,7 @@ from amaranth.hdl import (
 
 from cdma.hdl.zvc.compressor.assembly.account import RowAccount
 from cdma.hdl.zvc.compressor.assembly.assembler import Assembler
+from cdma.hdl.zvc.compressor.assembly.mask import turned_ahead
 from cdma.hdl.zvc.compressor.assembly.place import Place, rows_of_ring, rows_reached
 from cdma.hdl.zvc.compressor.assembly.plan import LandingPlan
 from cdma.hdl.zvc.compressor.assembly.store import AssembledRow, RowStore, RowTags
@@ -227,10 +228,11 @@ class Assembles(Elaboratable):
         with m.If(is_held):
             is_whole = ~held.last | held.is_full
             keep = Cat(is_whole | (held.end % lanes > lane) for lane in range(lanes))
+            mask = turned_ahead(m, self.config, self.mask, held.lane)
             m.d.comb += [
                 Assert((tags.last == held.last) & (tags.keep == keep)),
                 Assert(inside("plan.held_at", depth) == 1 << begins),
-                Assert(inside("store.mask", len(self.mask)) == self.mask),
+                Assert(inside("store.mask", len(mask)) == mask),
             ]
             if fmt.mask_words > 1:
                 m.d.comb += Assert(inside("store.lane", len(self.lane)) == held.lane)
@@ -288,9 +290,10 @@ PROOFS = (
         design=lambda config: Assembles(Assembler(config)),
         sizes=named(
             *(Config.of(8, 32), Config.of(16, 16), Config.of(2, 8, 32), Config.of(4, 8, 24)),
+            Config.of(8, 8, 64),  # a mask is rotated in two parts
             *map(Config.parse, ("8x32-asic", "2x8b32-asic", "4x8b24-asic")),
         ),
-        slow=("8x32", "16x16", "2x8b32", "8x32-asic", "2x8b32-asic", "4x8b24-asic"),
+        slow=("8x32", "16x16", "2x8b32", "8x8b64", "8x32-asic", "2x8b32-asic", "4x8b24-asic"),
         broken=faults(
             Config.of(2, 8, 8),
             8,
