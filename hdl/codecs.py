@@ -6,12 +6,14 @@ simulations and the measurements, asks the configuration and knows no codec. The
 follow the same rule, see :mod:`cdma.golden.codecs`.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from cdma import zvcplus
 from cdma.format import StreamFormat
 from cdma.hdl.zvc import config as zvc_config
 from cdma.hdl.zvcplus import config as zvcplus_config
+from cdma.hdl.zvcplus import named as zvcplus_named
 
 
 class UnitConfig(Protocol):
@@ -35,6 +37,9 @@ class UnitConfig(Protocol):
         Bits and bytes in a beat, of words or of the stream.
     block_beats : int
         Beats in a whole block.
+    parts : dict of int to UnitConfig
+        Of a unit of several element types, the configuration of a unit of each, by the number that
+        a command has for the type; else empty.
     constants : dict of str to int
         Inputs of a word that do not change in a packet, such as ``s_zero``, with their value in
         simulations.
@@ -64,6 +69,8 @@ class UnitConfig(Protocol):
     @property
     def block_beats(self) -> int: ...
     @property
+    def parts(self) -> "dict[int, UnitConfig]": ...
+    @property
     def constants(self) -> dict[str, int]: ...
     @property
     def has_options(self) -> bool: ...
@@ -71,10 +78,12 @@ class UnitConfig(Protocol):
 
 #: Modules with the configurations of each codec.
 CODECS = {"zvc": zvc_config, "zvcplus": zvcplus_config}
+#: What reads the names of each codec.
+_PARSERS = {"zvc": zvc_config.Config.parse, "zvcplus": zvcplus_named.parse}
 
 
 def config_named(name: str) -> UnitConfig:
-    """Configuration of a name such as ``8x32``, ``8x32b64`` or ``zvcplus-fp32``.
+    """Configuration of a name such as ``8x32``, ``8x32b64``, ``zvcplus-fp32`` or ``zvcplus-all``.
 
     Raises
     ------
@@ -82,16 +91,16 @@ def config_named(name: str) -> UnitConfig:
         When the text is no such name, or the size is refused.
     """
     codec = name.partition("-")[0]
-    return CODECS[codec if codec in CODECS else "zvc"].Config.parse(name)
+    return _PARSERS[codec if codec in CODECS else "zvc"](name)
 
 
-def config_of(fmt: StreamFormat, lanes: int | None = None) -> UnitConfig:
+def config_of(fmt: StreamFormat | Sequence[zvcplus.Format], lanes: int | None = None) -> UnitConfig:
     """Configuration of a format of a stream.
 
     Parameters
     ----------
-    fmt : StreamFormat
-        Format of any codec.
+    fmt : StreamFormat or sequence of Format
+        Format of any codec; or several of ZVC+, one for each type of a unit of several types.
     lanes : int or None
         Words in a beat; by default 8 for the first codec, and 32 bytes of words for ZVC+.
 
@@ -100,6 +109,8 @@ def config_of(fmt: StreamFormat, lanes: int | None = None) -> UnitConfig:
     TypeError, ValueError
         When the hardware has no such unit.
     """
+    if isinstance(fmt, Sequence):
+        return zvcplus_named.of_formats(fmt)
     if isinstance(fmt, zvcplus.Format):
         return zvcplus_config.Config.of_unit(fmt.type, fmt.repeats, lanes)
     return zvc_config.Config(8 if lanes is None else lanes, fmt)

@@ -9,6 +9,7 @@ from cdma.hdl.zvc.compressor import Compressor
 from cdma.hdl.zvc.decompressor import Decompressor
 from cdma.hdl.zvcplus.compressor import Compressor as PlusCompressor
 from cdma.hdl.zvcplus.decompressor import Decompressor as PlusDecompressor
+from cdma.hdl.zvcplus.mixed import MixedCompressor, MixedDecompressor
 
 PREFIXES = {"i_command": "s_axis_cmd", "i": "s_axis", "o": "m_axis", "o_status": "m_axis_sts"}
 #: Content of each stream, by unit and member.
@@ -23,6 +24,17 @@ MEANINGS = {
         "i": "packets of the stream's bytes; tkeep by bytes",
         "o": "packets of words, as many as commanded",
         "o_status": "status, one after each packet: bytes decoded, error code",
+    },
+}
+#: Where it differs in units of several types.
+MEANINGS |= {
+    "MixedCompressor": {
+        **MEANINGS["Compressor"],
+        "i_command": "command, one for each packet: number of its type",
+    },
+    "MixedDecompressor": {
+        **MEANINGS["Decompressor"],
+        "i_command": "command, one for each packet: words to give out, number of their type",
     },
 }
 #: Where it differs with a tail of ones.
@@ -51,7 +63,7 @@ class AxiTop(wiring.Component):
     s_axis_*, m_axis_* : packets in and out
     m_axis_sts_* : Out, status
     s_zero : In, when it is one of ``config.constants``: the word that is omitted
-    s_axis_cmd_* : In, command (decompressor, with a tail of zeros)
+    s_axis_cmd_* : In, command (decompressor, with a tail of zeros; units of several types)
     """
 
     def __init__(self, unit: wiring.Component):
@@ -123,6 +135,8 @@ COMPONENTS = {
     "zvc": {"compressor": Compressor, "decompressor": Decompressor},
     "zvcplus": {"compressor": PlusCompressor, "decompressor": PlusDecompressor},
 }
+#: Of several types.
+MIXED = {"compressor": MixedCompressor, "decompressor": MixedDecompressor}
 
 
 def checked_unit(unit: str) -> str:
@@ -140,7 +154,7 @@ def unit_class(unit: str, config: UnitConfig) -> type[wiring.Component]:
     ValueError
         When the unit is unknown, or the codec has none.
     """
-    components = COMPONENTS[config.codec]
+    components = MIXED if config.parts else COMPONENTS[config.codec]
     if checked_unit(unit) not in components:
         raise ValueError(
             f"Unit of codec {config.codec} must be {' or '.join(components)}, not {unit!r}"

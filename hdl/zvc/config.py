@@ -179,6 +179,11 @@ class Config:
         }
 
     @property
+    def parts(self) -> dict:
+        """Units of one element type have no parts."""
+        return {}
+
+    @property
     def constants(self) -> dict[str, int]:
         """Inputs of a word that do not change in a packet, with the value in simulations."""
         return {"s_zero": self.format.zero_value} if self.zero_port else {}

@@ -223,6 +223,11 @@ class Config:
         }
 
     @property
+    def parts(self) -> dict:
+        """Units of one element type have no parts."""
+        return {}
+
+    @property
     def constants(self) -> dict[str, int]:
         """Inputs that do not change in a packet: ZVC+ has none."""
         return {}

@@ -26,6 +26,7 @@ UNPROVEN = (
     *("zvcplus/PayloadReader", "StreamCheck"),
     *("BlockCoder", "PlainCoder", "PlainRing", "FieldCounter"),
     "StepPlanner",
+    *("MixedCompressor", "MixedDecompressor"),
 )
 
 
