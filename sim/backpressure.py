@@ -94,7 +94,10 @@ def parse(text: str) -> Profile:
 
 
 def per_port(
-    stall: str | Iterable[str] | Mapping[str, str], unit: str | None = None
+    stall: str | Iterable[str] | Mapping[str, str],
+    unit: str | None = None,
+    *,
+    has_command: bool = False,
 ) -> dict[str, Profile]:
     """Profile of each port of ``PORTS``.
 
@@ -105,6 +108,8 @@ def per_port(
         later items override earlier ones; or a mapping from port to profile (default ``never``).
     unit : str or None
         Key of ``UNIT_PORTS``. Other ports are refused.
+    has_command : bool
+        The unit has a port for commands, also if others of its name have none.
 
     Raises
     ------
@@ -115,7 +120,7 @@ def per_port(
         stall = [f"{port}={text}" for port, text in stall.items()]
     elif isinstance(stall, str):
         stall = [stall]
-    allowed = PORTS if unit is None else UNIT_PORTS[unit]
+    allowed = PORTS if unit is None or has_command else UNIT_PORTS[unit]
     profiles = dict.fromkeys(PORTS, parse("never"))
     for item in stall:
         port, equals, text = item.rpartition("=")

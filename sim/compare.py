@@ -49,7 +49,9 @@ class Expected:
         return len(self.output) if self.size is None else self.size
 
 
-def first_difference(packets, expected: list[Expected], config: UnitConfig) -> str:
+def first_difference(
+    packets, expected: list[Expected], configs: UnitConfig | list[UnitConfig]
+) -> str:
     """First difference in the order of packets, in one line, or an empty string.
 
     Missing and surplus packets are not compared, see :func:`wrong_count`.
@@ -60,10 +62,11 @@ def first_difference(packets, expected: list[Expected], config: UnitConfig) -> s
         Output packets.
     expected : list of Expected
         Expected packets.
-    config : UnitConfig
-        Lanes and format, to describe the position of a difference.
+    configs : UnitConfig or list of UnitConfig
+        Lanes and format, to describe the position of a difference; of all packets, or of each.
     """
-    for index, (got, want) in enumerate(zip(packets, expected, strict=False)):
+    each = configs if isinstance(configs, list) else [configs] * len(expected)
+    for index, (got, want, config) in enumerate(zip(packets, expected, each, strict=False)):
         found = (
             _difference("stream ", got.link, want.link, 1, want, got.link_cycles, config)
             or _status_difference(got.link_status, want.link_status, "compressor status")

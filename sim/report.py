@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from cdma.sim.result import PacketResult, Result
+from cdma.sim.typed import config_for, untyped
 
 _THROUGHPUT = {None: "no rule applies", True: "met", False: "missed"}
 
@@ -26,12 +27,13 @@ def record(result: Result, words: np.ndarray) -> dict:
         uncompressed packet; ``throughput`` is ``met``, ``missed`` or ``no rule applies``, and
         ``comparison`` is ``equal`` or the first difference. Unknown figures are ``None``.
     """
-    config, packet = result.config, result.packets[0] if result.packets else None
+    packet = result.packets[0] if result.packets else None
+    config = config_for(result.config, result.scenario.packets[0])
     stream_bytes = _stream_bytes(result, packet)
     is_decompressor = result.unit == "decompressor"
     return {
         "unit": result.unit,
-        "config": config.name,
+        "config": result.config.name,
         "lanes": config.lanes,
         "word_bits": config.format.word_bits,
         "block_words": config.format.block_words,
@@ -72,7 +74,7 @@ def text(report: Mapping) -> str:
 def _stream_bytes(result: Result, packet: PacketResult | None) -> int | None:
     """Bytes of the compressed packet, which is the input or the output."""
     if result.unit == "decompressor":
-        return len(result.scenario.packets[0][0])
+        return len(untyped(result.scenario.packets[0])[0])
     if packet is None:
         return None
     return len(packet.output if packet.link is None else packet.link)

@@ -13,7 +13,7 @@ from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled import play
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Result, Scenario
-from cdma.sim.units import BENCHES
+from cdma.sim.units import bench_of
 from cdma.toolchain import simulators
 from cdma.toolchain.waves import convert, wave_format
 
@@ -93,7 +93,7 @@ def cosim_all(
             raise UserError(f"{waves}: the fast model writes the waveforms of one scenario")
         options = (verilog, cache, seconds, progress, waves)
         return list(cosim_each(unit, scenarios, config, *options))
-    bench = _bench(unit, config)
+    bench = bench_of(unit, config)
     scenarios = [_checked(bench, scenario) for scenario in scenarios]
     text = design_text(unit, config, verilog, cache)
     stimuli = [bench.stimulus(scenario) for scenario in scenarios]
@@ -127,7 +127,7 @@ def cosim_each(
     Result
         For each scenario, before the next one is read.
     """
-    bench = _bench(unit, config)
+    bench = bench_of(unit, config)
     kind = None if waves is None else wave_format(waves, "fast")
     text = design_text(unit, config, verilog, cache)
     model = ModelUnit(unit, config, text, cache, progress, has_waves=waves is not None)
@@ -169,18 +169,12 @@ def design_text(
     UserError
         When the unit is unknown, the file cannot be read, or a module is missing.
     """
-    bench = _bench(unit, config)
+    bench = bench_of(unit, config)
     if verilog is None:
         return bench.verilog(cache)
     if isinstance(verilog, str):
         return bench.complete(verilog)
     return bench.complete(read_verilog(verilog, bench.modules))
-
-
-def _bench(unit, config):
-    if unit not in BENCHES:
-        raise UserError(f"Unit must be one of {', '.join(BENCHES)}, not {unit!r}")
-    return BENCHES[unit](config)
 
 
 def _checked(bench, scenario):

@@ -6,13 +6,14 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from cdma.errors import refusals_as_user_errors
+from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 from cdma.format import StreamFormat
 from cdma.golden.codecs import codec_of
 from cdma.hdl.codecs import UnitConfig
 from cdma.sim.report import record
 from cdma.sim.simulate import cosim
+from cdma.sim.typed import Typed
 
 
 def packet_for(
@@ -20,6 +21,17 @@ def packet_for(
 ) -> np.ndarray | tuple[np.ndarray, int]:
     """Input packet of a unit for ``words``, shape (words,). Compressed for the decompressor."""
     return (codec_of(fmt).compress(words, fmt), words.size) if unit == "decompressor" else words
+
+
+def _part(config, type_):
+    """Configuration of a unit of the tensor's type, and the number of the type."""
+    for number, part in config.parts.items():
+        if part.type == type_:
+            return part, number
+    if config.parts:
+        types = ", ".join(part.type for part in config.parts.values())
+        raise UserError(f"Type of the tensor must be one of {types}, not {type_}")
+    return config, None
 
 
 def simulate(
@@ -34,6 +46,7 @@ def simulate(
     verilog: str | os.PathLike | None = None,
     waves: str | os.PathLike | None = None,
     progress: Callable[[str], None] | None = None,
+    type_: str | None = None,
 ) -> tuple[dict, str]:
     """Process a tensor with a unit, and compare the output of the Verilog bit for bit.
 
@@ -55,6 +68,8 @@ def simulate(
         File for the output bytes of the Verilog.
     verilog, waves, progress
         See :func:`cdma.sim.simulate.cosim`.
+    type_ : str, optional
+        Element type of the tensor, for a unit of several types.
 
     Returns
     -------
@@ -71,8 +86,11 @@ def simulate(
     """
     sim, stall = sim or "verilator", stall or ["never"]
     with refusals_as_user_errors():
-        words = codec_of(config.format).words_of(tensor, config.format)
-    packet = packet_for(unit, words, config.format)
+        part, number = _part(config, type_)
+        words = codec_of(part.format).words_of(tensor, part.format)
+    packet = packet_for(unit, words, part.format)
+    if number is not None:
+        packet = Typed(number, packet)
     design = {"verilog": verilog, "waves": waves, "progress": progress}
     with ExitStack() as files:
         # Opened before the long part, so that a missing folder is reported at once.

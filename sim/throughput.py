@@ -24,7 +24,7 @@ packets: ``L`` again, where packets do not overlap. The sum of each packet is ro
 packet ends with a separate beat.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -70,20 +70,24 @@ def dropped_beats(words: np.ndarray, config: UnitConfig) -> int:
 
 
 def most_cycles(
-    packets: Iterable[np.ndarray], config: UnitConfig, latency: int, pause: int = 0
+    packets: Sequence[np.ndarray],
+    configs: UnitConfig | Sequence[UnitConfig],
+    latency: int,
+    pause: int = 0,
 ) -> int:
     """Most cycles for one packet or several back-to-back packets.
 
     Parameters
     ----------
-    packets : iterable of np.ndarray
+    packets : sequence of np.ndarray
         Uncompressed data of each packet, as words.
-    config : UnitConfig
-        Lanes and format.
+    configs : UnitConfig or sequence of UnitConfig
+        Lanes and format, of all packets or of each.
     latency : int
         ``L`` of the unit, in cycles.
     pause : int
         Cycles that each packet but the last may add.
     """
-    beats = [packet_beats(words, config) for words in packets]
+    each = configs if isinstance(configs, Sequence) else [configs] * len(packets)
+    beats = [packet_beats(words, config) for words, config in zip(packets, each, strict=True)]
     return sum(beats) + latency + pause * max(len(beats) - 1, 0)

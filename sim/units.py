@@ -13,6 +13,7 @@ from cdma.sim.backpressure import per_port
 from cdma.sim.compare import Expected, first_difference, wrong_count
 from cdma.sim.job import Drain, Feed, Report, Stimulus
 from cdma.sim.result import PacketResult, Result, Scenario
+from cdma.sim.typed import Typed, config_for
 
 
 class Bench:
@@ -63,9 +64,7 @@ class Bench:
 
     def stimulus(self, scenario: Scenario) -> Stimulus:
         """Packets of the inputs, and the number of packets at each output."""
-        profiles = {
-            port: profile.text for port, profile in per_port(scenario.stall, self.unit).items()
-        }
+        profiles = {port: profile.text for port, profile in self.profiles(scenario.stall).items()}
         count = len(scenario.packets)
         inputs = {
             prefix: Feed(packets, profiles[port], port)
@@ -85,6 +84,14 @@ class Bench:
             self.config.constants,
         )
 
+    def profiles(self, stall):
+        """Back-pressure of each port."""
+        return per_port(stall, self.unit, has_command=bool(self.config.parts))
+
+    def config_for(self, packet):
+        """Configuration that a packet is of."""
+        return self.config
+
     drains = (("m_axis", "sink"), ("m_axis_sts", "status"))
     watched = ()
     keep_bytes = 1
@@ -101,7 +108,8 @@ class Bench:
         packets = self.packets(report)
         expected = [self.expected(packet) for packet in scenario.packets]
         counts = {name: len(report.packets[name]) for name in self.outputs}
-        difference = first_difference(packets, expected, self.config)
+        configs = [self.config_for(packet) for packet in scenario.packets]
+        difference = first_difference(packets, expected, configs)
         difference = difference or wrong_count(counts, len(expected))
         return Result(
             self.unit,
@@ -132,14 +140,15 @@ class Bench:
         ]
 
     def bound(self, scenario, expected):
-        profiles = per_port(scenario.stall, self.unit).values()
+        profiles = self.profiles(scenario.stall).values()
         is_willing = all(profile.text == "never" for profile in profiles)
         if not is_willing or not all(packet.is_well_formed for packet in expected):
             return None
         latency = _emit().latency(self.unit, self.config)
         pause = _emit().pause(self.unit, self.config)
         packets = [packet.words for packet in expected]
-        most = throughput.most_cycles(packets, self.config, latency, pause)
+        configs = [self.config_for(packet) for packet in scenario.packets]
+        most = throughput.most_cycles(packets, configs, latency, pause)
         return most + self.pauses(packets)
 
     def pauses(self, packets):
@@ -253,8 +262,79 @@ class _Roundtrip(_Compressor):
         return None
 
 
+class _Mixed:
+    """A bench of a unit of several types, before that of its name: each packet has its type, and
+    is as of a unit of that type."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.keep_bytes = 1
+        one_type = BENCHES[self.unit]
+        self._benches = {part.name: one_type(part) for part in config.parts.values()}
+
+    def config_for(self, packet):
+        return config_for(self.config, packet)
+
+    def checked(self, packets):
+        for number, packet in enumerate(packets):
+            if not isinstance(packet, Typed):
+                raise UserError(
+                    f"Packet {number} of a {self.unit} of several types must be Typed, not "
+                    f"{type(packet).__name__}"
+                )
+            self._bench(packet).checked([packet.packet])
+        return packets
+
+    def _bench(self, packet):
+        return self._benches[self.config_for(packet).name]
+
+    def feeds(self, packets):
+        found = {"s_axis": ("source", []), "s_axis_cmd": ("command", [])}
+        for packet in packets:
+            given = {"s_axis_cmd": b""}
+            for prefix, _, records in self._bench(packet).feeds([packet.packet]):
+                (given[prefix],) = records
+            given["s_axis_cmd"] += bytes([packet.type])
+            for prefix, (_, records) in found.items():
+                records.append(given[prefix])
+        return [(prefix, port, records) for prefix, (port, records) in found.items()]
+
+    def expected(self, packet):
+        return self._bench(packet).expected(packet.packet)
+
+
+class _MixedCompressor(_Mixed, _Compressor):
+    pass
+
+
+class _MixedDecompressor(_Mixed, _Decompressor):
+    def pauses(self, packets):
+        return 0
+
+
+class _MixedRoundtrip(_Mixed, _Roundtrip):
+    pass
+
+
 #: By the name of the unit. A roundtrip is a compressor connected to a decompressor.
 BENCHES = {bench.unit: bench for bench in (_Compressor, _Decompressor, _Roundtrip)}
+
+
+#: Likewise, of units of several types.
+MIXED = {bench.unit: bench for bench in (_MixedCompressor, _MixedDecompressor, _MixedRoundtrip)}
+
+
+def bench_of(unit: str, config) -> Bench:
+    """The bench of a unit.
+
+    Raises
+    ------
+    UserError
+        When there is no such unit.
+    """
+    if unit not in BENCHES:
+        raise UserError(f"Unit must be one of {', '.join(BENCHES)}, not {unit!r}")
+    return (MIXED if config.parts else BENCHES)[unit](config)
 
 
 #: Bytes consumed, error code and words in a status of a decompressor for a tail of ones.

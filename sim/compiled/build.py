@@ -96,14 +96,21 @@ def _macros(unit, config, has_mutants):
     """Macros of ``model.cpp``."""
     return {
         "BEAT_BYTES": config.beat_bytes,
-        "KEEP_BYTES": 1 if unit == "decompressor" else config.format.word_bytes,
+        "KEEP_BYTES": 1 if unit == "decompressor" or config.parts else config.format.word_bytes,
         "STATUS_BYTES": status_bytes(unit, config),
-        "HAS_COMMAND": int(unit != "compressor" and not config.format.ends_itself),
+        "HAS_COMMAND": int(command_bytes(unit, config) > 0),
+        "COMMAND_BYTES": command_bytes(unit, config),
         "HAS_ZERO": int("s_zero" in config.constants),
         "ZERO_VALUE": f"{config.constants.get('s_zero', 0)}ull",
         "HAS_LINK": int(unit == "roundtrip"),
         "HAS_MUTANTS": int(has_mutants),
     }
+
+
+def command_bytes(unit: str, config: UnitConfig) -> int:
+    """Bytes of a command: number of words, and of a unit of several types the type."""
+    has_words = unit != "compressor" and not config.format.ends_itself
+    return 4 * has_words + bool(config.parts)
 
 
 def status_bytes(unit: str, config: UnitConfig) -> int:

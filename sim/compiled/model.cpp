@@ -1,8 +1,8 @@
 // Clock loop around a Verilated unit, with the same cycles as sim/cocotb/bench.py under cocotb.
 //
 // It is compiled for one design, with the macros BEAT_BYTES, KEEP_BYTES (unit of tkeep of s_axis in
-// bytes), STATUS_BYTES, HAS_COMMAND, HAS_ZERO, ZERO_VALUE, HAS_LINK, HAS_MUTANTS, HAS_COVERAGE and
-// HAS_WAVES. Structs are mirrored in sim/compiled/run.py.
+// bytes), STATUS_BYTES, HAS_COMMAND, COMMAND_BYTES, HAS_ZERO, ZERO_VALUE, HAS_LINK, HAS_MUTANTS,
+// HAS_COVERAGE and HAS_WAVES. Structs are mirrored in sim/compiled/run.py.
 
 #include <memory>
 
@@ -172,7 +172,7 @@ class Bench {
     int quiet_ = 0;
     Source<BEAT_BYTES, true> source_;
 #if HAS_COMMAND
-    Source<4, false> command_;
+    Source<COMMAND_BYTES, false> command_;
 #endif
 #if HAS_LINK
     Sink<BEAT_BYTES, true> link_;

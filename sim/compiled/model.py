@@ -1,7 +1,7 @@
 """The RTL as a function from NumPy arrays to NumPy arrays, with the compiled model."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ class ModelResult:
     ----------
     output : np.ndarray
         All output packets, concatenated: bytes of the stream (uint8) for the compressor, words of
-        the format for the other units.
+        the format for the other units, or their bytes from a unit of several types.
     offsets : np.ndarray of int64, shape (packets + 1,)
         Position of each packet in ``output``, and the end of the last packet.
     status : np.ndarray of uint32, shape (packets, 2)
@@ -80,8 +80,10 @@ class RtlModel:
     ----------
     unit : str
         ``compressor``, ``decompressor`` or ``roundtrip``, a compressor connected to a decompressor.
-    fmt : StreamFormat or None
-        Format of the stream, of any codec. With ``None``, the default format of 32-bit words.
+    fmt : StreamFormat, sequence of Format, or None
+        Format of the stream, of any codec. With ``None``, the default format of 32-bit words. With
+        several formats of ZVC+, a unit of several types: each packet has its type, and packets of
+        words are bytes.
     lanes : int or None
         Words in a beat, see :func:`cdma.hdl.codecs.config_of`.
     verilog : str or None
@@ -100,7 +102,7 @@ class RtlModel:
     def __init__(
         self,
         unit: str,
-        fmt: StreamFormat | None = None,
+        fmt: StreamFormat | Sequence[StreamFormat] | None = None,
         lanes: int | None = None,
         *,
         verilog: str | None = None,
@@ -120,6 +122,7 @@ class RtlModel:
         seed: int = 0,
         *,
         count: int | None = None,
+        type: str | None = None,
         **options,
     ) -> ModelResult:
         """Play one packet.
@@ -135,6 +138,8 @@ class RtlModel:
             Seeds back-pressure, junk, and registers without reset.
         count : int or None
             Number of words in the stream, only for the decompressor, and not with a tail of ones.
+        type : str or None
+            Element type of the packet, only for a unit of several types, such as ``"bf16"``.
         **options
             See :meth:`run_packets`.
 
@@ -142,9 +147,13 @@ class RtlModel:
         ------
         See :meth:`run_packets`.
         """
+        if self.config.parts and self.unit != "decompressor":
+            fmt = self._part(type).format
+            array = codec_of(fmt).words_of(array, fmt).view(np.uint8)
         array = self._elements(array)
         counts = None if count is None else [count]
-        return self.run_packets(array, [0, array.size], stall, seed, counts=counts, **options)
+        options |= {"counts": counts, "types": None if type is None else [type]}
+        return self.run_packets(array, [0, array.size], stall, seed, **options)
 
     def run_packets(
         self,
@@ -154,6 +163,7 @@ class RtlModel:
         seed: int = 0,
         *,
         counts: np.ndarray | None = None,
+        types: Sequence[str] | None = None,
         is_dirty: bool = False,
         **options,
     ) -> ModelResult:
@@ -165,9 +175,11 @@ class RtlModel:
             See :meth:`run`. ``array`` is the concatenation of all packets.
         offsets : array of int, shape (packets + 1,)
             Position of each packet in the flattened ``array``, in elements, and the end of the
-            last packet.
+            last packet. For a unit of several types, ``array`` is bytes.
         counts : array of int or None, shape (packets,)
             Number of words in each stream, only for the decompressor.
+        types : sequence of str or None
+            Element type of each packet, only for a unit of several types.
         is_dirty : bool
             Drive junk on signals that a unit must ignore, see :class:`cdma.sim.job.Stimulus`.
         **options
@@ -187,9 +199,12 @@ class RtlModel:
         """
         array = self._elements(array)
         offsets = _checked_offsets(offsets, array.size)
-        counts = self._counts(offsets, counts)
+        parts = self._parts(offsets, types)
+        counts = self._counts(offsets, counts, parts)
         data, ends = array.view(np.uint8), offsets * array.itemsize
-        fed = Fed(data, ends, counts, per_port(stall, self.unit), seed, is_dirty)
+        profiles = per_port(stall, self.unit, has_command=bool(parts))
+        numbers = np.array([each.word.number for each in parts], np.uint8) if parts else None
+        fed = Fed(data, ends, counts, profiles, seed, is_dirty, numbers)
         played = self._model.play(fed, **options)
         if played.failure:
             raise Violation(played.failure)
@@ -197,18 +212,37 @@ class RtlModel:
 
     def _elements(self, array):
         """The input, flat and contiguous: words, or the bytes of streams."""
-        if self.unit == "decompressor":
+        if self.unit == "decompressor" or self.config.parts:
             return np.ascontiguousarray(to_bytes(array))
         return codec_of(self.config.format).words_of(array, self.config.format)
 
-    def _counts(self, offsets, counts):
-        """Number of words in each packet, for a unit with commands."""
+    def _part(self, type_):
+        """Configuration of a unit of one of the types."""
+        for part in self.config.parts.values():
+            if part.type == type_:
+                return part
+        if not self.config.parts:
+            raise UserError(f"Types of packets are for units of several types, not {type_!r}")
+        known = ", ".join(part.type for part in self.config.parts.values())
+        raise UserError(f"Type of a packet must be one of {known}, not {type_!r}")
+
+    def _parts(self, offsets, types):
+        """Configuration of each packet's type; none for a unit of one type."""
+        if types is None and not self.config.parts:
+            return []
+        if types is None or len(types) != len(offsets) - 1:
+            raise UserError(f"Types must be {len(offsets) - 1} names, one for each packet")
+        return [self._part(type_) for type_ in types]
+
+    def _counts(self, offsets, counts, parts):
+        """Number of words in each packet, for a unit whose commands have it."""
         ends_itself = self.config.format.ends_itself
         if self.unit != "decompressor" or ends_itself:
             if counts is not None:
                 user = "a tail of zeros" if ends_itself else "the decompressor"
                 raise UserError(f"Word counts are for {user}, not for the {self.unit}")
-            return None if self.unit == "compressor" or ends_itself else np.diff(offsets)
+            sizes = [part.format.word_bytes for part in parts] or 1
+            return None if self.unit == "compressor" or ends_itself else np.diff(offsets) // sizes
         if counts is None:
             raise UserError("the decompressor needs the word count of each packet")
         counts = np.asarray(counts)
@@ -223,7 +257,7 @@ class RtlModel:
         ports = played.ports
         output = ports["m_axis"].data
         offsets = np.concatenate([[0], ports["m_axis"].packets["end"]]).astype(np.int64)
-        if self.unit != "compressor":
+        if self.unit != "compressor" and not self.config.parts:
             size = self.config.format.word_bytes
             if (offsets % size).any():
                 raise Violation("m_axis: a packet of words does not end with a whole word")

@@ -71,18 +71,29 @@ def report(stimulus: Stimulus, played: Played) -> Report:
 
 def _fed(stimulus):
     packets = stimulus.inputs["s_axis"].packets
-    commands = stimulus.inputs.get("s_axis_cmd")
+    counts, types = _fields(stimulus.inputs.get("s_axis_cmd"))
     profiles = dict.fromkeys(PORTS, parse("never"))
     for port in (*stimulus.inputs.values(), *stimulus.outputs.values()):
         profiles[port.port] = parse(port.stall)
     return Fed(
         np.frombuffer(b"".join(packets), np.uint8),
         np.cumsum([0, *map(len, packets)]),
-        None if commands is None else np.frombuffer(b"".join(commands.packets), "<u4"),
+        counts,
         profiles,
         stimulus.seed,
         stimulus.is_dirty,
+        types,
     )
+
+
+def _fields(commands):
+    """Numbers of words and types in commands, each ``None`` if they have none."""
+    if commands is None:
+        return None, None
+    size = len(commands.packets[0]) if commands.packets else 4
+    records = np.frombuffer(b"".join(commands.packets), np.uint8).reshape(-1, size)
+    counts = np.ascontiguousarray(records[:, :4]).view("<u4")[:, 0] if size >= 4 else None
+    return counts, records[:, -1] if size in (1, 5) else None
 
 
 def _packets(port: Crossed, with_data: bool, pins: np.ndarray | None) -> list[Packet]:

@@ -70,13 +70,15 @@ class Fed:
     offsets : np.ndarray of int64, shape (packets + 1,)
         Position of each packet in ``data``, and the end of the last packet.
     counts : np.ndarray of uint32, shape (packets,), or None
-        Number of words in each packet, for a unit with commands.
+        Number of words in each packet, for a unit whose commands have it.
     profiles : mapping of str to Profile
         Back-pressure of each of ``backpressure.PORTS``.
     seed : int
         Seeds back-pressure, junk, and registers without reset.
     is_dirty : bool
         See :class:`cdma.sim.job.Stimulus`.
+    types : np.ndarray of uint8, shape (packets,), or None
+        Number of the type of each packet, for a unit of several types.
     """
 
     data: np.ndarray
@@ -85,6 +87,17 @@ class Fed:
     profiles: Mapping[str, Profile]
     seed: int = 0
     is_dirty: bool = False
+    types: np.ndarray | None = None
+
+    @property
+    def commands(self) -> np.ndarray | None:
+        """Bytes of all commands, shape (packets, bytes), or ``None`` without commands."""
+        fields = []
+        if self.counts is not None:
+            fields.append(np.ascontiguousarray(self.counts, "<u4").view(np.uint8).reshape(-1, 4))
+        if self.types is not None:
+            fields.append(np.asarray(self.types, np.uint8).reshape(-1, 1))
+        return np.ascontiguousarray(np.concatenate(fields, axis=1)) if fields else None
 
 
 @dataclass(frozen=True)

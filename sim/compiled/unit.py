@@ -12,6 +12,7 @@ from cdma.errors import SimulationError, UserError
 from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled import build
 from cdma.sim.compiled.run import PACKET, Fed, Job, Played, begin, trace_type
+from cdma.sim.typed import part_of
 
 _RUNNING, _DONE, _FAILED = range(3)
 #: Surplus bytes that are accepted from an output, so that a comparison can show them.
@@ -122,23 +123,28 @@ class ModelUnit:
             self._library.model_delete(model)
 
     def _run(self, fed, reset_cycles, is_traced=False, cycles=None):
-        arrays = self._arrays(fed.data, fed.offsets, fed.counts, cycles)
+        arrays = self._arrays(fed, cycles)
         status = build.status_bytes(self.unit, self.config)
-        records = {"command": 4, "status": status, "link_status": 8}
+        command = build.command_bytes(self.unit, self.config)
+        records = {"command": command, "status": status, "link_status": 8}
         sizes = {field: records.get(field, self.config.beat_bytes) for field in arrays}
         return begin(arrays, fed, reset_cycles, trace_type(sizes) if is_traced else None)
 
-    def _arrays(self, data, offsets, counts, cycles):
+    def _arrays(self, fed, cycles):
         """Buffers of each port, by field of ``Job``."""
-        fmt = self.config.format
+        data, offsets, counts, fmt = fed.data, fed.offsets, fed.counts, self.config.format
         number, size = len(offsets) - 1, int(offsets[-1] - offsets[0])
         # Each packet has one block that may be partial.
         blocks = size // (fmt.block_words * fmt.word_bytes) + number
         stream = fmt.most_bytes(blocks * fmt.block_words)
+        word_bytes = fmt.word_bytes
+        if fed.types is not None:  # blocks of all types have the same number of bytes
+            sizes = [part_of(self.config, each).format.word_bytes for each in range(256)]
+            word_bytes = np.array(sizes)[fed.types]
         if self.unit == "compressor":
             sink = stream
         elif counts is not None:
-            sink = int(counts.sum(dtype=np.int64)) * fmt.word_bytes
+            sink = int((counts.astype(np.int64) * word_bytes).sum())
         else:  # of a stream without a count, each bit may be of a mask, for a word
             sink = size if self.unit == "roundtrip" else size * fmt.word_bits
         status = number * build.status_bytes(self.unit, self.config)
@@ -160,8 +166,8 @@ class ModelUnit:
             "offsets": np.ascontiguousarray(offsets, np.int64),
             "packets": np.empty(number, PACKET),
         }
-        if counts is not None:
-            commands = np.ascontiguousarray(counts, "<u4")
+        commands = fed.commands
+        if commands is not None:
             arrays["command"] = {"data": commands, "packets": np.empty(number, PACKET)}
         return arrays
 
