@@ -5,7 +5,7 @@ import json
 import sys
 
 from cdma.cli import engine, options
-from cdma.errors import SimulationError, UserError
+from cdma.errors import SimulationError
 from cdma.progress import show
 from cdma.tensors.load import NAMING, load_tensor
 from cdma.tensors.rows import type_of
@@ -56,8 +56,7 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, report, and give 1 when the outcome is not what was promised."""
     tensor = load_tensor(args.tensor)
-    if args.seed < 0:
-        raise UserError(f"--seed must be zero or more, not {args.seed}")
+    options.refuse_below(args, seed=0)
     from cdma.sim.report import text
     from cdma.sim.tensor import simulate
 
@@ -68,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
         else:
             engine.refuse_engine_options(args)
             config = options.config_from(args, tensor.itemsize * 8, type_of(tensor.dtype))
-            report, problem = simulate(tensor, args.unit, config, **how, progress=show)
+            how |= {"progress": show, "type_": type_of(tensor.dtype)}
+            report, problem = simulate(tensor, args.unit, config, **how)
     except SimulationError as error:
         print(f"cdma cosim: {error}", file=sys.stderr)
         return 1

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _packet(args: argparse.Namespace, name: str):
     """Configuration for a tensor, and its words, as many as are asked for."""
     tensor = load_tensor(name)
-    config = options.config_from(args, tensor.itemsize * 8)
+    config = options.one_type(options.config_from(args, tensor.itemsize * 8), "cdma power")
     from cdma.golden.codecs import codec_of
 
     with refusals_as_user_errors():

@@ -104,12 +104,18 @@ def write(
             temporary = files.enter_context(replacing(folder / file))
             temporary.write_text(text, encoding="utf-8", newline="\n")
     lines = [
-        f"{unit} {config.name}: {config.lanes} lanes of {config.format.word_bits} bits, "
-        f"blocks of {config.format.block_words} words, {config.beat_bytes} bytes a cycle, "
+        f"{unit} {config.name}: {_size(config)}, {config.beat_bytes} bytes a cycle, "
         f"latency {entry['latency_cycles']} cycles"
         for unit, entry in manifests.items()
     ]
     return Written(manifests, [folder / file for file in texts], lines)
+
+
+def _size(config):
+    if config.parts:
+        return f"words of {', '.join(part.type for part in config.parts.values())}"
+    fmt = config.format
+    return f"{config.lanes} lanes of {fmt.word_bits} bits, blocks of {fmt.block_words} words"
 
 
 def _refuse_others(folder, manifests, texts):

@@ -9,7 +9,8 @@ from cdma.sim.compiled import play
 from cdma.sim.compiled.run import Played
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.result import Scenario
-from cdma.sim.units import BENCHES
+from cdma.sim.units import bench_of
+from cdma.verify.coverage import mixed
 from cdma.verify.coverage.codecs import codec_of
 from cdma.verify.coverage.monitor import observe
 from cdma.verify.coverage.points import Coverage
@@ -48,11 +49,11 @@ def measure(
     SimulationError
         When the unit differs from the golden model.
     """
-    coverage = Coverage(
-        unit, config, {point.name: point for point in codec_of(config).points(unit, config)}
-    )
+    points = (mixed if config.parts else codec_of(config)).points(unit, config)
+    watch = mixed.observe if config.parts else observe
+    coverage = Coverage(unit, config, {point.name: point for point in points})
     for played in play_each(unit, config, scenarios, verilog=verilog, progress=progress):
-        observe(coverage, played.trace)
+        watch(coverage, played.trace)
     return coverage
 
 
@@ -72,7 +73,7 @@ def play_each(
     counts : Path or None
         File for Verilator's counts of each run. With ``None``, the results have a trace.
     """
-    bench = BENCHES[unit](config)
+    bench = bench_of(unit, config)
     is_traced = counts is None
     options = {"progress": progress, "has_coverage": not is_traced}
     model = ModelUnit(unit, config, verilog or bench.verilog(), **options)

@@ -5,7 +5,7 @@ from cdma.errors import UserError
 from cdma.hdl.codecs import UnitConfig
 from cdma.progress import timed
 from cdma.tables import format_table
-from cdma.verify.coverage import engine, scenarios
+from cdma.verify.coverage import engine, mixed, scenarios
 from cdma.verify.coverage.code import EXPLAINED, KINDS, condense, measure_code
 from cdma.verify.coverage.functional import measure as measure_functional
 
@@ -54,7 +54,8 @@ def measure(
         return found | {"explained": explained, "missing": missing, "unexpected": unexpected}
 
     def played():
-        return scenarios.scenarios(unit, config, seed, batches)
+        made = mixed.scenarios if config.parts else scenarios.scenarios
+        return made(unit, config, seed, batches)
 
     found = measure_functional(unit, config, played(), progress=timed(f"{unit}, functional"))
     rows = [

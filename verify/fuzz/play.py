@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.simulate import cosim_all, cosim_each, design_text
+from cdma.sim.typed import untyped
 from cdma.sweep import Packed, Task, in_order, sweep
 from cdma.toolchain.waves import wave_format
 from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
@@ -239,9 +240,9 @@ def _about(result, made):
     index = int(found[1]) if found and not result.failure else len(result.packets)
     if index >= len(made.kinds):
         return ""
-    packet = made.scenario.packets[index]
+    packet = untyped(made.scenario.packets[index])
     if isinstance(packet, tuple) and packet[1] is None:
         return f" (packet {index}: {made.kinds[index]}, {len(packet[0])} bytes)"
     if isinstance(packet, tuple):
         return f" (packet {index}: {made.kinds[index]}, {len(packet[0])} bytes, {packet[1]} words)"
-    return f" (packet {index}: {packet.size} words)"
+    return f" (packet {index}: {made.kinds[index]}, {packet.size} words)"

@@ -14,6 +14,7 @@ from cdma.sim import damage as damage_of
 from cdma.sim.backpressure import PORTS, UNIT_PORTS
 from cdma.sim.result import Scenario
 from cdma.sim.stimulus import lengths, offered, random_words, with_zeros_of
+from cdma.sim.typed import Typed, part_of
 
 #: Packets per batch. For the decompressor, only the damaged packets count.
 BATCH_PACKETS = 500
@@ -34,15 +35,12 @@ def make_batch(unit: str, config: UnitConfig, seed: int, number: int) -> Batch:
     Half of the batches drive junk on idle ports. A quarter is reset in the middle and restarted.
     """
     rng = np.random.default_rng([seed, number])
-    words = [_words(config, rng) for _ in range(BATCH_PACKETS)]
-    if unit == "decompressor":
-        packets, kinds = _streams(words, config, rng)
-    else:
-        packets, kinds = words, ["good"] * len(words)
+    packets, kinds = (_typed if config.parts else _packets)(unit, config, rng, BATCH_PACKETS)
     stall = "never"
     if rng.random() < 0.75:  # drawn for all ports, so that a seed means the same for each unit
         drawn = {port: _stall(rng) for port in PORTS}
-        stall = {port: drawn[port] for port in UNIT_PORTS[unit]}
+        ports = PORTS if config.parts else UNIT_PORTS[unit]
+        stall = {port: drawn[port] for port in ports}
     scenario = Scenario(
         packets,
         stall=stall,
@@ -52,6 +50,27 @@ def make_batch(unit: str, config: UnitConfig, seed: int, number: int) -> Batch:
         is_dirty=bool(rng.random() < 0.5),
     )
     return Batch(scenario, kinds)
+
+
+def _packets(unit, config, rng, count):
+    """Packets, and a description of each."""
+    words = [_words(config, rng) for _ in range(count)]
+    if unit == "decompressor":
+        return _streams(words, config, rng)
+    return words, ["good"] * len(words)
+
+
+def _typed(unit, config, rng, count):
+    """Packets of random types, some as the one before; some numbers are of no type of the unit."""
+    parts, packets, kinds = config.parts, [], []
+    numbers, type_ = [*parts, 4, 255], 0
+    for _ in range(count):
+        if rng.random() < 0.7:
+            type_ = int(rng.choice(numbers))
+        made, about = _packets(unit, part_of(config, type_), rng, 1)
+        packets += [Typed(type_, packet) for packet in made]
+        kinds += [f"{kind}, type {type_}" for kind in about]
+    return packets, kinds
 
 
 def damage(

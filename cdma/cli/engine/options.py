@@ -2,7 +2,7 @@
 
 import argparse
 
-from cdma.cli.options import config_from, flag
+from cdma.cli.options import config_from, flag, one_type
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
 
@@ -51,6 +51,7 @@ def engine_of(unit, **sizes: int) -> EngineConfig:
     UserError
         When the size is refused.
     """
+    one_type(unit, "the engine")
     if unit.codec == "zvcplus":
         if unit.repeats != "none":
             raise UserError("the engine has ZVC+ without repeats: leave --repeats out")

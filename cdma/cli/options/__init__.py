@@ -1,6 +1,6 @@
 """Options that several verbs share, and the objects that they describe."""
 
-from cdma.cli.options.codecs import add_codec_options, only_zvc
+from cdma.cli.options.codecs import add_codec_options, one_type, only_zvc
 from cdma.cli.options.configs import config_from, config_named, config_or, plus_size_from
 from cdma.cli.options.runs import (
     add_cache_option,
@@ -61,6 +61,7 @@ __all__ = [
     "flag",
     "liberty_path",
     "natural",
+    "one_type",
     "only_zvc",
     "plus_size_from",
     "positive",

@@ -24,7 +24,7 @@ def add_codec_options(parser: argparse.ArgumentParser, default: str = "fp32") ->
     codec = "zvc, the zero-value codec, or zvcplus (default: zvc)"
     parser.add_argument("--codec", choices=CODECS, help=codec)
     plus = parser.add_argument_group("ZVC+")
-    type_ = f"element type: fp32, fp16, bf16 or int8 (default: {default})"
+    type_ = f"element type: fp32, fp16, bf16 or int8; several with commas (default: {default})"
     plus.add_argument("--type", metavar="TYPE", help=type_)
     repeats = "what a word can repeat: none or left; of int8, compressors only (default: none)"
     plus.add_argument("--repeats", metavar="REPEATS", help=repeats)
@@ -52,12 +52,20 @@ def is_plus(args: argparse.Namespace) -> bool:
 
 
 def plus_config_from(args: argparse.Namespace, type_: str = "fp32"):
-    """``Config`` of ZVC+ that the options describe; ``type_`` replaces an option not given."""
-    from cdma.hdl.zvcplus.config import Config
+    """Configuration of ZVC+ that the options describe; ``type_`` replaces an option not given."""
+    from cdma.hdl.zvcplus.named import of_types
 
     with refusals_as_user_errors():
         lanes = getattr(args, "lanes", None)
-        return Config.of_unit(args.type or type_, args.repeats or "none", lanes)
+        return of_types((args.type or type_).split(","), args.repeats or "none", lanes)
+
+
+def one_type(config, what: str):
+    """``config`` itself; UserError when its units have several types, which ``what`` does not
+    take."""
+    if config.parts:
+        raise UserError(f"{what} takes units of one type, not {config.name}")
+    return config
 
 
 def only_zvc(config, verb: str):

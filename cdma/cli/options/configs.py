@@ -2,7 +2,7 @@
 
 import argparse
 
-from cdma.cli.options.codecs import is_plus, plus_config_from
+from cdma.cli.options.codecs import is_plus, one_type, plus_config_from
 from cdma.cli.options.types import flag
 from cdma.cli.options.zeros import zeros_from
 from cdma.errors import UserError, refusals_as_user_errors
@@ -64,11 +64,12 @@ def config_from(args: argparse.Namespace, word_bits: int = 32, type_: str = "fp3
 
 
 def config_or(args: argparse.Namespace, name: str):
-    """Configuration of ``--config`` or of ``--codec zvcplus``; without both that of ``name``."""
+    """Configuration of ``--config`` or of ``--codec zvcplus``, without both that of ``name``: of
+    one type."""
     plus = plus_size_from(args)
     if plus is not None and args.config is not None:
         raise UserError("--config names the whole size: leave out --codec")
-    return plus or config_named(args.config or name)
+    return one_type(plus or config_named(args.config or name), f"cdma {args.verb}")
 
 
 def config_named(name: str):

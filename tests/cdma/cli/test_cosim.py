@@ -84,6 +84,18 @@ def test_output_of_the_other_units_is_the_data(report, tensor, tmp_path, unit):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
+def test_zvcplus_of_several_types_gets_the_type_of_the_tensor(report, tmp_path, unit):
+    words = np.maximum(np.random.default_rng(1).normal(size=(4, 100)), 0).astype(np.float32)
+    np.save(tmp_path / "tensor.npy", words)
+    size = ("--config", "zvcplus-fp32+bf16", "--sim", "fast")
+    result = report("cosim", tmp_path / "tensor.npy", *size, "--unit", unit)
+    assert (result["config"], result["lanes"]) == ("zvcplus-fp32+bf16", 8)
+    assert result["stream_bytes"] == zvcplus.compress(words, zvcplus.Format("fp32")).size
+    assert result["comparison"] == "equal"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["compressor", "decompressor", "roundtrip"])
 def test_zvcplus_takes_the_type_of_the_tensor(report, tmp_path, unit):
     words = np.maximum(np.random.default_rng(1).normal(size=(4, 100)), 0).astype(np.float16)
     np.save(tmp_path / "tensor.npy", words)
@@ -157,7 +169,7 @@ def test_difference_is_named_and_the_status_is_1(spoiled, tensor, capsys, tmp_pa
         (["--stall", "command=never"], "of the compressor to stall must be one of source, sink,"),
         (["--waves", "waves.txt"], "waves.txt: waveforms are written as .fst or .vcd"),
         (["--verilog", "missing.v"], "missing.v: cannot read this Verilog"),
-        (["--seed", "-1"], "--seed must be zero or more, not -1"),
+        (["--seed", "-1"], "--seed must be 0 or more, not -1"),
         (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
         (["--word-bits", "32"], "Element size must be 4 bytes to be a word of 32 bits, not 2"),
         (["--block-words", "20"], "Block length must be a positive multiple of the word width"),

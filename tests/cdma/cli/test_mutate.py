@@ -140,6 +140,7 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
             ["--config", "8x32", "--codec", "zvcplus"],
             "--config names the whole size: leave out --codec",
         ),
+        (["--config", "zvcplus-all"], "cdma mutate takes units of one type, not zvcplus-all"),
     ],
 )
 def test_mistakes(refuse, options, message):

@@ -11,6 +11,7 @@ from cdma.errors import UserError
 from cdma.golden import ErrorCode, salvage
 from cdma.hdl.zvc.config import NAMED, Config
 from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
+from cdma.hdl.zvcplus.mixed.config import NAMED as MIXED_NAMED
 from cdma.verify.fuzz.play import fuzz
 from cdma.verify.fuzz.units import BATCH_PACKETS, make_batch
 
@@ -63,6 +64,24 @@ def test_random_packets_of_zvcplus(unit, config):
         codes -= set() if config.has_repeats else {"COUNT"}
         assert set(outcome.codes) == codes
         assert all(outcome.codes[code] > 100 for code in codes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", UNITS)
+def test_random_packets_of_several_types(unit):
+    config = MIXED_NAMED["zvcplus-fp32+bf16"]
+    outcome = fuzz(unit, config, 10_000, seed=5)
+    assert outcome.problem == ""
+    if unit == "decompressor":
+        assert set(outcome.codes) == {code.name for code in config.error_codes} - {"COUNT"}
+
+
+def test_batches_of_several_types_have_every_type_and_numbers_of_none():
+    config = MIXED_NAMED["zvcplus-all"]
+    batch = make_batch("decompressor", config, 0, 0)
+    assert {packet.type for packet in batch.scenario.packets} == {0, 1, 2, 3, 4, 255}
+    assert {kind.split(", type ")[1] for kind in batch.kinds} == {"0", "1", "2", "3", "4", "255"}
+    assert make_batch("compressor", config, 0, 1) != make_batch("compressor", config, 0, 2)
 
 
 def test_a_batch_is_made_from_its_seed_and_number_alone():

@@ -9,11 +9,13 @@ from cdma.cli.options import (
     add_config_options,
     add_zero_options,
     config_from,
+    one_type,
     only_zvc,
 )
 from cdma.errors import UserError
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvcplus.config import Config as PlusConfig
+from cdma.hdl.zvcplus.mixed.config import MixedConfig
 
 PLUS = ("--codec", "zvcplus")
 
@@ -34,6 +36,8 @@ def parsed(*argv):
         (("--codec", "zvcplus", "--type", "fp32", "--lanes", "8"), PlusConfig("fp32")),
         (("--codec", "zvcplus", "--type", "fp16", "--repeats", "none"), PlusConfig("fp16")),
         (("--config", "zvcplus-fp16"), PlusConfig("fp16")),
+        (("--codec", "zvcplus", "--type", "int8,fp32"), MixedConfig(("fp32", "int8"))),
+        (("--config", "zvcplus-fp32+int8-left"), MixedConfig(("fp32", "int8"), "left")),
     ],
 )
 def test_configurations(argv, expected):
@@ -65,6 +69,10 @@ def test_configurations(argv, expected):
             "--zero-value is not for --codec zvcplus, words are zero in all bits: leave it out",
         ),
         ((*PLUS, "--type", "32"), "Type must be one of fp32, fp16, bf16, int8, not '32'"),
+        (
+            (*PLUS, "--type", "fp32,bf16", "--lanes", "8"),
+            "Number of lanes of several types must be left out, not 8",
+        ),
         ((*PLUS, "--repeats", "above"), "Repeats of hardware must be none or left, not 'above'"),
         (
             (*PLUS, "--lanes", "4"),
@@ -77,6 +85,14 @@ def test_refuses(argv, message):
     with pytest.raises(UserError) as refused:
         config_from(parsed(*argv))
     assert str(refused.value) == message
+
+
+def test_verbs_of_one_type():
+    assert one_type(PlusConfig(), "cdma mutate") == PlusConfig()
+    with pytest.raises(
+        UserError, match=r"^cdma mutate takes units of one type, not zvcplus-fp32\+bf16$"
+    ):
+        one_type(MixedConfig(("fp32", "bf16")), "cdma mutate")
 
 
 def test_verbs_of_the_first_codec():
