@@ -73,7 +73,7 @@ class DataPath(wiring.Component):
                 memory.timeout.eq(self.timeout),
                 memory.reads.eq(offload.outstanding[c]),
                 memory.writes.eq(prefetch.outstanding[c]),
-                memory.drained.eq(prefetch.drained[c]),
+                memory.drained.eq(prefetch.drained[c] & offload.drained[c]),
                 memory.read_beats.eq(offload.issued[c]),
                 memory.written_beats.eq(prefetch.issued[c]),
                 offload.lost[c].eq(memory.lost),

@@ -37,7 +37,7 @@ class OffloadChannel(wiring.Component):
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
     o : Out stream of :class:`~cdma.hdl.engine.common.records.Row`
     o_status : Out stream of :class:`~cdma.hdl.engine.offload.codec.StripeStatus`, one a stripe
-    where, outstanding, issued : Out, see the reader
+    where, outstanding, issued, drained : Out, see the reader
     events : Out, :class:`~cdma.hdl.engine.job.Events`
     idle : Out, nothing is read or stored
     """
@@ -62,6 +62,7 @@ class OffloadChannel(wiring.Component):
                 "where": Out(config.address_bits),
                 "outstanding": Out(reader.outstanding.shape()),
                 "issued": Out(reader.issued.shape()),
+                "drained": Out(1),
                 "events": Out(Events()),
                 "idle": Out(1),
             }
@@ -94,6 +95,7 @@ class OffloadChannel(wiring.Component):
             self.where.eq(reader.where),
             self.outstanding.eq(reader.outstanding),
             self.issued.eq(reader.issued),
+            self.drained.eq(reader.drained),
         ]
         assert_ready(m, platform, stage.i)
         assert_ready(m, platform, statuses.i)

@@ -93,6 +93,8 @@ class StripeReader(wiring.Component):
     issued : Out, beats of the burst whose address is issued in this cycle, or 0
     waits_credit : Out, a burst waits for credits or a slot
     is_ready : Out, a burst waits for neither
+    drained : Out, all beats of bursts that were asked for, or that were not, have been given: a
+        quarantine does not end before
     idle : Out, no stripe is read
     """
 
@@ -126,6 +128,7 @@ class StripeReader(wiring.Component):
                 "issued": Out(range(burst_beats + 1)),
                 "waits_credit": Out(1),
                 "is_ready": Out(1),
+                "drained": Out(1),
                 "idle": Out(1),
             }
         )
@@ -135,9 +138,10 @@ class StripeReader(wiring.Component):
         m.submodules.bursts = bursts = Fifo(_Burst(self.config), self.most)
         active = self._issue(m, bursts)
         self._receive(m, bursts)
-        m.d.comb += self.idle.eq(
-            ~active & (bursts.level == 0) & ((self.outstanding == 0) | self.lost)
-        )
+        m.d.comb += [
+            self.drained.eq(bursts.level == 0),
+            self.idle.eq(~active & self.drained & ((self.outstanding == 0) | self.lost)),
+        ]
         return m
 
     def _issue(self, m, bursts):

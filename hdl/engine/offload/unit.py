@@ -36,6 +36,7 @@ class OffloadUnit(wiring.Component):
     data, index : Out, :class:`~cdma.hdl.engine.job.WriteClient` of the link
     lost, hold : In, arrays: a channel is in quarantine; it issues no address in this cycle
     outstanding, issued : Out, arrays: bursts that are not complete; beats issued in this cycle
+    drained : Out, array: all beats of the channel's bursts were given
     active : Out, array: the channel has something to do
     events : Out, array of :class:`~cdma.hdl.engine.job.Events`
     """
@@ -55,6 +56,7 @@ class OffloadUnit(wiring.Component):
                 "hold": In(1).array(count),
                 "outstanding": Out(channel.outstanding.shape()).array(count),
                 "issued": Out(channel.issued.shape()).array(count),
+                "drained": Out(1).array(count),
                 "active": Out(1).array(count),
                 "events": Out(Events()).array(count),
             }
@@ -181,6 +183,7 @@ class OffloadUnit(wiring.Component):
                 channel.attr.eq(control.attr),
                 self.outstanding[k].eq(channel.outstanding),
                 self.issued[k].eq(channel.issued),
+                self.drained[k].eq(channel.drained),
                 self.active[k].eq(~channel.idle),
                 self.events[k].eq(channel.events),
                 # Rows wait for those of other channels, or for the link.

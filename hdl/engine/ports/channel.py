@@ -31,7 +31,7 @@ class MemoryPort(wiring.Component):
     control : In, :class:`~cdma.hdl.engine.job.ChannelPort`
     timeout : In, :class:`~cdma.hdl.engine.job.Timeout`
     reads, writes : In, bursts outstanding; software sees their sum a cycle later
-    drained : In, no data waits to be written
+    drained : In, no data waits to be written, and no burst that was read to be given
     read_beats, written_beats : In, beats whose address is issued in this cycle
     events : In, those of the data path
     hold : Out, issue no address in this cycle

@@ -18,7 +18,6 @@ from cdma.verify.proofs.registry import chosen, registry
 UNPROVEN = (
     *("AxiEngine", "DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
     *("Starter", "Counters", "Fetcher"),
-    "StripeReader",
     *("StripeCompressor", "StreamStripeCompressor"),
     *("HostWriter", "StreamWriter"),
     *("PrefetchChannel", "StripeDecompressor"),

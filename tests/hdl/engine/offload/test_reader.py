@@ -23,6 +23,7 @@ def read(exchange, begin, small):
         free=FREE,
         then=None,
         channels=1,
+        stalls="never",
         **values,
     ):
         config = small(channels=channels)
@@ -55,7 +56,9 @@ def read(exchange, begin, small):
 
         values = {"halt": NO_HALT, "has_slot": 1, **values}
         receives = {"ar": bursts, "o": beats}
-        passed = exchange(dut, {"i": stripes}, receives, each=begin(dut, each, **values))
+        passed = exchange(
+            dut, {"i": stripes}, receives, each=begin(dut, each, **values), stalls=stalls
+        )
         return passed, charges
 
     return run
@@ -121,6 +124,26 @@ def test_halted_stripes_are_zeros_without_access(read):
 def test_a_lost_channel_gives_zeros_and_timeout(read):
     stripes = [_stripe(k, 0x1000 + 1024 * k, 1024) for k in range(2)]
     passed, _ = read(stripes, 256, 0, lost=0)
+    lasts = [beat["error"] for beat in passed["o"].payloads if beat["last"]]
+    assert lasts == [ReadError.TIMEOUT] * 2
+
+
+def test_a_quarantine_does_not_end_before_all_beats_were_given(read):
+    """The memory's late answers are dropped: bursts that wait then would wait for ever."""
+    quarantine = {"lost": 0, "quiet": 0}
+
+    def then(ctx, dut, cycle, passed):
+        is_quiet = ctx.get(dut.outstanding) == 0
+        quarantine["quiet"] += is_quiet and quarantine["lost"]
+        if cycle == 5:
+            quarantine["lost"] = 1
+        elif cycle > 5 and is_quiet and ctx.get(dut.drained):
+            quarantine["lost"] = 0
+        ctx.set(dut.lost, quarantine["lost"])
+
+    stripes = [_stripe(k, 0x1000 + 1024 * k, 1024) for k in range(2)]
+    passed, _ = read(stripes, 256, 2, then=then, stalls={"o": "paused:400"})
+    assert quarantine["quiet"] > 100
     lasts = [beat["error"] for beat in passed["o"].payloads if beat["last"]]
     assert lasts == [ReadError.TIMEOUT] * 2
 

@@ -1,7 +1,7 @@
 """Credits of an offload channel: reads always find room, and never wait for ever.
 
 Reader and compressor are replaced by components that may do all that a reader and a codec may do. A
-reader gives only beats that it charged: that has no proof so far. A stripe's rows hold its masks
+reader gives only beats that it charged: the proof of the reader. A stripe's rows hold its masks
 and its non-zero words: the proofs of the compressor.
 """
 
