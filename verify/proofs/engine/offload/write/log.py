@@ -16,7 +16,7 @@ SLVERR = Status.HOST_SLVERR
 class ReportsFirst(Elaboratable):
     """Tags, addresses and answers come at any time, each in order.
 
-    A burst is answered two cycles after its tag and its address at the earliest, and has a place
+    A burst is answered in the cycle after its tag and its address at the earliest, and has a place
     until the log is done with it. What was given is kept by the model, in an array. A report comes
     in the cycle after an answer with an error, when no earlier error's followers are counted, and
     at no other time.
@@ -40,7 +40,7 @@ class ReportsFirst(Elaboratable):
         behind = Signal(bits)
         m.d.comb += behind.eq(answered - done)
         known = [Signal(bits, name=f"known{k}") for k in range(2)]
-        m.d.comb += [known[0].eq(was_tagged - done), known[1].eq(was_issued - done)]
+        m.d.comb += [known[0].eq(tagged - done), known[1].eq(issued - done)]
         m.d.comb += [
             Assume(~dut.tags | (tagged - done)[:bits] != depth),
             Assume(~dut.issues | (issued - done)[:bits] != depth),

@@ -243,6 +243,18 @@ class SendsBursts(Elaboratable):
             Assert(~has_frame | self.has_issued[0]),
             Assert(w.valid == has_frame),
         ]
+        # A burst is to end early while few beats are left, no burst waits and few are out. What was
+        # issued in the cycle before does not count yet.
+        beats = Signal(range(4 * BLOCK), name="frames_left")
+        is_little, least = (
+            Signal(),
+            max(2, 8 * 8 * dut.link_bytes // (WORD_BITS * self.frame_words)),
+        )
+        m.d.comb += beats.eq(due[0] + due[1] - Mux(self.has_issued[0], loaded, 0) - more)
+        m.d.sync += is_little.eq(
+            ~self.has_ended[0] & (beats < least) & (dut.outstanding < max(MOST // 2, 1))
+        )
+        m.d.comb += [Assert(dut.wants == is_little), Cover(dut.wants & dut.issues)]
         # The next frame of what was issued is loaded at once.
         is_waiting = self.has_issued[0] & ~has_frame
         m.d.comb += [
@@ -292,6 +304,7 @@ PROOFS = (
             stuck_at(0, "dut.has_frame"),
             stuck_at(1, "dut.is_near"),
             late("dut.block.value"),
+            late("dut.wants"),
         ),
     ),
 )
