@@ -159,8 +159,28 @@ ENGINE_WAIVERS = (
     Waiver("slang", "unused-port", r"unused port signal 'last(\$\d+)?'", _OUTPUTS),
 )
 
+_UNREAD = (
+    "signals of parts that a unit has no use for: valid of a counter whose next valid is looked "
+    "at; a carry that is kept apart where nothing carries; the parity of a step without repeats"
+)
 #: Additional waivers of the units of ZVC+.
 PLUS_WAIVERS = (
+    Waiver(
+        *("verilator", "UNSIGNED"),
+        r"Comparison is constant due to unsigned arithmetic",
+        "a loop over places compares each with a number that may be 0: that comparison vanishes",
+    ),
+    Waiver(
+        *("verilator", "UNUSEDSIGNAL"),
+        r"Signal is not used: '(o__valid|gives|parity)(\$\d+)?'",
+        _UNREAD,
+    ),
+    Waiver(
+        *("slang", "unused-but-set-net"),
+        r"net '(o__valid|gives)(\$\d+)?' is driven but its value is never used",
+        _UNREAD,
+    ),
+    Waiver("slang", "unused-port", r"unused port signal 'parity(\$\d+)?'", _UNREAD),
     Waiver(
         *("verilator", "WIDTHTRUNC"),
         r"Operator ASSIGNW expects \d+ bits on the Assign RHS, but Assign RHS's SHIFTR generates "

@@ -14,6 +14,7 @@ from cdma.hdl.emit import latency, manifest, verilog
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.decompressor import Decompressor
 from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
+from cdma.hdl.zvcplus.mixed.config import NAMED as MIXED_NAMED
 
 BOTH = pytest.mark.parametrize("unit", UNITS)
 SIZES = pytest.mark.parametrize(
@@ -105,11 +106,29 @@ def test_manifest_of_zvcplus(unit, config):
     assert described["ports"] == first["ports"]
     assert described["streams"] == first["streams"]
     if unit == "decompressor":
-        assert described["ring_rows"] == (9 if config.repeats == "none" else 14)
+        assert described["ring_rows"] == (8 if config.repeats == "none" else 16)
         assert described["error_codes"] == {
             "none": 0, "truncated": 1, "trailing": 2, "mask_past_end": 3, "reserved": 6,
             "count": 7, "too_long": 8,
         }  # fmt: skip
+
+
+@pytest.mark.slow
+@BOTH
+def test_manifest_of_several_types(unit):
+    config = MIXED_NAMED["zvcplus-fp32+bf16"]
+    described = manifest(unit, config)
+    assert (described["codec"], described["config"]) == ("zvcplus", "zvcplus-fp32+bf16")
+    assert described["parameters"]["types"] == {"fp32": 0, "bf16": 2}
+    assert described["parameters"]["lanes"] == {"fp32": 8, "bf16": 16}
+    assert described["latency_cycles"] == unit_class(unit, config).latency(config) == 14
+    command = next(each for each in described["streams"] if each["prefix"] == "s_axis_cmd")
+    words = [] if unit == "compressor" else [("words", 0, 32)]
+    expected = [*words, ("type", 32 * len(words), 8)]
+    assert [tuple(field.values()) for field in command["fields"]] == expected
+    assert command["signals"]["tdata"] == 8 + 32 * len(words)
+    if unit == "decompressor":
+        assert described["ring_rows"] == 8
 
 
 def test_fields_of_records():

@@ -8,6 +8,7 @@ from cdma.engine_config import EngineConfig
 from cdma.hdl import emit
 from cdma.hdl.zvc.config import NAMED, Config
 from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
+from cdma.hdl.zvcplus.mixed.config import NAMED as MIXED_NAMED
 from cdma.synth.lint import check, waivers
 from cdma.synth.lint.units import lint, text
 
@@ -18,7 +19,7 @@ from cdma.synth.lint.units import lint, text
         NAMED["8x32"],
         *(
             pytest.param(config, marks=pytest.mark.slow)
-            for config in (*NAMED.values(), Config.of(2, 8, 32))
+            for config in (*NAMED.values(), Config.of(2, 8, 32), MIXED_NAMED["zvcplus-fp32+bf16"])
             if config.name != "8x32"
         ),
     ],
