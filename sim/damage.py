@@ -79,7 +79,7 @@ def _aimed_plus(words, stream, config, rng):
 def _controls_plus(stream, count, config, rng):
     """Streams that begin with a control that no encoder writes, and the stream behind it."""
     controls = [(extended(RESERVED), 5), longest_words(WIDE_DENSE, config)]
-    if config.has_repeats:  # the number of repeated words is wrong
+    if config.has_repeats:  # the number of repeated words is wrong, of int8 the length
         controls.append((extended(WIDE_DENSE) | 1 << 5, 12))
     for control, bits in controls:
         first = begin_with(control, bits, rng, 140)
@@ -95,10 +95,8 @@ def extended(extension: int) -> int:
 def longest_words(extension: int, config: UnitConfig) -> tuple[int, int]:
     """A control of ZVC+ up to its mask, and how many bits it has: exponents are as they are, or
     words have 8 bits, so that a whole block has more than 1,029 bits."""
-    longest, bits = (0xFFF << 6, 18)
-    if config.word.is_float:
-        longest, bits = (7 << 8 + config.has_repeats, 11 + config.has_repeats)
-    return extended(extension) | longest, bits
+    longest, bits = (7 << 8, 11) if config.word.is_float else (0xFFF << 6, 18)
+    return extended(extension) | longest << config.has_repeats, bits + config.has_repeats
 
 
 def begin_with(control: int, bits: int, rng: np.random.Generator, size: int) -> bytes:

@@ -28,7 +28,7 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
     count : int
         Words of the packet.
     fmt : Format
-        Any type, without repeats; floats also with repeats to the left.
+        Any type, without repeats or with repeats to the left.
 
     Returns
     -------
@@ -47,8 +47,8 @@ def salvage(stream, count: int, fmt: Format) -> tuple[np.ndarray, int, ErrorCode
     TypeError, ValueError
         When an argument is not what it must be.
     """
-    if fmt.repeats == "above" or (fmt.repeats == "left" and not fmt.word.is_float):
-        raise ValueError(f"Format must be without repeats, or of floats with left, not {fmt!r}")
+    if fmt.repeats == "above":
+        raise ValueError(f"Format must be without repeats above, not {fmt!r}")
     data = to_bytes(stream)
     words, error = decode(data, count, fmt)
     if error is None:
@@ -70,13 +70,16 @@ class _Block:
     #: Bits of a new word, per group of words.
     widths: tuple[int, ...] = (0,)
     words: int = 0
-    #: Repeated words by the control, 0 without repeats.
-    repeats: int = 0
+    has_repeats: bool = False
+    #: By the control, with repeats: of floats the repeated words, of int8 the bits of the payload.
+    number: int = 0
 
     @property
     def payload(self) -> int:
-        if self.repeats:
-            return self.front + (self.front - min(self.repeats, self.front)) * self.widths[0]
+        if self.has_repeats and len(self.widths) > 1:
+            return self.number
+        if self.has_repeats:
+            return self.front + (self.front - min(self.number, self.front)) * self.widths[0]
         size = self.words // len(self.widths)
         ones = (1 << size) - 1
         return sum(
@@ -87,7 +90,7 @@ class _Block:
     @property
     def front(self) -> int:
         """Bits in front of the new words: one for each word that is not zero."""
-        return self.mask.bit_count() if self.repeats else 0
+        return self.mask.bit_count() if self.has_repeats else 0
 
     def width(self, i: int) -> int:
         """Bits of word ``i``, if it is sent."""
@@ -137,8 +140,17 @@ class _Walk:
         return words, consumed, code
 
     def _is_miscounted(self, block, at: int) -> bool:
-        """Whether the payload from bit ``at`` on has another number of repeated words."""
-        return self._bits(at, block.front).bit_count() != block.repeats
+        """Whether the payload from bit ``at`` on has another number of repeated words; of int8,
+        whether it has another length."""
+        repeated = self._bits(at, block.front)
+        if self._fmt.word.is_float or not block.has_repeats:
+            return repeated.bit_count() != block.number
+        length = rank = 0
+        for i in range(self._fmt.block_words):
+            if block.mask >> i & 1:
+                length += 1 if repeated >> rank & 1 else 1 + block.width(i)
+                rank += 1
+        return length != block.number
 
     def _error(self, number, block, before, at, place) -> ErrorCode:
         """Of a control that ends at ``at``, or of the payload behind it, up to ``place``."""
@@ -148,7 +160,7 @@ class _Walk:
             (ErrorCode.TRUNCATED, at > self._total),
             (ErrorCode.RESERVED, block.is_reserved),
             (ErrorCode.MASK_PAST_END, is_past),
-            (ErrorCode.COUNT, block.repeats > block.mask.bit_count()),
+            (ErrorCode.COUNT, self._fmt.word.is_float and block.number > block.front),
             (ErrorCode.TOO_LONG, block.length + block.payload > RAW_BITS),
             (ErrorCode.TRUNCATED, place > self._total),
             (ErrorCode.COUNT, before and self._is_miscounted(before, at)),
@@ -196,11 +208,21 @@ class _Walk:
             at += size
         elif kind != DENSE:
             mask, at = self._nibbles(at, flags, has_differences=kind == DIFFERENCES)
-        repeats = 0
+        number = 0
         if has_repeats:
-            repeats = self._bits(at, word.count_bits) + 1
+            number = self._bits(at, word.count_bits) + word.is_float
             at += word.count_bits
-        return _Block(at - place, False, False, is_wide, k, base, mask, widths, size, repeats)
+        return _Block(
+            at - place,
+            is_wide=is_wide,
+            k=k,
+            base=base,
+            mask=mask,
+            widths=widths,
+            words=size,
+            has_repeats=bool(has_repeats),
+            number=number,
+        )
 
     def _widths(self, at: int, *, is_wide: bool, is_half: bool) -> tuple[tuple[int, ...], int]:
         """Widths of the groups of int8 from bit ``at`` on, and the bit behind them."""

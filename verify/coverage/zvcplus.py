@@ -129,6 +129,8 @@ def observe_packet(coverage: Coverage, content: np.ndarray, words: int) -> None:
     coverage.hit("bit of a row where a payload begins", payload_bits.tolist())
     is_coded = has_payload & (controls.kind != RAW)
     _observe_fields(coverage, controls, np.flatnonzero(is_coded), kinds)
+    if config.has_repeats:
+        _observe_repeats(coverage, controls, np.flatnonzero(is_coded), kinds, data, payloads)
 
 
 def _observe_masks(coverage, controls: Controls, words: int):
@@ -167,11 +169,16 @@ def _observe_fields(coverage, controls: Controls, coded, kinds):
             groups = enumerate(widths if is_half else widths[::2])
             kept = [((size, group), (bool(is_wide), width)) for group, width in groups]
             coverage.hit("group x wide x bits", kept)
-    if config.has_repeats:
-        for at in coded:
-            count = int(controls.number[at]) if controls.used[at] else 0
-            kind = REPEATS[int(count > 0) + int(count == controls.nonzeros[at])]
-            coverage.hit("block x repeats", [(kinds[at], kind)])
+
+
+def _observe_repeats(coverage, controls: Controls, coded, kinds, data, payloads):
+    """Observe how many words of each block are repeated, by the bits in front of its payload."""
+    for at in coded:
+        first, size = int(payloads[at]), int(controls.nonzeros[at])
+        bits = int.from_bytes(data[first // 8 :][:20].tobytes(), "little") >> first % 8
+        count = (bits & (1 << size) - 1).bit_count() if controls.used[at] else 0
+        kind = REPEATS[int(count > 0) + int(count == size)]
+        coverage.hit("block x repeats", [(kinds[at], kind)])
 
 
 def observe_error(coverage, content: np.ndarray, words: int, code: int, offset: int) -> None:

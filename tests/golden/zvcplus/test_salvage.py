@@ -22,7 +22,7 @@ LOOKED_FOR = (
     ("type_", "repeats"),
     [
         *((type_, "none") for type_ in ("fp32", "fp16", "bf16", "int8")),
-        *((type_, "left") for type_ in ("fp32", "fp16", "bf16")),
+        *((type_, "left") for type_ in ("fp32", "fp16", "bf16", "int8")),
     ],
 )
 def test_the_first_error_is_that_of_the_decoder_where_hardware_looks_for_it(type_, repeats):
@@ -88,6 +88,21 @@ def test_widths_of_int8_are_taken_as_they_are_sent():
     assert words.tolist() == [0] * 16 + [3] + [0] * 3
 
 
+def test_the_length_of_int8_is_compared_with_widths_and_repeats():
+    """Three words of 4 bits in a raw mask, the second repeated: 3 bits of repeats and 8 of words."""
+    fmt = Format("int8", "left")
+    for length in (0, 3, 10, 11):
+        control = [(3, 2), (1, 3), (1, 1), (0, 1), (4, 3), (0, 9), (7, 128), (length, 10)]
+        stream = bits_of(*control, (0b010, 3), (8, 4), (5, 4))
+        words, consumed, code = salvage(stream, 3, fmt)
+        if length == 11:
+            assert (consumed, code) == (len(stream), ErrorCode.NONE)
+            assert words.tolist() == [9, 9, 6]
+        else:
+            assert (consumed, code) == (20, ErrorCode.COUNT)  # of the control
+            assert not len(words)
+
+
 def test_an_error_gives_the_end_of_the_last_payload_in_front_of_it():
     fmt = Format("fp32")
     words = np.full(96, 0x3F800000, "<u4")
@@ -106,7 +121,5 @@ def test_an_error_gives_the_end_of_the_last_payload_in_front_of_it():
 
 
 def test_other_formats_are_refused():
-    with pytest.raises(
-        ValueError, match=r"^Format must be without repeats, or of floats with left, not Format\("
-    ):
-        salvage(b"", 0, Format("int8", "left"))
+    with pytest.raises(ValueError, match=r"^Format must be without repeats above, not Format\("):
+        salvage(b"", 0, Format("int8", "above", 4))

@@ -59,13 +59,14 @@ def test_fields_of_groups_and_repeats():
         ((32, 2), (True, 1)): 1,
         ((32, 3), (True, 8)): 1,
     }
-    words = np.full(64, 7, "<u4")
-    words[0] = 9
-    found = shown(Config("fp32", "left"), words)
-    assert found["block x repeats"] == {
-        ("dense", "some repeated"): 1,
-        ("dense", "all repeated"): 1,
-    }
+    for config in (Config("fp32", "left"), Config("int8", "left")):
+        words = np.full(2 * config.word.block_words, 7, config.format.dtype)
+        words[0] = 9
+        found = shown(config, words)
+        assert found["block x repeats"] == {
+            ("dense", "some repeated"): 1,
+            ("dense", "all repeated"): 1,
+        }
 
 
 def test_what_an_error_shows():
