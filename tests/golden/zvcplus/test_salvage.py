@@ -89,7 +89,7 @@ def test_widths_of_int8_are_taken_as_they_are_sent():
 
 
 def test_the_length_of_int8_is_compared_with_widths_and_repeats():
-    """Three words of 4 bits in a raw mask, the second repeated: 3 bits of repeats and 8 of words."""
+    """Three words of 4 bits in a raw mask, the second repeated: 3 bits of repeats, 8 of words."""
     fmt = Format("int8", "left")
     for length in (0, 3, 10, 11):
         control = [(3, 2), (1, 3), (1, 1), (0, 1), (4, 3), (0, 9), (7, 128), (length, 10)]
