@@ -19,7 +19,7 @@ UNPROVEN = (
     *("AxiEngine", "DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
     *("Starter", "Counters", "Fetcher"),
     *("StripeCompressor", "StreamStripeCompressor"),
-    *("HostWriter", "StreamWriter"),
+    "HostWriter",
     *("PrefetchChannel", "StripeDecompressor"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "StreamCheck"),
