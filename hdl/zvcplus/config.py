@@ -241,10 +241,7 @@ class Config:
 #: The configurations that documents, reports and the regression name.
 NAMED = {
     config.name: config
-    for config in (
-        *(Config(type_) for type_ in TYPES),
-        *(Config(type_, "left") for type_ in TYPES if TYPES[type_].is_float),
-    )
+    for config in (Config(type_, repeats) for repeats in REPEATS for type_ in TYPES)
 }
 
 

@@ -120,7 +120,42 @@ def test_many_wrong_numbers_of_repeats_do_not_hang(verify, type_, sent, is_repea
         verify("decompressor", [Scenario(packets, stall, seed=2)], config, simulator="fast")
 
 
-@pytest.mark.parametrize("name", ["zvcplus-fp32", "zvcplus-fp32-left"])
+@pytest.mark.parametrize("length", [0, 129, 640, 1023])
+def test_many_wrong_lengths_do_not_hang(verify, length):
+    """Dense blocks of int8, of which every other word is repeated: 640 bits. Behind six right
+    blocks, lengths say more or less, or all are repeated, or none. Their payloads are up to four
+    rows longer or shorter than their words."""
+    config, rng, blocks = NAMED["zvcplus-int8-left"], np.random.default_rng(2), 60
+    count = config.word.block_words
+    stream = at = 0
+
+    def send(value, bits):
+        nonlocal stream, at
+        stream, at = stream | (value & (1 << bits) - 1) << at, at + bits
+
+    def control(number):
+        # Wide and dense, with repeats, groups of 32 words of 8 bits, and the length.
+        send(3 | 6 << 2 | 1 << 5 | 0xFFF << 7, 19)
+        send(640 if number < 6 else length, 10)
+
+    control(0)
+    for number in range(blocks):
+        if number + 1 < blocks:
+            control(number + 1)
+        marked = int("01" * (count // 2), 2)
+        if number >= 6:
+            marked = [marked, 0, (1 << count) - 1][number % 3]
+        size = 640 if number < 6 else length
+        payload = marked | int.from_bytes(rng.bytes(128), "little") << count
+        send(payload, size)
+    wrong = (stream.to_bytes(-(-at // 8), "little"), count * blocks)
+    packets = [*fed("decompressor", config, seed=1, count=2), wrong]
+    packets += [wrong, *fed("decompressor", config, seed=1, count=3)]
+    for stall in ("never", "bernoulli:0.4", {"sink": "bursts:4,9"}):
+        verify("decompressor", [Scenario(packets, stall, seed=2)], config, simulator="fast")
+
+
+@pytest.mark.parametrize("name", ["zvcplus-fp32", "zvcplus-fp32-left", "zvcplus-int8-left"])
 @pytest.mark.parametrize("unit", ["compressor", "decompressor"])
 def test_reset_in_any_cycle(verify, unit, name):
     config = NAMED[name]

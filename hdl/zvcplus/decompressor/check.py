@@ -14,6 +14,8 @@ from cdma.hdl.zvcplus.decompressor.steps import PHASES
 from cdma.zvcplus import ErrorCode
 
 ROW_STEP_BITS = 3
+#: Cycles by which reports wait for the length of a payload of int8 with repeats.
+METER_CYCLES = 4
 
 
 class StreamCheck(wiring.Component):
@@ -26,7 +28,8 @@ class StreamCheck(wiring.Component):
     A step's places are compared with the end of its packet from phase 1 on. Its report is complete
     three cycles after its last phase. That of an end is complete in the last phase: so the end of
     a packet comes before the report of the next packet's second step, which may be the same step.
-    ``end`` comes from registers.
+    With repeats of int8, both and all outputs come ``METER_CYCLES`` later, when the length of the
+    payload is known. ``end`` comes from registers.
 
     Parameters
     ----------
@@ -44,7 +47,8 @@ class StreamCheck(wiring.Component):
     is_reserved, is_past, is_many, is_long : In, two cycles after a step: errors of the control of
         the step before
     is_miscounted : In, with repeats, from three cycles after a step to the last phase of the next:
-        the payload behind the step's place has another number of repeated words
+        the payload behind the step's place has another number of repeated words. Of int8, from
+        eight cycles after a step to seven after the next: another length than its control says
     parity : In, with ``has_block``: of the packet of the step before
     checked : Out, the end of a packet is compared
     fails, failing : Out, an error was found in front of a packet's end, and its parity; at the
@@ -81,7 +85,7 @@ class StreamCheck(wiring.Component):
         flags = ["has_block", "is_second", "is_end", "shares_tail", "shares_end", "starts"]
         flags += ["ended", "is_reserved", "is_past", "is_long", "parity"]
         if config.has_repeats:
-            flags += ["is_many", "is_miscounted"]
+            flags += ["is_many", "is_miscounted"] if config.word.is_float else ["is_miscounted"]
         end = StreamEnd(config, depth)
         super().__init__(
             {
@@ -110,7 +114,7 @@ class StreamCheck(wiring.Component):
             compare.place.eq(Mux(ends, self.behind, self.tail)),
             compare.end.eq(Mux(is_before, self.first, self.current)),
             compare.ended.eq(self.ended | is_before),
-            self.checked.eq(ends_packet),
+            self.checked.eq(self._late(m, ends_packet, "end", is_reset=True)),
         ]
         row, byte = Signal.like(compare.row), Signal.like(compare.byte)  # of the report
         with m.If((goes_on & self.is_end) | (ends & self.has_block)):
@@ -123,14 +127,37 @@ class StreamCheck(wiring.Component):
             m.d.sync += [is_second.eq(self.is_second), parity.eq(self.parity)]
         for cycle in range(3):
             reports = registered(m, reports, f"reports{cycle}", is_reset=True)
-        self._keep(m, row, byte, own, reports, is_second, ends_packet, compare.is_left)
+        reports = self._late(m, reports, "report", is_reset=True)
+        row, byte, is_second, parity, is_left = (
+            self._late(m, value, name)
+            for value, name in (
+                (row, "row"),
+                (byte, "byte"),
+                (is_second, "second"),
+                (parity, "parity"),
+                (compare.is_left, "left"),
+            )
+        )
+        self._keep(m, row, byte, own, reports, is_second, self.checked, is_left)
         m.d.sync += self.failing.eq(parity)
         return m
+
+    @property
+    def _wait(self):
+        """Cycles by which reports wait for the length of a payload."""
+        return METER_CYCLES if self.config.has_repeats and not self.config.word.is_float else 0
+
+    def _late(self, m, value, name, *, is_reset=False):
+        """``value`` when the length of the payload is known."""
+        for cycle in range(self._wait):
+            value = registered(m, value, f"{name}_late{cycle}", is_reset=is_reset)
+        return value
 
     def _own_error(self, m, compare, ends_packet):
         """The first error that a step reports; those of a control come before the payload's."""
         of_control = Signal(ErrorCode)
-        many = [(self.is_many, ErrorCode.COUNT)] if self.config.has_repeats else []
+        counts = self.config.has_repeats and self.config.word.is_float
+        many = [(self.is_many, ErrorCode.COUNT)] if counts else []
         errors = [
             (self.is_reserved, ErrorCode.RESERVED),
             (self.is_past, ErrorCode.MASK_PAST_END),
@@ -145,7 +172,7 @@ class StreamCheck(wiring.Component):
         is_over = registered(m, is_cut, "was_over_before")  # behind the payload
 
         found = Signal(ErrorCode)
-        if self.config.has_repeats:
+        if counts:
             was_miscounted = Signal()
             with m.If(self.phase[-1]):
                 m.d.sync += was_miscounted.eq(self.is_miscounted)
@@ -157,6 +184,10 @@ class StreamCheck(wiring.Component):
             m.d.comb += found.eq(of_control)
         with m.If(~ends_packet & is_cut):
             m.d.comb += found.eq(ErrorCode.TRUNCATED)
+        if self._wait:  # the last error of a report
+            found = self._late(m, found, "found")
+            is_last = self.is_miscounted & (found == ErrorCode.NONE)
+            found = Mux(is_last, ErrorCode.COUNT, found)
         return registered(m, found, "own_error")
 
     def _keep(self, m, row, byte, own, reports, is_second, ends_packet, is_left):

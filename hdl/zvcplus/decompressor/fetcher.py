@@ -15,11 +15,13 @@ from cdma.hdl.zvcplus.decompressor.layouts import (
     PayloadPlace,
     StreamEnd,
     place_bits,
+    reach,
     row_bits,
 )
 from cdma.hdl.zvcplus.decompressor.length import PayloadLength
 from cdma.hdl.zvcplus.decompressor.mask import MaskDecoder
-from cdma.hdl.zvcplus.decompressor.place import ControlPlace, reach
+from cdma.hdl.zvcplus.decompressor.meter import PayloadMeter
+from cdma.hdl.zvcplus.decompressor.place import ControlPlace
 from cdma.hdl.zvcplus.decompressor.repeats import RepeatReader
 from cdma.hdl.zvcplus.decompressor.steps import ControlSteps
 from cdma.hdl.zvcplus.decompressor.window import ControlWindow
@@ -111,7 +113,7 @@ class ControlFetcher(wiring.Component):
                 "first": In(end),
                 **dict.fromkeys(("start", "checked", "fails", "failing"), Out(1)),
                 "o": Out(stream.Signature(Block(config))),
-                "o_front": Out(stream.Signature(PayloadPlace(depth))),
+                "o_front": Out(stream.Signature(PayloadPlace(config, depth))),
                 **(repeats if config.has_repeats else {}),
                 "o_end": Out(stream.Signature(PacketEnd())),
             }
@@ -230,16 +232,14 @@ class ControlFetcher(wiring.Component):
     def _read_repeats(self, m, steps, place, window, reader, payload, describe, check):
         """The bits of repeats; gives whether there is room for others."""
         m.submodules.repeats = repeats = RepeatReader(self.config)
-        header, phase = reader.header, steps.phase
+        header, phase, block = reader.header, steps.phase, describe.block
         wiring.connect(m, repeats.o, wiring.flipped(self.o_repeats))
         m.d.comb += [
             repeats.header.eq(header),
             repeats.bits.eq(window.bits),
             repeats.shift.eq(reader.control),
             repeats.load.eq(phase[3]),
-            repeats.uses.eq(steps.has_block & describe.block.has_repeats),
-            repeats.count.eq(payload.repeat_bits),
-            repeats.repeated.eq(payload.repeated),
+            repeats.uses.eq(steps.has_block & block.has_repeats),
             payload.has_repeats.eq(repeats.used),
             payload.repeats.eq(repeats.sent),
             place.skip.eq(payload.repeat_bits),
@@ -248,7 +248,23 @@ class ControlFetcher(wiring.Component):
             describe.failed.eq(self.failed & ~steps.shares_tail),
             self.fails.eq(check.fails),
             self.failing.eq(check.failing),
-            check.is_many.eq(payload.is_many),
-            check.is_miscounted.eq(repeats.is_wrong),
         ]
+        if self.config.word.is_float:
+            m.d.comb += [
+                repeats.count.eq(payload.repeat_bits),
+                repeats.repeated.eq(payload.repeated),
+                check.is_many.eq(payload.is_many),
+                check.is_miscounted.eq(repeats.is_wrong),
+            ]
+        else:
+            m.submodules.meter = meter = PayloadMeter(self.config)
+            m.d.comb += [
+                meter.load.eq(phase[3]),
+                meter.uses.eq(repeats.uses),
+                meter.words.eq(payload.ones),
+                meter.widths.eq(block.widths),
+                meter.length.eq(repeats.sent),
+                meter.repeated.eq(repeats.o.payload),
+                check.is_miscounted.eq(meter.is_wrong),
+            ]
         return repeats.has_room

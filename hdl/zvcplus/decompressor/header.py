@@ -160,16 +160,24 @@ class HeaderReader(wiring.Component):
             m.d.comb += length.eq(
                 Mux(is_raw_mask | is_dense, behind, at + word.flags + 4 * nibbles)
             )
-            bodies = [_at(bits, at + size, word.block_words) for size in (0, word.flags)]
-            body = Mux(is_raw_mask, bodies[0], bodies[1])
-            parts.append(Cat(flags, body, length))
+            bodies = [_at(bits, at + size, len(result.body)) for size in (0, word.flags)]
+            # Of a dense block with repeats, the number behind an empty mask.
+            has_none = is_raw_mask | is_dense if self.config.has_repeats else is_raw_mask
+            body = Mux(has_none, bodies[0], bodies[1])
+            parts.append(Cat(flags, body, length, nibbles))
         part = Mux(half, parts[1], parts[0])
         flags, behind = part[: word.flags], part[word.flags :]
+        length = behind[len(result.body) :][: len(result.length)]
+        if self.config.has_repeats:
+            length += Mux(bits[start - 1], word.count_bits, 0)
+            nibbles = behind[len(result.body) + len(result.length) :]
+            sent = Mux(is_dense, 0, Mux(is_raw_mask, word.flags, nibbles))
+            m.d.comb += result.nibbles.eq(sent)
         m.d.comb += [
             result.widths.eq(Mux(half, Cat(own), Cat(shared))),
             result.flags.eq(Mux(is_raw_mask, (1 << word.flags) - 1, flags)),
-            result.body.eq(behind[: word.block_words]),
-            result.length.eq(behind[word.block_words :]),
+            result.body.eq(behind[: len(result.body)]),
+            result.length.eq(length),
         ]
 
     def _offset_bits(self, k):

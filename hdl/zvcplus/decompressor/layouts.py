@@ -28,6 +28,23 @@ def window_bits(config: Config) -> int:
     return 2 + 3 + repeats + code + word.flags + word.block_words
 
 
+def reach(config: Config) -> int:
+    """Bits from the place of a control on that are read: the control, and bits of repeats."""
+    return window_bits(config) + (config.word.block_words if config.has_repeats else 0)
+
+
+def most_crossed(config: Config) -> int:
+    """Rows from a packet's first control to its first word, at most: two controls and bits of
+    repeats are between them; at least 1."""
+    return max(1, (window_bits(config) + reach(config)) >> BIT_BITS)
+
+
+def most_passed(config: Config) -> int:
+    """Rows from the first bit of a beat to that of the next, at most: a control and bits of repeats
+    can be between them."""
+    return (2 * config.beat_bits - 1 + reach(config)) >> BIT_BITS
+
+
 class Header(data.StructLayout):
     """Fields of a control, up to its mask.
 
@@ -186,11 +203,12 @@ class PayloadPlace(data.StructLayout):
     -------
     slot : a bit per slot of the ring: of the row
     bit : bit of the row
-    crosses : the row is not that of the control in front
+    crosses : rows from that of the control in front to it
     """
 
-    def __init__(self, depth: int):
-        super().__init__({"slot": depth, "bit": BIT_BITS, "crosses": 1})
+    def __init__(self, config: Config, depth: int):
+        crosses = range(most_crossed(config) + 1)
+        super().__init__({"slot": depth, "bit": BIT_BITS, "crosses": crosses})
 
 
 class SizedBeat(data.StructLayout):
@@ -224,7 +242,7 @@ class PlacedBeat(data.StructLayout):
     bit : place of that bit in the row
     starts : per lane, place of its word
     is_empty : the beat has no payload
-    crosses : of a block's first beat: its row is not that of the control in front
+    crosses : of a block's first beat: rows from that of the control in front to its own
     tags : :class:`BeatTags`
     """
 
@@ -235,7 +253,7 @@ class PlacedBeat(data.StructLayout):
                 "bit": BIT_BITS,
                 "starts": data.ArrayLayout(BIT_BITS, config.lanes),
                 "is_empty": 1,
-                "crosses": 1,
+                "crosses": range(most_crossed(config) + 1),
                 "tags": BeatTags(config),
             }
         )

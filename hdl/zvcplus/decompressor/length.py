@@ -26,7 +26,7 @@ class PayloadLength(wiring.Component):
     place_bits : int
         Bits of a place.
     has_repeats : bool
-        Some words may be repeated; with one group.
+        Some words may be repeated. With several groups, the length of such a payload is given.
 
     Members
     -------
@@ -36,11 +36,13 @@ class PayloadLength(wiring.Component):
     has_repeats : In, with the parameter, with ``counts``: each word has a bit that says whether it
         is repeated
     repeats : In, with the parameter, with ``counts``: words that are repeated, and have no other
-        bit
+        bit; with several groups the payload's length
     repeat_bits : Out, with the parameter, a cycle after ``counts``: bits that say what is repeated
-    repeated : Out, with the parameter, a cycle after ``counts``: words that are repeated, at most
-        all
-    is_many : Out, with the parameter, a cycle after ``counts``: more than all are to be repeated
+    repeated : Out, with the parameter and one group, a cycle after ``counts``: words that are
+        repeated, at most all
+    is_many : Out, with the parameter and one group, a cycle after ``counts``: more than all are to
+        be repeated
+    ones : Out, with the parameter and several groups, a cycle after ``counts``: ones of each
     sum, carry : Out, two numbers, whose sum is the place behind ``base`` and the words
     length : Out, bits of all of them
     """
@@ -73,13 +75,20 @@ class PayloadLength(wiring.Component):
         self.place_bits = place_bits
         self._repeats = has_repeats
         count = range(words + 1)
-        repeats = {
-            "has_repeats": In(1),
-            "repeats": In(count),
-            "repeat_bits": Out(count),
-            "repeated": Out(count),
-            "is_many": Out(1),
-        }
+        repeats = {"has_repeats": In(1)}
+        if groups == 1:
+            repeats |= {
+                "repeats": In(count),
+                "repeat_bits": Out(count),
+                "repeated": Out(count),
+                "is_many": Out(1),
+            }
+        else:
+            repeats |= {
+                "repeats": In(range(words * word_bits)),
+                "repeat_bits": Out(count),
+                "ones": Out(data.ArrayLayout(range(words // groups + 1), groups)),
+            }
         super().__init__(
             {
                 **(repeats if has_repeats else {}),
@@ -96,9 +105,16 @@ class PayloadLength(wiring.Component):
         m = Module()
         size = len(self.counts) // self.groups
         terms = [self.base]
+        is_given = self._repeats and self.groups > 1
+        if is_given:
+            used, length = self._give(m)
+            terms.append(length)
         for group, width in enumerate(self.widths):
             counts = [self.counts[group * size + k] for k in range(size)]
-            if self._repeats:
+            if is_given:
+                m.d.sync += self.ones[group].eq(tree(m, counts))
+                count = self.ones[group] & ~used.replicate(len(self.ones[group]))
+            elif self._repeats:
                 count, extra = self._repeat(m, counts)
                 terms.append(extra)
             else:
@@ -114,6 +130,13 @@ class PayloadLength(wiring.Component):
         ]
         m.d.sync += self.length.eq(self.sum + self.carry)
         return m
+
+    def _give(self, m):
+        """Whether the length is given, and that length, or zero."""
+        ones = tree(m, list(self.counts))
+        m.d.sync += self.repeat_bits.eq(ones & self.has_repeats.replicate(len(ones)))
+        length = self.repeats & self.has_repeats.replicate(len(self.repeats))
+        return registered(m, self.has_repeats, "is_given"), registered(m, length, "given")
 
     def _repeat(self, m, counts):
         """Words that are not repeated, and the bits that say so."""

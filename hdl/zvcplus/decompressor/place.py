@@ -4,12 +4,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import kept_apart
+from cdma.hdl.lib.signals import kept_apart, registered
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import (
     BIT_BITS,
     PayloadPlace,
+    most_crossed,
     place_bits,
+    reach,
     row_bits,
     window_bits,
 )
@@ -95,7 +97,7 @@ class ControlPlace(wiring.Component):
                 "here": Out(1),
                 "tail": Out(place_bits(depth)),
                 "behind": Out(place_bits(depth)),
-                "front": Out(PayloadPlace(depth)),
+                "front": Out(PayloadPlace(config, depth)),
             }
         )
 
@@ -103,11 +105,14 @@ class ControlPlace(wiring.Component):
         m = Module()
         bits = BIT_BITS
         ahead = Signal(row_bits(self.depth))  # rows that have come, from that of the control on
-        # Near its row's end, a control may need the next row too.
-        fits = self.bit <= self.config.beat_bits - reach(self.config)
+        # Near its row's end, a control may need another row; that of int8 and its repeats need two
+        # rows at least.
+        more = (reach(self.config) - 1) >> bits
+        fits = self.bit <= (self.config.beat_bits << more) - reach(self.config)
+        enough = ahead[1] & (ahead[0] | fits) if more else ahead[0] & fits
         m.d.comb += [
             ahead.eq(self.come - self.row),
-            self.here.eq(~ahead[-1] & (ahead[1:-1].any() | (ahead[0] & fits))),
+            self.here.eq(~ahead[-1] & (ahead[1 + more : -1].any() | enough)),
         ]
         after, slot = self._after(m, bits)
         length = Cat(self.length, Const(0, bits))[:bits]
@@ -179,21 +184,18 @@ class ControlPlace(wiring.Component):
             m.d.sync += self.behind[bits:].eq(self.row)
         with m.Elif(self.advance):
             m.d.sync += self.behind.eq(Cat(end[:-1], Mux(end[-1], following, self.tail[bits:])))
-        words, row = end, self.tail[bits:]
+        words, row, crosses = end, self.tail[bits:], end[-1]
         if self.config.has_repeats:
             skipped = Signal(place_bits(self.depth))
             words = Signal(bits + 1)
             m.d.sync += skipped.eq(self.tail + self.skip)
             m.d.comb += words.eq(skipped[:bits] + self.control)
-            row = skipped[bits:]
+            row, crosses = skipped[bits:], words[-1]
+            if most_crossed(self.config) > 1:  # the bits of repeats can end in another row
+                crosses += registered(m, (self.tail[:bits] + self.skip)[bits], "passed")
         rows = [slot_of(row, self.depth), slot_of(row, self.depth).rotate_left(1)]
         m.d.comb += [
             self.front.bit.eq(words),
             self.front.slot.eq(Mux(words[-1], rows[1], rows[0])),
-            self.front.crosses.eq(words[-1]),
+            self.front.crosses.eq(crosses),
         ]
-
-
-def reach(config: Config) -> int:
-    """Bits from the place of a control on that are read: the control, and bits of repeats."""
-    return window_bits(config) + (config.word.block_words if config.has_repeats else 0)

@@ -8,15 +8,15 @@ from cdma.hdl.lib.prefix import popcount, tree
 from cdma.hdl.lib.signals import registered, select
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import Header, window_bits
-from cdma.hdl.zvcplus.decompressor.place import reach
+from cdma.hdl.zvcplus.decompressor.layouts import Header, reach, window_bits
 
 PART = 8  # bits that are counted in the first cycle
 
 
 class RepeatReader(wiring.Component):
-    """Cut out the bits of repeats behind a control, count them, and read the number that a control
-    has.
+    """Cut out the bits of repeats behind a control, and read the number that a control has. Those
+    of floats are counted; those of int8 by
+    :class:`~cdma.hdl.zvcplus.decompressor.meter.PayloadMeter`.
 
     The bits come a cycle after ``load``; ``is_wrong`` three cycles after, and stays until two
     cycles after the next. ``used`` and ``sent`` come two cycles after ``header``.
@@ -29,16 +29,17 @@ class RepeatReader(wiring.Component):
     Members
     -------
     header : In, :class:`~cdma.hdl.zvcplus.decompressor.layouts.Header`
-    used, sent : Out, whether the control has a number of repeated words, and that number
+    used, sent : Out, whether the control has a number of repeated words, of int8 the payload's
+        length, and that number
     bits : In, the stream from the control on
     shift : In, bits of the control, behind which the bits of repeats stand
     load : In, load the registers
     uses : In, with ``load``: the payload has bits of repeats
-    count, repeated : In, from ``load`` to two cycles after: number of bits, and how many are to be
-        1
+    count, repeated : In, of floats, from ``load`` to two cycles after: number of bits, and how many
+        are to be 1
     o : Out stream of a bit per word that is not zero; there must be room when ``load`` is set
     has_room : Out, all bits have left, or leave in this cycle
-    is_wrong : Out, another number of them is 1
+    is_wrong : Out, of floats: another number of them is 1
     """
 
     header: data.View
@@ -57,20 +58,21 @@ class RepeatReader(wiring.Component):
     def __init__(self, config: Config):
         self.config = config
         words = range(config.word.block_words + 1)
+        sent, counted = config.word.count_bits, {}
+        if config.word.is_float:
+            sent, counted = words, {"count": In(words), "repeated": In(words), "is_wrong": Out(1)}
         super().__init__(
             {
                 "header": In(Header(config)),
                 "used": Out(1),
-                "sent": Out(words),
+                "sent": Out(sent),
                 "bits": In(reach(config)),
                 "shift": In(range(window_bits(config) + 1)),
                 "load": In(1),
                 "uses": In(1),
-                "count": In(words),
-                "repeated": In(words),
+                **counted,
                 "o": Out(stream.Signature(config.word.block_words)),
                 "has_room": Out(1),
-                "is_wrong": Out(1),
             }
         )
 
@@ -80,7 +82,7 @@ class RepeatReader(wiring.Component):
         fields = [header.body[4 * k :][: word.count_bits] for k in range(word.flags + 1)]
         field = registered(m, select(m, header.nibbles, fields, "field"), "was_field")
         m.d.sync += [
-            self.sent.eq(field + 1),
+            self.sent.eq(field + word.is_float),
             self.used.eq(registered(m, header.has_repeats, "had_repeats")),
         ]
         bits = Signal(word.block_words, reset_less=True)
@@ -94,7 +96,13 @@ class RepeatReader(wiring.Component):
         with m.Elif(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         m.d.comb += [self.o.payload.eq(bits), self.has_room.eq(~self.o.valid | self.o.ready)]
+        if word.is_float:
+            self._count(m, bits, is_used)
+        return m
 
+    def _count(self, m, bits, is_used):
+        """Compare how many bits are 1 with the number."""
+        word = self.config.word
         used = bits & thermometer(self.count, word.block_words)
         parts = [
             registered(m, popcount(m, used[k:][:PART]), f"part{k}")
@@ -104,4 +112,3 @@ class RepeatReader(wiring.Component):
         is_counted = registered(m, was_loaded, "is_counted", is_reset=True)
         with m.If(is_counted):
             m.d.sync += self.is_wrong.eq(is_used & (tree(m, parts) != self.repeated))
-        return m

@@ -11,7 +11,7 @@ from cdma.hdl.zvc.beat import Beat, DecompressorCommand, DecompressorStatus, the
 from cdma.hdl.zvcplus.config import Config, checked
 from cdma.hdl.zvcplus.decompressor.ends import PacketEnds
 from cdma.hdl.zvcplus.decompressor.fetcher import ControlFetcher
-from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, PayloadPlace
+from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, PayloadPlace, reach
 from cdma.hdl.zvcplus.decompressor.output import BeatOutput
 from cdma.hdl.zvcplus.decompressor.payload.beats import BlockBeats
 from cdma.hdl.zvcplus.decompressor.payload.copy import LeftCopy
@@ -63,8 +63,6 @@ class Decompressor(wiring.Component):
 
     def __init__(self, config: Config):
         self.config = checked(config)
-        if config.has_repeats and not config.word.is_float:
-            raise ValueError(f"Repeats of a decompressor of {config.type} must be none, not 'left'")
         super().__init__(
             {
                 "i_command": In(stream.Signature(DecompressorCommand())),
@@ -94,7 +92,9 @@ class Decompressor(wiring.Component):
         network = BitUnpacker.latency(config.lanes, config.word.bits) + WordBuilder.LATENCY
         # Repeats take a cycle to be spread to their words, and one to be copied.
         repeats = 3 if config.has_repeats else 0
-        return RowRing.LATENCY + steps + repeats + beats + network
+        # The first control of int8 and its repeats reach into a second row.
+        rows = reach(config) > config.beat_bits
+        return RowRing.LATENCY + steps + repeats + rows + beats + network
 
     def elaborate(self, platform):
         m = Module()
@@ -102,7 +102,7 @@ class Decompressor(wiring.Component):
         m.submodules.rows = rows = RowRing(config, depth)
         m.submodules.ends = ends = PacketEnds(config, depth)
         m.submodules.fetcher = fetcher = ControlFetcher(config, depth)
-        m.submodules.fronts = fronts = Queue(PayloadPlace(depth), 2)
+        m.submodules.fronts = fronts = Queue(PayloadPlace(config, depth), 2)
         m.submodules.beats = beats = BlockBeats(config)
         m.submodules.placer = placer = BeatPlacer(config, depth)
         m.submodules.reader = reader = PayloadReader(config, depth)

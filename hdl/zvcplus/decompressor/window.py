@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.signals import one_of, registered
 
-CHUNK = 64  # bits that the first stage selects by, at least
+CHUNK = 64  # bits that the first stage selects by, at least; less of a window beyond a row
 MOST_TURN_BITS = 3  # of a place, in one selection of the second stage
 
 
@@ -15,7 +15,8 @@ class ControlWindow(wiring.Component):
 
     Two stages: the first selects two neighbouring chunks of the ring, in every cycle; the second
     turns them. A chunk has about as many bits as the window. One of two neighbours has an even
-    number, so each chunk is a choice of half of all.
+    number, so each chunk is a choice of half of all. A window of more bits than a row has four
+    neighbouring chunks of half a row.
 
     Throughput one window a cycle; latency two cycles, the second when ``load`` is set; ``bits``
     comes from registers.
@@ -25,9 +26,9 @@ class ControlWindow(wiring.Component):
     row_bits : int
         Bits of a row, a power of two of at least 64.
     depth : int
-        Rows of the ring, at least 2.
+        Rows of the ring, at least 2; an even number for a window of more bits than a row.
     width : int
-        Bits of the window, at most those of a row.
+        Bits of the window, at most one more than those of three halves of a row.
 
     Members
     -------
@@ -51,10 +52,11 @@ class ControlWindow(wiring.Component):
             )
         if depth < 2:
             raise ValueError(f"Rows of a window must be at least 2, not {depth!r}")
-        if not 0 < width <= row_bits:
-            raise ValueError(
-                f"Bits of a window must be positive and at most {row_bits}, not {width!r}"
-            )
+        most = row_bits // 2 * 3 + 1
+        if not 0 < width <= most:
+            raise ValueError(f"Bits of a window must be positive and at most {most}, not {width!r}")
+        if width > row_bits and depth % 2:
+            raise ValueError(f"Rows of a window beyond a row must be even, not {depth!r}")
         self.row_bits = row_bits
         self.depth = depth
         self.width = width
@@ -70,8 +72,10 @@ class ControlWindow(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        is_wide = self.width > self.row_bits
         # The last bit of a chunk may be the first of the window.
         chunk = min(max(CHUNK, 1 << max(self.width - 2, 0).bit_length()), self.row_bits)
+        chunk = self.row_bits // 2 if is_wide else chunk
         chunk_bits = chunk.bit_length() - 1
         per_row = self.row_bits // chunk
         chunks = [
@@ -85,16 +89,21 @@ class ControlWindow(wiring.Component):
                 for k in range(per_row)
             )
         )
-        # Of two neighbours, the one with an even number and the one with an odd number.
-        pair = [
-            registered(m, one_of(at[parity::2] | behind, chunks[parity::2]), name)
-            for parity, behind, name in (
-                (0, at[1::2].rotate_left(1), "even"),
-                (1, at[::2], "odd"),
-            )
-        ]
-        is_odd = self.bit[chunk_bits] if per_row > 1 else self.slot[1::2].any()
-        turned, place = Cat(pair), Cat(self.bit[:chunk_bits], is_odd)
+        is_odd = self.slot[1::2].any()
+        if is_wide:
+            chosen = self._four(m, at, chunks)
+            place = Cat(self.bit, is_odd)
+        else:
+            # Of two neighbours, the one with an even number and the one with an odd number.
+            chosen = [
+                registered(m, one_of(at[parity::2] | behind, chunks[parity::2]), name)
+                for parity, behind, name in (
+                    (0, at[1::2].rotate_left(1), "even"),
+                    (1, at[::2], "odd"),
+                )
+            ]
+            place = Cat(self.bit[:chunk_bits], self.bit[chunk_bits] if per_row > 1 else is_odd)
+        turned = Cat(chosen)
         left = len(place)
         while left:
             # Large turns first: each needs fewer bits than the one before.
@@ -104,6 +113,24 @@ class ControlWindow(wiring.Component):
         with m.If(self.load):
             m.d.sync += self.bits.eq(turned)
         return m
+
+    def _four(self, m, at, chunks):
+        """Four neighbours, by their numbers modulo 4."""
+        count = len(chunks)
+        return [
+            registered(
+                m,
+                one_of(
+                    [
+                        Cat(at[(k - before) % count] for before in range(4)).any()
+                        for k in range(number, count, 4)
+                    ],
+                    chunks[number::4],
+                ),
+                f"chunk{number}",
+            )
+            for number in range(4)
+        ]
 
     def _turn(self, m, bits, shift, number):
         """The bits from ``number << shift`` on, cyclically; as many as the next turns need."""

@@ -4,9 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from cdma.hdl.zvcplus.compressor import Compressor
 from cdma.hdl.zvcplus.config import ERROR_CODES, NAMED, Config, checked
-from cdma.hdl.zvcplus.decompressor import Decompressor
 from cdma.zvcplus import Format
 
 
@@ -27,22 +25,12 @@ def test_sizes_that_follow(type_, lanes, control_bits):
 def test_names():
     assert list(NAMED) == [
         *("zvcplus-fp32", "zvcplus-fp16", "zvcplus-bf16", "zvcplus-int8"),
-        *("zvcplus-fp32-left", "zvcplus-fp16-left", "zvcplus-bf16-left"),
+        *("zvcplus-fp32-left", "zvcplus-fp16-left", "zvcplus-bf16-left", "zvcplus-int8-left"),
     ]
     for name, config in NAMED.items():
         assert Config.parse(name) == config
         assert config.name == name
         assert checked(config) is config
-
-
-def test_only_a_compressor_has_repeats_of_int8():
-    config = Config.parse("zvcplus-int8-left")
-    assert config == Config("int8", "left")
-    assert Compressor(config).config is config
-    with pytest.raises(
-        ValueError, match=r"^Repeats of a decompressor of int8 must be none, not 'left'$"
-    ):
-        Decompressor(config)
 
 
 def test_is_frozen():

@@ -63,7 +63,8 @@ class DecodesMasks(Elaboratable):
 
 class AddsUp(Elaboratable):
     """The sum of both numbers is behind the base and the widths of the marked words, and of what
-    repeats take. A width is added once for each marked word."""
+    repeats take. A width is added once for each marked word. With several groups, the length of a
+    payload with repeats is given."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -86,9 +87,26 @@ class AddsUp(Elaboratable):
             m.d.sync += count.eq(sum(nibbles))
             with m.If(cycles != 0):
                 new = (count - less)[: len(count)]  # without those that are repeated
-                m.d.comb += Assert(probe(m, f"dut.count{group}", len(count)) == new)
+                is_port = has_repeats and dut.groups > 1
+                own = dut.ones[group] if is_port else probe(m, f"dut.count{group}", len(count))
+                m.d.comb += Assert(own == new)
                 m.d.comb += Assert(count <= size)
-        if has_repeats:
+        given, is_given = Signal(len(dut.repeats) if has_repeats else 1), Signal()
+        if has_repeats and dut.groups > 1:
+            bits = Signal(range(dut.words + 1))
+            m.d.sync += [
+                is_given.eq(dut.has_repeats),
+                given.eq(dut.repeats),
+                bits.eq(Mux(dut.has_repeats, sum(dut.counts), 0)),
+            ]
+            with m.If(cycles != 0):
+                m.d.comb += [
+                    Assert(dut.repeat_bits == bits),
+                    # Invariants: the length, if it is given.
+                    Assert(probe(m, "dut.is_given", 1) == is_given),
+                    Assert(probe(m, "dut.given", len(given)) == Mux(is_given, given, 0)),
+                ]
+        elif has_repeats:
             ones, wanted = sum(dut.counts), Mux(dut.has_repeats, dut.repeats, 0)
             is_many = Signal(name="was_many")
             m.d.sync += [
@@ -109,7 +127,8 @@ class AddsUp(Elaboratable):
         total = dut.base + more
         for count, width in zip(counts, dut.widths, strict=True):
             for word in range(size):
-                total = total + Mux(word < count - less, width, 0)
+                total = total + Mux((word < count - less) & ~is_given, width, 0)
+        total = total + Mux(is_given, given, 0)
         end, length = Signal(dut.place_bits, name="end"), Signal.like(dut.length, name="total")
         is_zero = Signal()  # of the base
         m.d.sync += [end.eq(total), is_zero.eq(dut.base == 0), length.eq(end)]
@@ -147,8 +166,9 @@ PROOFS = (
             "8 words": (8, 8, 1, False),
             "8 words, 2 widths": (8, 8, 2, False),
             "8 words, repeats": (8, 8, 1, True),
+            "8 words, 2 widths, repeats": (8, 8, 2, True),
         },
-        slow=("8 words, 2 widths", "8 words, repeats"),
+        slow=("8 words, 2 widths", "8 words, repeats", "8 words, 2 widths, repeats"),
         broken=faults((8, 8, 1, False), 5, late("dut.count0"), stuck_at(0, "dut.carry", 3)),
     ),
 )

@@ -50,7 +50,7 @@ class FollowsThePayload(Elaboratable):
                 Assert(placed.bit == first[:BIT_BITS]),
                 Assert(placed.slot == slot_of(first[BIT_BITS:], dut.depth)),
                 Assert(placed.is_empty == (beat.length == 0)),
-                Assert(placed.crosses == (beat.first & front.crosses)),
+                Assert(placed.crosses == Mux(beat.first, front.crosses, 0)),
                 Assert(placed.tags.as_value() == beat.tags.as_value()),
                 *(
                     Assert(start == (first + own)[:BIT_BITS])
@@ -67,7 +67,10 @@ class FollowsThePayload(Elaboratable):
         return m
 
 
-SIZES = {"fp32": Config("fp32"), "int8": Config("int8"), "bf16-left": Config("bf16", "left")}
+SIZES = {
+    **{name: Config(name) for name in ("fp32", "int8")},
+    **{f"{name}-left": Config(name, "left") for name in ("bf16", "int8")},
+}
 
 PROOFS = (
     Proof(
@@ -76,7 +79,7 @@ PROOFS = (
         components=(BeatPlacer,),
         design=lambda config: FollowsThePayload(BeatPlacer(config, Decompressor.rows(config))),
         sizes=SIZES,
-        slow=("int8", "bf16-left"),
+        slow=("int8", "bf16-left", "int8-left"),
         broken=faults(
             SIZES["fp32"], 6, late("dut.slot"), inverted("dut.next", 8), inverted("dut.new", 3)
         ),

@@ -150,16 +150,22 @@ class BlockBeats(wiring.Component):
         kept, tags = spread.o.payload, sized.tags
         new = tags.mask & ~tags.repeated
         pairs = _pairs(new, block.widths.as_value(), self.config)
+        width = []
+        if self.config.word.is_float:
+            width.append(spread.i.payload.width.eq(block.widths[0]))
+            widths = [kept.width] * self.config.lanes
+        else:
+            widths = _widths(kept.beat.tags.widths.as_value(), self.config)
         m.d.comb += [
             is_free.eq(spread.i.ready & is_told),
             spread.i.valid.eq(loads),
             spread.i.payload.beat.eq(sized),
-            spread.i.payload.width.eq(block.widths[0]),
+            *width,
             spread.i.payload.pairs.eq(Cat(pairs)),
             spread.o.ready.eq(~self.o.valid | self.o.ready),
         ]
         gives = spread.o.valid & spread.o.ready
-        return kept.beat, [kept.width] * self.config.lanes, list(kept.pairs), gives
+        return kept.beat, widths, list(kept.pairs), gives
 
     def _spread(self, m, block, loads, tags, is_first, is_block_end):
         """Spread the bits of repeats to the words of a beat; gives whether they are known."""
@@ -167,7 +173,7 @@ class BlockBeats(wiring.Component):
         lanes = self.config.lanes
         kept, passed = Signal(words, reset_less=True), Signal(range(words))
         bits = Mux(is_first, self.i_repeats.payload[:lanes], (kept >> passed)[:lanes])
-        m.submodules.prefix = prefix = PrefixSum(lanes)  # of few enough lanes: combinational
+        m.submodules.prefix = prefix = PrefixSum(lanes, most=lanes)  # combinational
         starts = routes(m, prefix.ranks, Const(0, lanes.bit_length() - 1))
         spread = expand(m, [Value.cast(bit) for bit in bits], starts)
         used = block.has_repeats
@@ -193,12 +199,13 @@ class BlockBeats(wiring.Component):
 
 
 class _Spread(data.StructLayout):
-    """A beat whose repeated words are known, the width of the others, and sums of pairs."""
+    """A beat whose repeated words are known, of floats the width of the others, and sums of pairs.
+    Widths of int8 are tags."""
 
     def __init__(self, config: Config):
-        width = range(config.word.bits + 1)
+        width = {"width": range(config.word.bits + 1)} if config.word.is_float else {}
         pairs = data.ArrayLayout(config.word.bits.bit_length() + 1, config.lanes // 2)
-        super().__init__({"beat": SizedBeat(config), "width": width, "pairs": pairs})
+        super().__init__({"beat": SizedBeat(config), **width, "pairs": pairs})
 
 
 def _moved(block, config: Config):

@@ -39,7 +39,7 @@ class BeatPlacer(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(SizedBeat(config))),
-                "i_front": In(stream.Signature(PayloadPlace(depth))),
+                "i_front": In(stream.Signature(PayloadPlace(config, depth))),
                 "o": Out(stream.Signature(PlacedBeat(config, depth))),
             }
         )
@@ -57,7 +57,7 @@ class BeatPlacer(wiring.Component):
             placed.bit.eq(Mux(beat.first, front.bit, bit)),
             placed.slot.eq(Mux(beat.first, front.slot, slot)),
             placed.is_empty.eq(beat.length == 0),
-            placed.crosses.eq(front.crosses & beat.first),
+            placed.crosses.eq(front.crosses & beat.first.replicate(len(front.crosses))),
             placed.tags.eq(beat.tags),
         ]
         # Both sums are there before it is known which is used.

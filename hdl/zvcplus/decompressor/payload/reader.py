@@ -1,12 +1,21 @@
 """Reading the payload of each beat from the ring."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.signals import duplicates, one_of
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import BIT_BITS, BeatTags, PlacedBeat
+from cdma.hdl.zvcplus.decompressor.layouts import (
+    BIT_BITS,
+    BeatTags,
+    PlacedBeat,
+    most_crossed,
+    most_passed,
+)
 from cdma.hdl.zvcplus.network import exceeded
 
 #: Bits of a place that are compared with those of a bit in one tree.
@@ -127,22 +136,32 @@ class PayloadReader(wiring.Component):
         return (come | ended) & (~tags.final | (tags.parity == self.parity))
 
     def _free(self, m, slot, moves):
-        """Give back the rows in front of a beat that is loaded: at most two since the beat before.
-        The first rows of a packet follow those of the packet before."""
+        """Give back the rows in front of a beat that is loaded: at most two since the beat before,
+        with repeats of int8 three. The first rows of a packet follow those of the packet before."""
         beat = self.i.payload
         is_new = Signal(init=1)  # the next beat is the first of a packet
         one, two, passed = Signal(), Signal(), Signal(self.depth)
+        crosses, has_two = beat.crosses, most_crossed(self.config) > 1
+        first = beat.slot.rotate_right(1) & (crosses.any() if has_two else crosses).replicate(
+            self.depth
+        )
+        if has_two:
+            first |= beat.slot.rotate_right(2) & crosses[1].replicate(self.depth)
         m.d.comb += [
             one.eq((beat.slot & slot.rotate_left(1)).any()),
             two.eq((beat.slot & slot.rotate_left(2)).any()),
-            passed.eq(
-                Mux(
-                    is_new,
-                    beat.slot.rotate_right(1) & beat.crosses.replicate(self.depth),
-                    (slot & (one | two).replicate(self.depth))
-                    | (slot.rotate_left(1) & two.replicate(self.depth)),
-                )
-            ),
+        ]
+        steps = [one, two]
+        if most_passed(self.config) > 2:
+            three = Signal()
+            m.d.comb += three.eq((beat.slot & slot.rotate_left(3)).any())
+            steps.append(three)
+        following = [
+            (slot.rotate_left(k) if k else slot) & reduce(or_, steps[k:]).replicate(self.depth)
+            for k in range(len(steps))
+        ]
+        m.d.comb += [
+            passed.eq(Mux(is_new, first, reduce(or_, following))),
             self.free.eq(passed & (moves & self.i.valid).replicate(self.depth)),
             self.free_parity.eq(beat.tags.parity),
         ]

@@ -7,13 +7,20 @@ import numpy as np
 import pytest
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.check import StreamCheck
+from cdma.hdl.zvcplus.decompressor.check import METER_CYCLES, StreamCheck
 from cdma.hdl.zvcplus.decompressor.layouts import row_bits
 from cdma.zvcplus import ErrorCode
 
 DEPTH = 8
 ROWS = 1 << row_bits(DEPTH)  # numbers of rows
 OF_CONTROL = {"is_reserved": 6, "is_past": 3, "is_many": 7, "is_long": 8}
+CONFIGS = (Config("fp32"), Config("fp32", "left"), Config("int8", "left"))
+
+
+def errors_of(config: Config) -> list[str]:
+    """Errors of a control: the length of int8 with repeats is compared with the payload only."""
+    counts = config.has_repeats and config.word.is_float
+    return [name for name in OF_CONTROL if counts or name != "is_many"]
 
 
 @dataclass
@@ -88,7 +95,7 @@ class Packet:
         }
 
 
-def packets_of(rng, number: int, has_repeats: bool) -> list[Packet]:
+def packets_of(rng, number: int, config: Config) -> list[Packet]:
     """Right packets and wrong ones, in rows behind each other."""
     packets, row = [], 0
     for _ in range(number):
@@ -106,10 +113,10 @@ def packets_of(rng, number: int, has_repeats: bool) -> list[Packet]:
         elif kind == 2:
             packet.rest = int(rng.integers(256))
         elif kind == 3:
-            names = [name for name in OF_CONTROL if has_repeats or name != "is_many"]
+            names = errors_of(config)
             for block in range(blocks):
                 packet.wrong[block] = [name for name in names if rng.random() < 0.2]
-        elif kind == 4 and has_repeats:
+        elif kind == 4 and config.has_repeats:
             packet.miscounted = tuple(rng.integers(blocks, size=1).tolist())
         elif kind == 5:
             packet.dropped = bool(rng.random() < 0.2)
@@ -127,8 +134,9 @@ class Step:
     end: int | None = None
 
 
-def steps_of(rng, packets, has_repeats: bool) -> list[Step]:
-    """Steps of packets that share up to two steps with the next, or with repeats one."""
+def steps_of(rng, packets, has_repeats: bool, late: int) -> list[Step]:
+    """Steps of packets that share up to two steps with the next, or with repeats one. ``late``:
+    cycles by which reports are late."""
     steps, start = defaultdict(Step), 0
     for number, packet in enumerate(packets):
         blocks = len(packet.controls)
@@ -139,14 +147,14 @@ def steps_of(rng, packets, has_repeats: bool) -> list[Step]:
         # The packet after the next starts when the end of this one is checked.
         starts = start + blocks + int(rng.integers(has_repeats, 3))
         checked = max((at for at, each in steps.items() if each.end == number - 1), default=0)
-        start = max(starts, checked + 1)
+        start = max(starts, checked + 1 + (late > 0))
     return [steps[at] for at in range(max(steps) + 1)]
 
 
-def rows_of(rng, packets, steps, has_repeats: bool) -> list[dict]:
+def rows_of(rng, packets, steps, config: Config) -> list[dict]:
     """Inputs by cycle."""
     rows, late = [], []  # late: inputs that come two cycles behind the step
-    none = dict.fromkeys((name for name in OF_CONTROL if has_repeats or name != "is_many"), 0)
+    none = dict.fromkeys(errors_of(config), 0)
     tail = behind = 0
     for at, step in enumerate(steps):
         was = steps[at - 1] if at else Step()
@@ -179,7 +187,7 @@ def rows_of(rng, packets, steps, has_repeats: bool) -> list[dict]:
         if has_block:
             block = (k if step.tail is None else len(packets[owner].controls)) - 1
             wrong |= {name: name in packets[owner].wrong.get(block, ()) for name in none}
-        if has_repeats:
+        if config.has_repeats:
             judged = (owner, block - 1) if has_block else None
             if step.end is not None:
                 judged = (step.end, len(packets[step.end].controls) - 1)
@@ -196,7 +204,7 @@ def rows_of(rng, packets, steps, has_repeats: bool) -> list[dict]:
             tail = packets[number].place(k + 1)
         if step.control is not None:
             behind = packets[number].place_behind(k)
-    rows += [rows[-1] | {"phase": 1, "step": len(steps)}] * 8
+    rows += [rows[-1] | {"phase": 1, "step": len(steps)}] * 12
     for number, (cycle, wrong) in enumerate(late):
         until = late[number + 1][0] if number + 1 < len(late) else len(rows)
         rows[cycle:until] = [row | wrong for row in rows[cycle:until]]
@@ -204,13 +212,13 @@ def rows_of(rng, packets, steps, has_repeats: bool) -> list[dict]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("repeats", ["none", "left"])
-def test_first_error_and_length(play, repeats, seed):
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_first_error_and_length(play, config, seed):
     rng = np.random.default_rng(seed)
-    has_repeats = repeats == "left"
-    packets = packets_of(rng, 60, has_repeats)
-    steps = steps_of(rng, packets, has_repeats)
-    rows = rows_of(rng, packets, steps, has_repeats)
+    late = METER_CYCLES * (config.has_repeats and not config.word.is_float)
+    packets = packets_of(rng, 60, config)
+    steps = steps_of(rng, packets, config.has_repeats, late)
+    rows = rows_of(rng, packets, steps, config)
     ends = [
         cycle
         for cycle, row in enumerate(rows)
@@ -218,11 +226,18 @@ def test_first_error_and_length(play, repeats, seed):
     ]
     known = ("step", "owner")
     inputs = [{name: row[name] for name in row if name not in known} for row in rows]
+    if late:  # the length is compared eight cycles behind the step in front
+        come = [row["is_miscounted"] for row in inputs]
+        inputs = [
+            row | {"is_miscounted": bit} for row, bit in zip(inputs, [0] * 7 + come, strict=False)
+        ]
     names = ["checked", "o_valid", "end", "fails", "failing"]
-    seen = play(StreamCheck(Config("fp32", repeats), DEPTH), inputs, names)
-    assert [cycle for cycle, bit in enumerate(seen["checked"]) if bit] == ends
+    seen = play(StreamCheck(config, DEPTH), inputs, names)
+    assert [cycle for cycle, bit in enumerate(seen["checked"]) if bit] == [
+        cycle + late for cycle in ends
+    ]
     told = [cycle for cycle, bit in enumerate(seen["o_valid"]) if bit]
-    assert told == [cycle + 3 for cycle in ends]
+    assert told == [cycle + 3 + late for cycle in ends]
     met = set()
     for number, cycle in enumerate(told):
         error, size, _ = packets[number].judged
@@ -230,7 +245,7 @@ def test_first_error_and_length(play, repeats, seed):
         assert seen["end"][cycle] == {"error": error, "bytes": size}, number
     assert len(met) >= 5
     # Four cycles behind the step of its report.
-    failed = [(rows[at - 4]["owner"], at) for at, bit in enumerate(seen["fails"]) if bit]
+    failed = [(rows[at - 4 - late]["owner"], at) for at, bit in enumerate(seen["fails"]) if bit]
     assert {number for number, _ in failed} == {
         number for number, packet in enumerate(packets) if packet.judged[2]
     }

@@ -9,7 +9,7 @@ from cdma.hdl.zvcplus.decompressor.header import HeaderReader
 from cdma.hdl.zvcplus.decompressor.layouts import window_bits
 
 #: Types and repeats that are tested with the slow tests.
-OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left")
+OTHERS = ("fp16", "bf16", "int8", "fp32-left", "fp16-left", "int8-left")
 
 
 def expected(bits: int, config: Config) -> dict:

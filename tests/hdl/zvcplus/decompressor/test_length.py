@@ -67,6 +67,27 @@ def test_repeated_words_have_one_bit(play, rng):
     assert found == expected
 
 
+def test_the_length_of_groups_with_repeats_is_given(play, rng):
+    """Eight groups of 16 words; without repeats, their length is a sum of products."""
+    cases = []
+    for _ in range(100):
+        mask = int.from_bytes(rng.bytes(16), "little") & int.from_bytes(rng.bytes(16), "little")
+        widths = rng.integers(9, size=8).tolist()
+        cases.append((mask, widths, int(rng.integers(1024)), int(rng.integers(2))))
+    rows = []
+    for mask, widths, given, used in cases:
+        known = {"counts": counts_of(mask, 128), "widths": widths}
+        rows += [{**known, "has_repeats": used, "repeats": given}, {}, {}, {}]
+    names = ["ones", "repeat_bits", "length"]
+    seen = play(PayloadLength(128, 8, 8, has_repeats=True), rows, names)
+    for number, (mask, widths, given, used) in enumerate(cases):
+        ones = [(mask >> 16 * group & 0xFFFF).bit_count() for group in range(8)]
+        assert seen["ones"][4 * number + 1] == ones
+        assert seen["repeat_bits"][4 * number + 1] == sum(ones) * used
+        length = sum(count * width for count, width in zip(ones, widths, strict=True))
+        assert seen["length"][4 * number + 3] == (given if used else length)
+
+
 @pytest.mark.parametrize(
     ("sizes", "text"),
     [

@@ -5,7 +5,7 @@ import pytest
 from cdma.hdl.zvcplus.decompressor.window import ControlWindow
 
 
-@pytest.mark.parametrize("width", [1, 59, pytest.param(99, marks=pytest.mark.slow), 128])
+@pytest.mark.parametrize("width", [1, 59, pytest.param(99, marks=pytest.mark.slow), 128, 129, 193])
 def test_bits_are_cut_out_at_any_place(play, rng, width):
     """Behind the last slot is the first: the stream goes around."""
     size, depth = 128, 4
@@ -21,7 +21,7 @@ def test_bits_are_cut_out_at_any_place(play, rng, width):
             {"slot": 1, "bit": 0, "load": 1},
             {"load": 0},
         ]
-        whole = sum(row << size * k for k, row in enumerate([*rows, rows[0], rows[1]]))
+        whole = sum(row << size * k for k, row in enumerate([*rows, *rows]))
         expected.append(whole >> place & (1 << width) - 1)
     seen = play(ControlWindow(size, depth, width), inputs, ["bits"])["bits"]
     assert seen[2::3] == expected
@@ -34,8 +34,9 @@ def test_bits_are_cut_out_at_any_place(play, rng, width):
         ((192, 4, 20), "Bits of a row must be a power of two of at least 64, not 192"),
         ((32, 4, 20), "Bits of a row must be a power of two of at least 64, not 32"),
         ((128, 1, 20), "Rows of a window must be at least 2, not 1"),
-        ((128, 4, 129), "Bits of a window must be positive and at most 128, not 129"),
-        ((128, 4, 0), "Bits of a window must be positive and at most 128, not 0"),
+        ((128, 4, 194), "Bits of a window must be positive and at most 193, not 194"),
+        ((128, 4, 0), "Bits of a window must be positive and at most 193, not 0"),
+        ((128, 3, 129), "Rows of a window beyond a row must be even, not 3"),
     ],
 )
 def test_sizes_are_refused(sizes, text):

@@ -196,25 +196,33 @@ class CutsBlocks(Elaboratable):
     def _know_spread(self, m, is_full, kept):
         """Invariants: the beat in the first register."""
         config = self.dut.config
+        width = {"width": range(config.word.bits + 1)} if config.word.is_float else {}
         layout = data.StructLayout(
             {
                 "beat": SizedBeat(config),
-                "width": range(config.word.bits + 1),
+                **width,
                 "pairs": data.ArrayLayout(config.word.bits.bit_length() + 1, config.lanes // 2),
             }
         )
         entry = layout(probe(m, "dut.spread.entry0", layout.size))
         tags = entry.beat.tags
         m.d.comb += Assert(probe(m, "dut.spread.valid", 1) == is_full)
+        per_group = config.lanes // config.beat_groups
+        if config.word.is_float:
+            m.d.comb += Assert(~is_full | (entry.width == kept.widths[0]))
         with m.If(is_full):
             m.d.comb += [
-                Assert(kept.widths[0] <= config.word.bits),
+                *(Assert(width <= config.word.bits) for width in kept.widths),
                 Assert(entry.beat.starts[0] == 0),
                 Assert(entry.beat.first == kept.is_first),
                 self._are_equal(entry.beat.tags, kept.tags),
-                Assert(entry.width == kept.widths[0]),
                 *(
-                    Assert(own == _sum(tags.mask & ~tags.repeated, pair, entry.width))
+                    Assert(
+                        own
+                        == _sum(
+                            tags.mask & ~tags.repeated, pair, kept.widths[2 * pair // per_group]
+                        )
+                    )
                     for pair, own in enumerate(entry.pairs)
                 ),
             ]

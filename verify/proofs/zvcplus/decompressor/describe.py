@@ -133,6 +133,7 @@ SIZES = {
     "fp16": Config("fp16"),
     "int8": Config("int8"),
     "fp32-left": Config("fp32", "left"),
+    "int8-left": Config("int8", "left"),
 }
 
 PROOFS = (

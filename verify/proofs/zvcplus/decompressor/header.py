@@ -158,6 +158,7 @@ SIZES = {
     **{name: Config(name) for name in ("fp32", "fp16", "bf16", "int8")},
     "fp32-left": Config("fp32", "left"),
     "bf16-left": Config("bf16", "left"),
+    "int8-left": Config("int8", "left"),
 }
 
 PROOFS = (
@@ -167,7 +168,7 @@ PROOFS = (
         components=(HeaderReader,),
         design=lambda config: ReadsFields(HeaderReader(config)),
         sizes=SIZES,
-        slow=("int8",),
+        slow=("int8", "int8-left"),
         broken=(
             *faults(
                 SIZES["fp32"],

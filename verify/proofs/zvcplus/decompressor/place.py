@@ -3,8 +3,15 @@
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import BIT_BITS, place_bits, row_bits, window_bits
-from cdma.hdl.zvcplus.decompressor.place import ControlPlace, reach
+from cdma.hdl.zvcplus.decompressor.layouts import (
+    BIT_BITS,
+    most_crossed,
+    place_bits,
+    reach,
+    row_bits,
+    window_bits,
+)
+from cdma.hdl.zvcplus.decompressor.place import ControlPlace
 from cdma.hdl.zvcplus.decompressor.rows import slot_of
 from cdma.hdl.zvcplus.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import inverted, late
@@ -69,7 +76,7 @@ class FollowsThePlace(Elaboratable):
     def _show_rows(self, m, place):
         """A control is there when the row of its last bit that is read has come."""
         dut = self.dut
-        rows = row_bits(dut.depth)
+        rows, least = row_bits(dut.depth), -(-reach(dut.config) // ROW)
         last, ahead = Signal(place_bits(dut.depth)), Signal(rows)
         m.d.comb += [
             last.eq(place + reach(dut.config) - 1),
@@ -78,8 +85,8 @@ class FollowsThePlace(Elaboratable):
             Assert(
                 dut.here == (~ahead[-1] & (ahead > (last[BIT_BITS:] - place[BIT_BITS:])[:rows]))
             ),
-            Cover(dut.here & (ahead == 1)),
-            Cover(~dut.here & (ahead == 1)),
+            Cover(dut.here & (ahead == least)),
+            Cover(~dut.here & (ahead == least)),
         ]
 
     def _front(self, m, tail):
@@ -87,17 +94,34 @@ class FollowsThePlace(Elaboratable):
         dut, front = self.dut, self.dut.front
         size = place_bits(dut.depth)
         start, place = Signal(size), Signal(size)
+        row, was_row = (Signal(size - BIT_BITS, name=name) for name in ("in_row", "was_row"))
         m.d.comb += [start.eq(tail), place.eq(start + dut.control)]
         is_known = 1
-        if dut.config.has_repeats:
+        if not dut.config.has_repeats:
+            m.d.comb += row.eq(start[BIT_BITS:])
+        else:
             skipped, is_known = Signal(size), Signal(name="is_known")
-            m.d.sync += [skipped.eq(tail + dut.skip), is_known.eq(1)]
+            m.d.sync += [
+                skipped.eq(tail + dut.skip),
+                was_row.eq(tail[BIT_BITS:]),
+                is_known.eq(1),
+            ]
             m.d.comb += start.eq(skipped)
+            if most_crossed(dut.config) == 1:
+                m.d.comb += row.eq(start[BIT_BITS:])
+            else:  # bits of repeats can end in another row
+                passed = probe(m, "dut.passed", 1)
+                m.d.comb += [
+                    Assume(dut.skip <= dut.config.word.block_words),
+                    row.eq(was_row),
+                    Assert(~is_known | (passed == (start[BIT_BITS:] != was_row))),
+                    Cover(front.crosses == 2),
+                ]
         with m.If(is_known):
             m.d.comb += [
                 Assert(front.bit == place[:BIT_BITS]),
                 Assert(front.slot == slot_of(place[BIT_BITS:], dut.depth)),
-                Assert(front.crosses == (place[BIT_BITS:] != start[BIT_BITS:])),
+                Assert(front.crosses == (place[BIT_BITS:] - row)[: len(row)]),
                 Cover(front.crosses & (front.bit == 9)),
             ]
             if dut.config.has_repeats:
@@ -109,7 +133,10 @@ def place(config: Config) -> ControlPlace:
     return ControlPlace(config, Decompressor.rows(config))
 
 
-SIZES = {"fp32": Config("fp32"), "int8": Config("int8"), "fp32-left": Config("fp32", "left")}
+SIZES = {
+    **{name: Config(name) for name in ("fp32", "int8")},
+    **{f"{name}-left": Config(name, "left") for name in ("fp32", "int8")},
+}
 
 PROOFS = (
     Proof(

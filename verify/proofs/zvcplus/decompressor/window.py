@@ -23,7 +23,7 @@ class ShowsTheStream(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         leave_open(m, dut, "rows", "slot", "bit", "load")
-        number, behind = Signal(range(dut.width)), Signal(range(2 * dut.row_bits))
+        number, behind = Signal(range(dut.width)), Signal(range(3 * dut.row_bits))
         m.d.comb += [
             number.eq(AnyConst(len(number))),
             Assume(number < dut.width),
@@ -32,6 +32,8 @@ class ShowsTheStream(Elaboratable):
         ]
         slot, rows = Signal(dut.depth), list(dut.rows)
         m.d.comb += slot.eq(Mux(behind >= dut.row_bits, dut.slot.rotate_left(1), dut.slot))
+        with m.If(behind >= 2 * dut.row_bits):
+            m.d.comb += slot.eq(dut.slot.rotate_left(2))
         bit = Signal()
         for chosen, row in zip(slot, rows, strict=True):
             with m.If(chosen):
@@ -58,6 +60,7 @@ def window(config: Config) -> ControlWindow:
 SIZES = {
     "128 bits, 4 rows": lambda: ControlWindow(128, 4, 90),
     "128 bits, 3 rows": lambda: ControlWindow(128, 3, 50),
+    "64 bits, 4 rows": lambda: ControlWindow(64, 4, 97),
     **{
         config.name.removeprefix("zvcplus-"): (lambda config=config: window(config))
         for config in (Config("fp32"), Config("int8"), Config("fp32", "left"))

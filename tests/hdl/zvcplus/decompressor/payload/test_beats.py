@@ -9,7 +9,7 @@ from cdma.hdl.zvcplus.decompressor.payload.placer import BeatPlacer
 
 CONFIG = Config("fp32")
 INT8 = Config("int8")
-LEFT = (Config("fp32", "left"), Config("fp16", "left"))
+LEFT = (Config("fp32", "left"), Config("fp16", "left"), Config("int8", "left"))
 BEATS = CONFIG.block_beats
 
 

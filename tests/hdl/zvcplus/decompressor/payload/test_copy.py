@@ -6,7 +6,9 @@ from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.payload.copy import LeftCopy
 
 
-@pytest.mark.parametrize("type_", ["fp32", pytest.param("bf16", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "type_", ["fp32", *(pytest.param(each, marks=pytest.mark.slow) for each in ("bf16", "int8"))]
+)
 def test_words_are_copied_across_beats(play, rng, type_):
     config, rows, expected, carried = Config(type_, "left"), [], [], 0
     for number in range(200):
