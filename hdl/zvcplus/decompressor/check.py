@@ -106,6 +106,7 @@ class StreamCheck(wiring.Component):
         m.submodules.compare = compare = PlaceCompare(self.config, self.depth)
         _, begins, goes_on, ends = self.phase
         ends_packet = ends & self.is_end
+        is_checked = self._late(m, ends_packet, "end", is_reset=True)
         # The places of a packet's end, of the step, and behind the control of the step before.
         is_before = registered(
             m, Mux(begins, self.shares_end, self.shares_tail | (ends & self.starts)), "is_before"
@@ -114,7 +115,7 @@ class StreamCheck(wiring.Component):
             compare.place.eq(Mux(ends, self.behind, self.tail)),
             compare.end.eq(Mux(is_before, self.first, self.current)),
             compare.ended.eq(self.ended | is_before),
-            self.checked.eq(self._late(m, ends_packet, "end", is_reset=True)),
+            self.checked.eq(is_checked),
         ]
         row, byte = Signal.like(compare.row), Signal.like(compare.byte)  # of the report
         with m.If((goes_on & self.is_end) | (ends & self.has_block)):
@@ -138,7 +139,7 @@ class StreamCheck(wiring.Component):
                 (compare.is_left, "left"),
             )
         )
-        self._keep(m, row, byte, own, reports, is_second, self.checked, is_left)
+        self._keep(m, row, byte, own, reports, is_second, is_checked, is_left)
         m.d.sync += self.failing.eq(parity)
         return m
 

@@ -164,7 +164,7 @@ class HeaderReader(wiring.Component):
             # Of a dense block with repeats, the number behind an empty mask.
             has_none = is_raw_mask | is_dense if self.config.has_repeats else is_raw_mask
             body = Mux(has_none, bodies[0], bodies[1])
-            parts.append(Cat(flags, body, length, nibbles))
+            parts.append(Cat(flags, body, length, *([nibbles] if self.config.has_repeats else [])))
         part = Mux(half, parts[1], parts[0])
         flags, behind = part[: word.flags], part[word.flags :]
         length = behind[len(result.body) :][: len(result.length)]
