@@ -26,7 +26,7 @@ def add_codec_options(parser: argparse.ArgumentParser, default: str = "fp32") ->
     plus = parser.add_argument_group("ZVC+")
     type_ = f"element type: fp32, fp16, bf16 or int8; several with commas (default: {default})"
     plus.add_argument("--type", metavar="TYPE", help=type_)
-    repeats = "what a word can repeat: none or left; of int8, compressors only (default: none)"
+    repeats = "what a word can repeat: none or left (default: none)"
     plus.add_argument("--repeats", metavar="REPEATS", help=repeats)
 
 
