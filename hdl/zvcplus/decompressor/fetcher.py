@@ -20,7 +20,7 @@ from cdma.hdl.zvcplus.decompressor.layouts import (
 )
 from cdma.hdl.zvcplus.decompressor.length import PayloadLength
 from cdma.hdl.zvcplus.decompressor.mask import MaskDecoder
-from cdma.hdl.zvcplus.decompressor.meter import PayloadMeter
+from cdma.hdl.zvcplus.decompressor.payload.meter import PayloadMeter
 from cdma.hdl.zvcplus.decompressor.place import ControlPlace
 from cdma.hdl.zvcplus.decompressor.repeats import RepeatReader
 from cdma.hdl.zvcplus.decompressor.steps import ControlSteps

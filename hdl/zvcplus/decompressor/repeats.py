@@ -16,7 +16,7 @@ PART = 8  # bits that are counted in the first cycle
 class RepeatReader(wiring.Component):
     """Cut out the bits of repeats behind a control, and read the number that a control has. Those
     of floats are counted; those of int8 by
-    :class:`~cdma.hdl.zvcplus.decompressor.meter.PayloadMeter`.
+    :class:`~cdma.hdl.zvcplus.decompressor.payload.meter.PayloadMeter`.
 
     The bits come a cycle after ``load``; ``is_wrong`` three cycles after, and stays until two
     cycles after the next. ``used`` and ``sent`` come two cycles after ``header``.

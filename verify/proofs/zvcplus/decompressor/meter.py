@@ -3,7 +3,7 @@
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.zvcplus.config import GROUP_WORDS, Config
-from cdma.hdl.zvcplus.decompressor.meter import GROUPS, PayloadMeter
+from cdma.hdl.zvcplus.decompressor.payload.meter import GROUPS, PayloadMeter
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import leave_open

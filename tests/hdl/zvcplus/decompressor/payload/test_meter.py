@@ -1,7 +1,7 @@
 """The length of a payload of int8 with repeats, against a sum over its words."""
 
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.meter import PayloadMeter
+from cdma.hdl.zvcplus.decompressor.payload.meter import PayloadMeter
 
 CONFIG = Config("int8", "left")
 GROUPS, WORDS = 8, 16
