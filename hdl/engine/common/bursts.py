@@ -146,7 +146,8 @@ class RangeReader(wiring.Component):
             ]
         free, zeros = self._buffer(m, Mux(plans, beats, 0), skips)
         count = Mux(is_empty, 0, left[low:])
-        self._plan(m, place, count, beats, free, is_last, can_take, takes, plans, was_issued, zeros)
+        self._plan(m, place, count, beats, free, is_last, can_take, takes, plans, zeros)
+        m.d.sync += was_issued.eq(ar.valid & ar.ready)
         m.d.comb += [
             skips.eq(zeros & self.o.ready),
             self.idle.eq(self.asked & free[-1]),
@@ -177,9 +178,7 @@ class RangeReader(wiring.Component):
         ]
         return free, zeros
 
-    def _plan(
-        self, m, place, count, beats, free, is_last, can_take, takes, plans, was_issued, zeros
-    ):
+    def _plan(self, m, place, count, beats, free, is_last, can_take, takes, plans, zeros):
         """Plan the next burst in steps of a cycle: its beats, room for it, its address."""
         size, ar = self.data_bytes, self.client.ar
         low = size.bit_length() - 1
@@ -223,15 +222,12 @@ class RangeReader(wiring.Component):
                     m.d.comb += plans.eq(1)
                     m.d.sync += ar.valid.eq(1)
                     m.next = "ISSUE"
-            with m.State("ISSUE"):
-                m.d.sync += was_issued.eq(ar.ready)
-                with m.If(ar.ready):
-                    m.d.sync += ar.valid.eq(0)
-                    m.next = "SETTLE"
+            with m.State("ISSUE"), m.If(ar.ready):
+                m.d.sync += ar.valid.eq(0)
+                m.next = "SETTLE"
             with m.State("ZEROS"):
                 m.d.comb += zeros.eq(1)
                 with m.If(self.o.ready):
                     m.next = "SETTLE"
             with m.State("SETTLE"):
-                m.d.sync += was_issued.eq(0)
                 m.next = "PLAN"
