@@ -26,8 +26,41 @@ ERROR_CODES = (
 )
 
 
+class ByteBeats:
+    """What units of one element type and of several have in common: beats of 32 bytes, blocks of
+    four of them, of the words of ``format``."""
+
+    codec: ClassVar[str] = "zvcplus"
+    error_codes: ClassVar[tuple[ErrorCode, ...]] = ERROR_CODES
+
+    @property
+    def lanes(self) -> int:
+        """Words in a beat; with several types, of the first."""
+        return self.format.word.beat_words
+
+    @property
+    def beat_bits(self) -> int:
+        """Bits in a beat."""
+        return 8 * BEAT_BYTES
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes in a beat."""
+        return BEAT_BYTES
+
+    @property
+    def block_beats(self) -> int:
+        """Beats in a whole block."""
+        return self.format.block_words // self.lanes
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """Inputs that do not change in a packet: ZVC+ has none."""
+        return {}
+
+
 @dataclass(frozen=True)
-class Config:
+class Config(ByteBeats):
     """Element type and options of a ZVC+ compressor or decompressor.
 
     A beat has 32 bytes, a block four beats.
@@ -47,9 +80,6 @@ class Config:
 
     type: str = "fp32"
     repeats: str = "none"
-
-    codec: ClassVar[str] = "zvcplus"
-    error_codes: ClassVar[tuple[ErrorCode, ...]] = ERROR_CODES
 
     def __post_init__(self):
         Format(self.type)  # refuses an unknown type
@@ -117,26 +147,6 @@ class Config:
     def word(self) -> WordType:
         """Fields of a word."""
         return TYPES[self.type]
-
-    @property
-    def lanes(self) -> int:
-        """Words in a beat."""
-        return self.word.beat_words
-
-    @property
-    def beat_bits(self) -> int:
-        """Bits in a beat."""
-        return 8 * BEAT_BYTES
-
-    @property
-    def beat_bytes(self) -> int:
-        """Bytes in a beat."""
-        return BEAT_BYTES
-
-    @property
-    def block_beats(self) -> int:
-        """Beats in a whole block."""
-        return self.word.block_words // self.lanes
 
     @property
     def block_groups(self) -> int:
@@ -225,11 +235,6 @@ class Config:
     @property
     def parts(self) -> dict:
         """Units of one element type have no parts."""
-        return {}
-
-    @property
-    def constants(self) -> dict[str, int]:
-        """Inputs that do not change in a packet: ZVC+ has none."""
         return {}
 
     @property

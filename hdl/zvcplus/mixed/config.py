@@ -3,18 +3,17 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from cdma.hdl.zvc.config import Config as ByteConfig
-from cdma.hdl.zvcplus.config import ERROR_CODES, REPEATS, Config
-from cdma.zvcplus import BEAT_BYTES, TYPES, ErrorCode, Format
+from cdma.hdl.zvcplus.config import REPEATS, ByteBeats, Config
+from cdma.zvcplus import BEAT_BYTES, TYPES, Format
 
 #: Name of all types together.
 ALL = "all"
 
 
 @dataclass(frozen=True)
-class MixedConfig:
+class MixedConfig(ByteBeats):
     """Element types and options of a ZVC+ compressor or decompressor of several types.
 
     A beat has 32 bytes, a block four beats, of any type.
@@ -34,9 +33,6 @@ class MixedConfig:
 
     types: tuple[str, ...]
     repeats: str = "none"
-
-    codec: ClassVar[str] = "zvcplus"
-    error_codes: ClassVar[tuple[ErrorCode, ...]] = ERROR_CODES
 
     def __post_init__(self):
         for type_ in self.types:
@@ -93,26 +89,6 @@ class MixedConfig:
         return ByteConfig.of(BEAT_BYTES, 8)
 
     @property
-    def lanes(self) -> int:
-        """Words in a beat, of the first type."""
-        return self.format.word.beat_words
-
-    @property
-    def beat_bits(self) -> int:
-        """Bits in a beat."""
-        return 8 * BEAT_BYTES
-
-    @property
-    def beat_bytes(self) -> int:
-        """Bytes in a beat."""
-        return BEAT_BYTES
-
-    @property
-    def block_beats(self) -> int:
-        """Beats in a whole block, of any type."""
-        return self.format.block_words // self.lanes
-
-    @property
     def title(self) -> str:
         """Types and size, for the first line of the Verilog."""
         types = ", ".join(self.types)
@@ -128,11 +104,6 @@ class MixedConfig:
             "word_bits": {type_: TYPES[type_].bits for type_ in self.types},
             "block_words": {type_: TYPES[type_].block_words for type_ in self.types},
         }
-
-    @property
-    def constants(self) -> dict[str, int]:
-        """Inputs that do not change in a packet: ZVC+ has none."""
-        return {}
 
     @property
     def has_options(self) -> bool:
