@@ -85,7 +85,7 @@ PROOFS = (
         promise="A word is compared with the word before it in its packet",
         components=(LeftCompare,),
         design=lambda config: ComparesWithTheWordBefore(LeftCompare(config)),
-        sizes={name: SIZES[name] for name in ("fp32-left", "bf16-left")},
+        sizes=SIZES,
         depth=2,
         broken=faults(
             SIZES["fp32-left"], 5, stuck_at(1, "dut.has_before"), inverted("dut.pieces", 5)

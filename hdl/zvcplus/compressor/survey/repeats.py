@@ -52,13 +52,14 @@ class LeftCompare(wiring.Component):
         bits = self.config.word.bits
         before = Signal(bits, reset_less=True)
         has_before = Signal()
-        pieces = Signal(self.config.lanes * (bits // PIECE_BITS), reset_less=True)
-        size = bits // PIECE_BITS
+        piece_bits = min(PIECE_BITS, bits)
+        size = bits // piece_bits
+        pieces = Signal(self.config.lanes * size, reset_less=True)
         sources = [before, *self.words][: self.config.lanes]
         with m.If(self.enable):
             m.d.sync += pieces.eq(
                 Cat(
-                    (word.word_select(k, PIECE_BITS) == source.word_select(k, PIECE_BITS))
+                    (word.word_select(k, piece_bits) == source.word_select(k, piece_bits))
                     & (1 if lane else has_before)
                     for lane, (word, source) in enumerate(zip(self.words, sources, strict=True))
                     for k in range(size)
