@@ -3,7 +3,7 @@
 Without ``DIR`` it also fills in the tables of README.md and of the pages that have measurements.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import butterfly
@@ -50,11 +50,14 @@ PAGES = {
 
 def main() -> None:
     """Draw the pictures, and fill in the tables where they go into the documents."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "images"
+    parser = argparse.ArgumentParser(prog="docs/draw", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="pictures only, here")
+    given = parser.parse_args().folder
+    folder = given or Path(__file__).parents[1] / "images"
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in PICTURES.items():
         (folder / f"{name}.svg").write_text(draw(), encoding="utf-8", newline="\n")
-    if len(sys.argv) > 1:
+    if given:
         return
     for page, fill in PAGES.items():
         text = fill(page.read_text(encoding="utf-8"))
