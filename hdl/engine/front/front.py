@@ -204,7 +204,9 @@ class FrontEnd(wiring.Component):
 
     def _timeout(self, m, cycles, changes, aborts):
         """The limit. It is off while it changes: the new one is there before it is on."""
-        timeout, is_off, has_changed = self.timeout, Signal(), Signal()
+        timeout, is_off = self.timeout, Signal()
+        # A cycle after reset the register still has the limit of before.
+        has_changed = Signal(init=1)
         # A limit for aborts alone stays until it is off again.
         is_forced = is_off & (aborts | timeout.on)
         m.d.comb += [

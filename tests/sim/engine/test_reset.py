@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cdma import designs
-from cdma.engine_codes import Op
+from cdma.engine_codes import Op, Status
 from cdma.errors import SimulationError
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
@@ -148,3 +148,16 @@ def test_registers_that_lost_their_reset_are_found(module):
     assert count
     with pytest.raises((AssertionError, SimulationError, Violation)):
         assert_resets(range(20, BUSY, 90), text[:at] + spoiled + text[end:])
+
+
+@pytest.mark.parametrize("cycles", [1, 2])
+def test_a_timeout_from_before_a_reset_does_not_count(small_zvc, cycles):
+    """The first address waits for longer than the TIMEOUT that software wrote before the reset."""
+    memory = Memory(latency=4)
+    engine = Engine(small_zvc, designs.engine(small_zvc), memory, memory)
+    EngineModel(small_zvc, engine=engine).write("ENGINE", "TIMEOUT", 8)
+    reset(engine, cycles)
+    model = EngineModel(small_zvc, engine=engine)
+    assert model.read("ENGINE", "TIMEOUT") == 1 << 20
+    engine.hold(engine.link, "ar", 2000)
+    assert model.offload(np.arange(1, 65, dtype=np.uint32)).status is Status.OK
