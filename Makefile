@@ -74,8 +74,8 @@ coverage-engine: $(READY)  ## functional coverage of the engine: operations, fie
 		--address-bits 33 --link-fifo-bytes 2048 --batches 2 --save docs/measurements/coverage_engine.json
 	$(BIN)/python docs/draw
 
-mutate-engine: $(READY)  ## a part of a thousand faults in the engine: SAMPLE of them, or all
-	$(BIN)/cdma mutate --unit engine --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) \
+mutate-engine: $(READY)  ## a thousand faults in the engine, or SAMPLE of them: trials, then proofs
+	$(BIN)/cdma mutate --unit engine --proofs --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) \
 		--save docs/measurements/mutation_engine.json; \
 		status=$$?; $(BIN)/python docs/draw && exit $$status
 

@@ -8,6 +8,7 @@ from cdma.cli import options
 from cdma.cli.engine import ENGINE
 from cdma.errors import UserError
 from cdma.files import write_text
+from cdma.progress import timed
 
 #: Least share of the faults that must be found.
 LEAST_SCORE = 0.98
@@ -22,7 +23,8 @@ line of their cell. A run that was interrupted continues where it ended.
 
 Mutants of the engine (--unit engine) play register accesses, jobs, faults, timeouts and aborts.
 Those in its units are left out. A survivor that is proven to change nothing is no fault. --sample N
-plays N of them, evenly spread, and gives the interval of the share (95 %).
+plays N of them, evenly spread, and gives the interval of the share (95 %). With --proofs, survivors
+are put into the proofs of their components: a fault with which a proof fails is found too.
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
@@ -45,6 +47,7 @@ def add_parser(subparsers) -> None:
     options.add_codec_options(parser)
     add("--count", type=int, default=1000, metavar="N", help="mutants of each (default: 1000)")
     add("--sample", type=int, metavar="N", help="play N mutants of the engine (default: all)")
+    add("--proofs", action="store_true", help="put survivors of the engine to the proofs")
     add("--seed", type=int, default=0, metavar="N", help="seed of the mutants and of the stimulus")
     options.add_sweep_options(parser, jobs=2, what="threads")
     options.add_save_option(parser, "write the report as JSON")
@@ -57,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
     units = options.units_from(args)
     if args.sample is not None and ENGINE not in units:
         raise UserError("--sample is for the engine, not for units")
+    if args.proofs and ENGINE not in units:
+        raise UserError("--proofs is for the engine, not for units")
     configs = {u: options.config_or(args, ENGINE_UNIT if u == ENGINE else UNIT) for u in units}
     if ENGINE in units:
         options.only_zvc(configs[ENGINE], "mutate --unit engine")
@@ -69,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
     except SimulationError as error:
         print(f"cdma mutate: {error}", file=sys.stderr)
         return 1
+    if args.proofs:
+        found = [_with_proofs(each, configs, args) for each in found]
     text = json.dumps(found, indent=2)
     if args.save:
         write_text(args.save, f"{text}\n")
@@ -78,3 +85,19 @@ def run(args: argparse.Namespace) -> int:
         why = f"fewer than {LEAST_SCORE:.0%} of the faults were found"
         print(f"cdma mutate: {unit}: {why}", file=sys.stderr)
     return int(bool(low))
+
+
+def _with_proofs(record, configs, args):
+    """The record, with what the proofs say of the engine's survivors."""
+    if record["unit"] != ENGINE:
+        return record
+    from cdma.toolchain.cache import cache_folder
+    from cdma.verify.mutation.engine import campaign
+    from cdma.verify.proofs.engine_mutants import with_proofs
+
+    config = configs[ENGINE]
+    small = campaign.small_engine(config.lanes, config.format.word_bits)
+    drawn = campaign.draw(small, args.count, args.seed, cache_folder(None, "mutation"))
+    progress = timed(small.name)
+    progress(f"putting {record['open']} survivors to the proofs of their components")
+    return with_proofs(record, drawn, jobs=args.jobs, scheduler=args.scheduler)

@@ -94,7 +94,7 @@ def prove(
         One of :data:`MODES`.
     reach : int or None
         Bound of the search for covers, in cycles. ``None`` is ``depth`` for a bounded check, else
-        :data:`REACH`.
+        :data:`REACH`. With 0 they are not searched for.
     fault : Fault or None
         Fault to inject into the design.
     command : str
@@ -130,7 +130,8 @@ def prove(
     start = _processor_seconds()
     named, graph = netlist.graph_of(text, folder, fault=fault, command=command)
     query = Search(aiger.parse(graph), progress or (lambda text: None))
-    reach = reach or (depth if mode == BOUNDED else REACH)
+    if reach is None:
+        reach = depth if mode == BOUNDED else REACH
     outcome, name, cycle, frames = _decide(query, depth, mode, reach, seconds, folder)
     trace = None
     if frames is not None:
@@ -154,7 +155,7 @@ def _decide(query, depth, mode, reach, seconds, folder):
     refuted = query.refute(depth)
     if refuted:
         return "refuted", *refuted
-    latest = query.reach(reach)
+    latest = query.reach(reach) if reach else 0
     if isinstance(latest, str):
         return "vacuous", latest, None, None
     if mode == INDUCTION:

@@ -43,15 +43,68 @@ class Component:
         return "mutate " + command.replace(f"-cell {name} ", f"-cell {found} ")
 
 
-def _cells(text, path):
+class ResizedComponent:
+    """A component of the engine, in the design of a proof whose words and queues are shorter.
+
+    A cell is found again by its kind and source place. Its fault is at the bit with the same
+    distance from the nearer end of the pin.
+
+    Parameters
+    ----------
+    drawn, path, flat, dut
+        See :class:`Component`.
+    """
+
+    def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
+        self._in_unit = _cells(drawn.rtlil, path, is_resized=True)
+        self._alone = _cells(flat, dut, is_resized=True)
+        self._pins = {cell.name: cell for text in (drawn.rtlil, flat) for cell in cells(text)}
+
+    def command(self, mutant: Mutant) -> str | None:
+        """As of :class:`Component`. ``None`` if the design has more or fewer such cells, or only
+        constants at the pin."""
+        name = re.search(r"-cell (\S+)", mutant.command)[1]
+        (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
+        here, there = self._in_unit[alike], self._alone.get(alike, [])
+        if len(here) != len(there):
+            return None
+        found = there[here.index(name)]
+        bits, fewer = (self._pins[each].bits(mutant.port) for each in (name, found))
+        command = re.sub(r"-module \S+", "-module top", mutant.command)
+        command = command.replace(f"-cell {name} ", f"-cell {found} ")
+        bit = moved(mutant.bit, bits, fewer)
+        command = command.replace(f"-portbit {mutant.bit}", f"-portbit {bit}")
+        if mutant.other is not None:
+            other = moved(mutant.other, bits, fewer)
+            if other == bit:  # both came to the same one
+                other = bit - 1 if bit else bit + 1
+            if other // fewer != bit // fewer:
+                return None
+            command = command.replace(f"-ctrlbit {mutant.other}", f"-ctrlbit {other}")
+        return "mutate " + command
+
+
+def moved(bit: int, bits: int, others: int) -> int:
+    """A bit of a pin of ``bits`` bits, in a pin of ``others``: as far from the nearer end."""
+    port, bit = divmod(bit, bits)  # of a memory with several ports
+    place = min(bit, others - 1) if 2 * bit < bits else max(0, others - (bits - bit))
+    return port * others + place
+
+
+def _cells(text, path, is_resized=False):
     """Names of the cells in a component and its subcomponents, by module path, kind, source place
-    and parameters."""
+    and, unless they may differ, parameters."""
     names = {}
     for cell in cells(text):
         module = module_of(cell.name)
         if module == path or module.startswith(f"{path}."):
             # The name of a memory contains its path, which differs between unit and design.
             parameters = [each for each in cell.parameters if each[0] != "\\MEMID"]
-            alike = (module[len(path) :], cell.kind, cell.src, tuple(parameters))
+            alike = (
+                module[len(path) :],
+                cell.kind,
+                cell.src,
+                *(() if is_resized else parameters),
+            )
             names.setdefault(alike, []).append(cell.name)
     return names

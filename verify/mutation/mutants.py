@@ -66,6 +66,17 @@ class Cell:
     src: str
     parameters: tuple[tuple[str, str], ...]
 
+    def bits(self, pin: str) -> int:
+        """Width of a pin; of a memory, the width at one of its ports."""
+        known = {name.lstrip("\\"): value for name, value in self.parameters}
+        if "ABITS" in known:
+            wanted = {"DATA": "WIDTH", "ADDR": "ABITS"}.get(pin.partition("_")[2])
+        elif "WIDTH" in known:  # registers and multiplexers
+            wanted = "WIDTH" if pin in ("A", "B", "D", "Q", "Y") else None
+        else:
+            wanted = f"{pin}_WIDTH"
+        return int(known.get(wanted, 1))
+
 
 @dataclass(frozen=True)
 class Mutant:

@@ -50,7 +50,10 @@ def record(outcome: Outcome, seed: int) -> dict:
 
 def text(records: list[dict]) -> str:
     """Table of the units, and table of the open mutants, if any."""
-    units = format_table([{**each, "score": f"{each['score']:.1%}"} for each in records], SUMMARY)
+    columns = dict(SUMMARY)
+    if any("noticed" in each for each in records):  # by proofs, which are asked for the engine's
+        columns = {**columns, "noticed": "noticed by a proof"}
+    units = format_table([{**each, "score": f"{each['score']:.1%}"} for each in records], columns)
     left = [
         {"unit": each["unit"], **survivor}
         for each in records

@@ -2,24 +2,25 @@
 
 import re
 
+import pytest
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.verify.formal import netlist, prover
 from cdma.verify.formal.stream_rules import anything
-from cdma.verify.mutation.component import Component
-from cdma.verify.mutation.mutants import Drawn, Mutant, module_of
+from cdma.verify.mutation.component import Component, ResizedComponent, moved
+from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
 
 
 class Pair(Elaboratable):
     """Two equal adders. The register of the second one has an enable."""
 
-    def __init__(self):
-        self.a, self.b, self.hold = Signal(4), Signal(4), Signal()
-        self.sums = [Signal(5, name=f"sum{k}") for k in range(2)]
+    def __init__(self, bits=4):
+        self.a, self.b, self.hold = Signal(bits), Signal(bits), Signal()
+        self.sums = [Signal(bits + 1, name=f"sum{k}") for k in range(2)]
 
     def elaborate(self, platform):
         m = Module()
-        held = Signal(5)
+        held = Signal.like(self.sums[1])
         for total, other in zip(self.sums, (3, self.b), strict=True):
             m.d.comb += total.eq(Mux(self.hold, held, self.a + other))
         m.d.sync += held.eq(self.sums[1])
@@ -49,14 +50,17 @@ class Unit(Elaboratable):
 class Alone(Elaboratable):
     """The pair and its assertions."""
 
+    def __init__(self, bits=4):
+        self.bits = bits
+
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = pair = Pair()
+        m.submodules.dut = pair = Pair(self.bits)
         drive(m, pair)
         with m.If(~pair.hold):
             m.d.comb += Assert(pair.sums[0] == pair.a + 3)
             m.d.comb += Assert(pair.sums[1] == pair.a + pair.b)
-            m.d.comb += Cover(pair.sums[1] == 30)
+            m.d.comb += Cover(pair.sums[1] == 14)
         return m
 
 
@@ -96,3 +100,37 @@ def test_a_proof_that_lacks_the_cells_takes_no_fault(tmp_path):
     component = Component(drawn, "bench.core", alone)
     inside = [mutant for mutant in drawn.mutants if mutant.module.startswith("bench.core.")]
     assert [component.command(mutant) for mutant in inside] == [None] * 4
+
+
+def test_a_fault_comes_into_the_same_cell_of_a_smaller_component(tmp_path):
+    drawn = unit(tmp_path)
+    text = netlist.flat(netlist.rtlil_of(Alone(3)), tmp_path)
+    component = ResizedComponent(drawn, "bench.core.pair", text)
+    adders = {cell.name: cell.bits("Y") for cell in cells(text) if cell.kind == "add"}
+    mutants = [mutant for mutant in drawn.mutants if mutant.module == "bench.core.pair"]
+    for mutant in mutants:
+        command = component.command(mutant)
+        assert re.search(r"-cell (\S+)", command)[1] in adders
+        how = {"mode": prover.BOUNDED, "command": command, "cache": tmp_path}
+        assert prover.prove(Alone(3), 2, **how).outcome == "refuted"
+    assert component.command(mutants[0]) != component.command(mutants[1])
+
+
+@pytest.mark.parametrize(
+    ("bit", "bits", "others", "there"),
+    [(0, 8, 4, 0), (7, 8, 4, 3), (6, 8, 4, 2), (1, 8, 4, 1), (3, 8, 2, 1), (2, 4, 8, 6)],
+)
+def test_a_bit_is_as_far_from_the_nearer_end(bit, bits, others, there):
+    assert moved(bit, bits, others) == there
+    assert moved(bit + bits, bits, others) == there + others, "at the next port of a memory"
+
+
+def test_both_bits_of_a_fault_stay_apart(tmp_path):
+    drawn = unit(tmp_path)
+    one = next(mutant for mutant in drawn.mutants if mutant.module == "bench.core.pair")
+    command = one.command.replace("-mode inv", "-mode cnot1") + " -ctrlbit 1"
+    narrow = ResizedComponent(
+        drawn, "bench.core.pair", netlist.flat(netlist.rtlil_of(Alone(1)), tmp_path)
+    )
+    both = Mutant(9, "cnot1", "add", one.module, "Y", 0, 1, "", command)
+    assert re.search(r"-portbit 0 -ctrlbit 1$", narrow.command(both))

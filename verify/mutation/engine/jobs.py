@@ -12,6 +12,7 @@ from cdma.golden.engine.descriptor import Descriptor
 from cdma.sim.engine.engine import DEVICE
 from cdma.sim.engine.model import HOST, OFFLOAD, PREFETCH
 
+_LOCK = 8  # in CTRL of a ring: no window changes any more
 #: Bits of a descriptor's fields.
 FIELDS = {
     "device": 64,
@@ -104,6 +105,36 @@ def registers(model):
     model.write("ENGINE", "CTRL", 1)
     engine.run(300)
     return [*seen, *_state(model)]
+
+
+def locks(model):
+    """CTRL.RESET clears all registers, but the windows only as long as they are not locked."""
+    seen = []
+    for ring in (OFFLOAD, PREFETCH):
+        model.write("RING", "CTRL", 0, ring)
+        model.until_state(ring, State.STOPPED)
+    for value, lock in ((0xFFFF_FFFF, None), (0x5A5A_A5C3, OFFLOAD), (0x3C3C_3CA5, PREFETCH)):
+        seen += _written(model, value) + _state(model)
+        model.engine.run(1)  # a fault may show in every other cycle only
+        seen += _state(model)
+        if lock is not None:
+            model.write("RING", "CTRL", _LOCK, lock)
+            seen += _written(model, ~value & 0xFFFF_FFFF) + _state(model)
+        model.write("ENGINE", "CTRL", 1)
+        model.engine.run(300)
+        seen += _state(model)
+    return seen
+
+
+def _written(model, value):
+    """Responses to writes of all registers that hold something."""
+    return [
+        model.engine.access(block.address(register.name, instance), value).response
+        for block in model.map.blocks
+        for instance in range(block.count)
+        for register in block.registers
+        if register.name not in ("CTRL", "SNAPSHOT")
+    ]
 
 
 def quarantine(model):

@@ -13,7 +13,7 @@ from cdma.engine_config import EngineConfig
 from cdma.errors import SimulationError
 from cdma.sim.engine.memory import Memory
 from cdma.verify.fuzz.engine import Batch
-from cdma.verify.mutation.engine import clocks, counts, edges, jobs, queues, wide
+from cdma.verify.mutation.engine import clocks, counts, edges, jobs, queues, rare, wide
 from cdma.verify.mutation.engine.land import MarkedModel, OpenModel
 
 #: Batches of random jobs, and those of them that come before the longest trials.
@@ -75,6 +75,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("stop and go", lambda: played(clocks.stop_and_go, model(2, log2=4)))
     yield Trial("far rings", lambda: played(clocks.stop_and_go, model(22, 70, log2=4)))
     yield Trial("registers", lambda: played(jobs.registers, model(3, 4)))
+    yield Trial("locks", lambda: played(jobs.locks, model(35, 4)))
     yield Trial("rings", lambda: played(jobs.rings, model(4, 9, log2=0)))
     yield Trial("quarantine", lambda: played(jobs.quarantine, model(5, 4)))
     yield Trial("places", lambda: played(wide.places, land(6)))
@@ -87,6 +88,9 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("rows", lambda: played(wide.rows, land(9)))
     yield Trial("sizes", lambda: played(wide.sizes, land(10)))
     yield Trial("edges", lambda: played(edges.edges, land(11)))
+    yield Trial("nearly dense", lambda: played(rare.nearly_dense, model(36)))
+    yield Trial("stalls", lambda: played(rare.stalls, model(37)))
+    yield Trial("errors again", lambda: played(rare.errors_again, model(38, log2=3)))
     yield Trial("rates", lambda: played(clocks.rates, model(12)))
     yield Trial("latencies", lambda: played(clocks.latencies, model(13)))
     yield Trial("numbers", lambda: clocks.numbers(lambda number: model(23 + number)))

@@ -1,0 +1,88 @@
+"""Proofs of the engine's components find faults that no trial kills."""
+
+import re
+
+import pytest
+
+from cdma.verify.mutation.engine import campaign
+from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
+from cdma.verify.proofs import engine_mutants
+from cdma.verify.proofs.engine_mutants import (
+    BROKEN,
+    HOLDS,
+    LIBRARY,
+    PLACES,
+    REFUTED,
+    Judged,
+    places_of,
+    put_to_proofs,
+    with_proofs,
+)
+from cdma.verify.proofs.registry import registry
+
+
+def mutant(module, line="hdl/engine/job.py:1", number=1):
+    return Mutant(number, "inv", "mux", module, "Y", 0, None, line, "")
+
+
+def test_each_place_has_a_proof():
+    assert {*PLACES.values(), *LIBRARY.values()} <= set(registry())
+
+
+def test_parts_come_before_what_has_them():
+    found = places_of(mutant("front.rings.starter.checker.multiplier"))
+    assert found == [
+        ("front.rings.starter.checker.multiplier", "engine/multiplier"),
+        ("front.rings.starter.checker", "engine/checker"),
+    ]
+    assert places_of(mutant("data.prefetch.readers")) == []
+
+
+def test_components_of_the_library_come_last():
+    found = places_of(mutant("data.prefetch.tasks.store.memory", "hdl/lib/fifo.py:49"))
+    assert found == [
+        ("data.prefetch.tasks", "engine/task_maker"),
+        ("data.prefetch.tasks.store", "lib/fifo"),
+    ]
+
+
+def test_a_record_counts_what_proofs_notice(monkeypatch):
+    outcomes = {1: REFUTED, 2: BROKEN, 3: HOLDS}
+    survivors = [
+        {"number": number, "verdict": "equivalent" if number == 5 else "open", "known": ""}
+        for number in range(1, 6)
+    ]
+    record = {"mutants": 100, "killed": 90, "equivalent": 6, "open": 4, "survivors": survivors}
+
+    def judged(drawn, mutants, **where):
+        assert [each.number for each in mutants] == [1, 2, 3, 4]
+        return (Judged(each, "engine/x", "2 lanes", found, 3) for each, found in outcomes.items())
+
+    monkeypatch.setattr(engine_mutants, "put_to_proofs", judged)
+    drawn = Drawn("engine", "", [mutant("link", number=number) for number in range(1, 8)])
+    made = with_proofs(record, drawn)
+    assert (made["killed"], made["noticed"], made["open"]) == (90, 2, 2)
+    assert made["score"] == 92 / 94
+    assert made["low"] < made["score"] < made["high"]
+    assert [each["known"] for each in made["survivors"]] == [
+        "refuted by engine/x in cycle 3",
+        "breaks engine/x",
+        "is allowed by engine/x",
+        "",
+        "",
+    ]
+    assert [each["verdict"] for each in made["survivors"][:3]] == ["noticed", "noticed", "open"]
+
+
+@pytest.mark.slow
+def test_faults_of_a_component_break_its_proof(tmp_path):
+    """Each path is in the engine, and a fault in a tally of the link breaks the tally's proof."""
+    drawn = campaign.draw(campaign.small_engine(), 1000, 0, tmp_path)
+    modules = {module_of(cell.name) for cell in cells(drawn.rtlil)}
+    for pattern in PLACES:
+        assert any(re.match(rf"({pattern})(\.|$)", each) for each in modules), pattern
+    inside = [each for each in drawn.mutants if each.module.startswith("link.reads_owed")]
+    found = list(put_to_proofs(drawn, inside, cache=str(tmp_path)))
+    assert len(found) == len(inside) > 0
+    assert any(each.is_noticed for each in found)
+    assert {each.proof for each in found} == {"lib/tally"}
