@@ -81,7 +81,8 @@ mutate-engine: $(READY)  ## a thousand faults in the engine, or SAMPLE of them: 
 
 mutate: $(READY)  ## a thousand faults in each unit, and which tests and proofs find them: long
 	$(BIN)/cdma mutate --jobs $(JOBS) --save docs/measurements/mutation.json
-	$(BIN)/python -m pytest tests/verify/proofs/test_mutants.py --save-mutants docs/measurements/mutation_proofs.json
+	$(BIN)/cdma mutate --config zvcplus-fp32 --save docs/measurements/mutation_zvcplus.json
+	$(BIN)/python -m pytest tests/verify/proofs/test_mutants.py --save-mutants docs/measurements
 	$(BIN)/python docs/draw
 
 synth: $(READY)  ## area and timing of both units, four configurations, 8 seeds (CDMA_LIBERTY for ASIC figures)

@@ -169,6 +169,39 @@ def odd_word_packets(config: UnitConfig) -> list[np.ndarray]:
     return found
 
 
+def span_packets(config: UnitConfig, rng: np.random.Generator) -> list[np.ndarray]:
+    """For ZVC+ of floats: blocks of each span of exponents and each number of zeros at which a
+    block is sent as it is, or just not, behind a base that is near and one that is not. For other
+    codecs and types nothing.
+
+    Spans are powers of two, and less by one, from any least exponent. Zeros are in few nibbles of
+    the mask, or in many. Some blocks have negative words.
+    """
+    if config.codec != "zvcplus" or not config.word.is_float:
+        return []
+    fmt, word = config.format, config.word
+    size, most = fmt.block_words, (1 << word.exponent) - 1
+    spans = {(1 << bits) - less for bits in range(word.exponent + 1) for less in (0, 1)}
+    found = []
+    for zeros in [*range(config.most_zeros + 2)] * 12:
+        for span in sorted(spans - {0, most + 1}):
+            least = int(rng.integers(most - span + 1))
+            # Blocks of one exponent give the base for those behind them.
+            exponents = rng.integers(least, least + span, (4, size), endpoint=True)
+            exponents[0], exponents[2] = least + span, rng.integers(most + 1)
+            is_zero = np.zeros((4, size), bool)
+            is_zero[1, rng.permutation(size)[:zeros]] = True
+            is_zero[3, :zeros] = True
+            for block in (1, 3):
+                ends = rng.permutation(np.flatnonzero(~is_zero[block]))[:2]
+                exponents[block, ends] = least, least + span
+            words = exponents << word.mantissa | rng.integers(1, 1 << word.mantissa, (4, size))
+            is_negative = rng.random((4, size)) < rng.choice([0, 0.1], (4, 1))
+            words |= is_negative.astype(np.int64) << word.bits - 1
+            found.append(np.where(is_zero, 0, words).reshape(-1).astype(fmt.dtype))
+    return found
+
+
 def packets(config: UnitConfig, seed: int = 0) -> list[np.ndarray]:
     """A selection of all packets above and random packets, in random order."""
     rng = np.random.default_rng(seed)

@@ -58,12 +58,12 @@ def fill(text: str) -> str:
     made = {
         "coverage": lambda: _coverage("coverage"),
         "plus_coverage": lambda: _coverage("coverage_zvcplus"),
-        "mutants": lambda: _mutants(judged()),
-        "survivors": lambda: _survivors(judged(), "config"),
+        "mutants": lambda: _mutants(judged("mutation", "mutation_proofs")),
+        "survivors": lambda: _survivors(judged("mutation", "mutation_proofs"), "config"),
         "option_mutants": lambda: _mutants(options(), "refuted"),
         "option_survivors": lambda: _survivors(options(), "known"),
-        "plus_mutants": lambda: _mutants(plus(), "refuted"),
-        "plus_survivors": lambda: _survivors(plus(), "known", "config"),
+        "plus_mutants": lambda: _mutants(plus()),
+        "plus_survivors": lambda: _survivors(plus(), "config"),
         "proofs": _proofs,
         "engine_coverage": _engine_coverage,
         "engine_mutants": _engine_mutants,
@@ -86,10 +86,16 @@ def _shown(record: dict) -> str:
     return f"{seen}, {record['explained']:,} explained" if record["explained"] else seen
 
 
-def judged() -> list[dict]:
-    """What became of the mutants of each unit: by trials, and of what these left by proofs."""
-    records = tables.read("mutation")
-    put = {(each["unit"], each["number"]): each for each in tables.read("mutation_proofs")}
+def judged(measured: str, proofs: str) -> list[dict]:
+    """What became of the mutants of each unit: by trials, and of what these left by proofs.
+
+    Parameters
+    ----------
+    measured, proofs : str
+        Names of the records.
+    """
+    records = tables.read(measured)
+    put = {(each["unit"], each["number"]): each for each in tables.read(proofs)}
     for record in records:
         record["refuted"] = 0
         for survivor in record["survivors"]:
@@ -97,14 +103,19 @@ def judged() -> list[dict]:
                 continue
             found = put[record["unit"], survivor["number"]]
             assert found["mutant"] == survivor["mutant"]
-            if found["outcome"] == "refuted":
+            if found["outcome"] in ("refuted", "fails"):
                 record["refuted"] += 1
                 survivor["verdict"] = "refuted"
-                survivor["known"] = f"breaks {found['proof']} in cycle {found['cycle']}"
+                cycle = found["cycle"]
+                where = "the induction of " if cycle is None else ""
+                when = "" if cycle is None else f" in cycle {cycle}"
+                survivor["known"] = f"breaks {where}{found['proof']}{when}"
             elif found["outcome"] == "proven":
                 survivor["known"] = f"{found['proof']} holds"
-            else:
+            elif found["proof"]:
                 survivor["known"] = "nothing"
+            else:
+                survivor["known"] = "its component has no proof"
         record["open"] -= record["refuted"]
         faults = record["mutants"] - record["equivalent"]
         record["score"] = (record["killed"] + record["refuted"]) / faults
@@ -117,8 +128,8 @@ def options() -> list[dict]:
 
 
 def plus() -> list[dict]:
-    """What became of the mutants of ZVC+: by trials."""
-    return tables.read("mutation_zvcplus")
+    """What became of the mutants of ZVC+: by trials, and of what these left by proofs."""
+    return judged("mutation_zvcplus", "mutation_zvcplus_proofs")
 
 
 def _mutants(records: list[dict], *left_out: str) -> str:

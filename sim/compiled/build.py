@@ -71,8 +71,8 @@ def build(
     """
     env = verilator.environment()
     cache = cache_folder(cache, "builds")
-    defines = [f"-D{name}={value}" for name, value in _macros(unit, config, has_mutants).items()]
-    defines += [f"-DHAS_COVERAGE={int(has_coverage)}", f"-DHAS_WAVES={int(has_waves)}"]
+    options = {"has_coverage": has_coverage, "has_waves": has_waves}
+    macros = defines(unit, config, has_mutants=has_mutants, **options)
     include = verilator.include_folder()
     headers = (SOURCES[0].parent, include, include / "vltstd")
     # With counters or waveforms the design is long, and each run is short.
@@ -84,17 +84,25 @@ def build(
         if progress:
             progress(f"building the model of cdma_{unit} {config.name}")
         top = f"cdma_{unit}"
-        compile_design(work, verilog, top, options, [*flags, *defines], SOURCES[0], runtime, env)
+        compile_design(work, verilog, top, options, [*flags, *macros], SOURCES[0], runtime, env)
 
     options = _COVERAGE if has_coverage else ["--trace-vcd"] if has_waves else ["split.vlt"]
     texts = [source.read_text() for source in SOURCES]
-    name = digest(verilog, defines, texts, versions, VERILATE, SPLIT, COMPILE)
+    name = digest(verilog, macros, texts, versions, VERILATE, SPLIT, COMPILE)
     return kept(cache, name, make) / "model.so"
 
 
-def _macros(unit, config, has_mutants):
-    """Macros of ``model.cpp``."""
-    return {
+def defines(
+    unit: str,
+    config: UnitConfig,
+    *,
+    has_mutants: bool = False,
+    has_coverage: bool = False,
+    has_waves: bool = False,
+) -> list[str]:
+    """Options of the compiler for the macros of ``model.cpp``. For the arguments see
+    :func:`build`."""
+    macros = {
         "BEAT_BYTES": config.beat_bytes,
         "KEEP_BYTES": 1 if unit == "decompressor" or config.parts else config.format.word_bytes,
         "STATUS_BYTES": status_bytes(unit, config),
@@ -104,7 +112,10 @@ def _macros(unit, config, has_mutants):
         "ZERO_VALUE": f"{config.constants.get('s_zero', 0)}ull",
         "HAS_LINK": int(unit == "roundtrip"),
         "HAS_MUTANTS": int(has_mutants),
+        "HAS_COVERAGE": int(has_coverage),
+        "HAS_WAVES": int(has_waves),
     }
+    return [f"-D{name}={value}" for name, value in macros.items()]
 
 
 def command_bytes(unit: str, config: UnitConfig) -> int:

@@ -60,6 +60,14 @@ class ModelUnit:
         }
         self._library = _load(build.build(verilog, unit, config, cache, progress, **options))
 
+    @classmethod
+    def of(cls, library: Path, unit: str, config: UnitConfig) -> "ModelUnit":
+        """The model in a shared library that was built."""
+        model = cls.__new__(cls)
+        model.unit, model.config, model._has_mutants = unit, config, False
+        model._library = _load(library)
+        return model
+
     def play(
         self,
         fed: Fed,

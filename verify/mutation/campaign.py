@@ -1,13 +1,18 @@
 """Mutation testing: measure whether the regression detects faults in a unit.
 
-All mutants of a unit are in one compiled model (:mod:`cdma.verify.mutation.mutants`). Each mutant
-runs the trials of :mod:`cdma.verify.mutation.trials` until a check fails: a stream rule, a byte, a
-status, the number of beats, or the recorded cycles. The time limit of the model detects a mutant
-that hangs. The first trials kill most mutants. The others continue in a smaller model, which is
-faster, and run packets with advanced counters (:mod:`cdma.verify.mutation.long_packets`). Some
-mutants are no faults: :mod:`cdma.verify.mutation.proof` proves that their outputs equal those of
-the unit, with cheap proofs first. Each stage (:mod:`cdma.verify.mutation.stages`) is a sweep over
-groups of mutants, in threads or on a cluster.
+All mutants of a unit are in one model (:mod:`cdma.verify.mutation.mutants`). Each mutant runs the
+trials of :mod:`cdma.verify.mutation.trials` until a check fails: a stream rule, a byte, a status,
+the number of beats, or the recorded cycles. The time limit of the model detects a mutant that
+hangs. The first trials kill most mutants. The others continue in a smaller model, which is faster,
+and run packets with advanced counters (:mod:`cdma.verify.mutation.long_packets`). Some mutants are
+no faults: :mod:`cdma.verify.mutation.proof` proves that their outputs equal those of the unit, with
+cheap proofs first. Each stage (:mod:`cdma.verify.mutation.stages`) is a sweep over groups of
+mutants, in threads or on a cluster.
+
+The units of ZVC+ are large, so hundreds of mutants play the same trial at the same time
+(:mod:`cdma.verify.mutation.unit_lanes`). There a mutant is killed when a handshake differs: what
+the unit does in each trial is on record (:mod:`cdma.verify.mutation.observed`). Those that change
+no step, or reach no port, are no faults (:mod:`cdma.verify.mutation.dead`).
 """
 
 import json
@@ -28,9 +33,11 @@ from cdma.verify.mutation import mutants, proof, stages
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
 from cdma.verify.mutation.proof import EQUIVALENT
 from cdma.verify.mutation.stages import Stage
+from cdma.verify.mutation.unit_lanes import UnitLanes
 
-#: Stages after the first, with the time limit of ABC in seconds.
+#: Stages, with the time limit of ABC in seconds.
 STAGES = {
+    "first trials": 0,
     "same graphs": 0,
     "trials": 0,
     "moved counters": 0,
@@ -38,9 +45,14 @@ STAGES = {
     "late trials": 0,
     "same runs": 90,
 }
-#: Stages that know registers of the first codec, or take too long on units as large as those of
-#: ZVC+: each register is tried, and there are 7,000.
-ZVC_STAGES = ("moved counters", "same steps")
+#: Stages of units as large as those of ZVC+: with 7,000 registers, a miter takes minutes for each
+#: mutant, so hundreds are played at the same time instead.
+LARGE_STAGES = {
+    "first trials, in lanes": 0,
+    stages.DEAD: 0,
+    "trials, in lanes": 0,
+    "late trials, in lanes": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -106,10 +118,8 @@ def mutate(
     where = {"jobs": jobs, "scheduler": scheduler, "threads": True}
     run = _Run(unit, config, seed, cache, where, progress or (lambda text: None))
     run.draw(count)
-    run.decide("first trials")
-    for stage, seconds in STAGES.items():
-        if config.codec == "zvc" or stage not in ZVC_STAGES:
-            run.decide(stage, seconds)
+    for stage, seconds in (STAGES if config.codec == "zvc" else LARGE_STAGES).items():
+        run.decide(stage, seconds)
     return Outcome(unit, config, list(run.results.values()), time.monotonic() - start)
 
 
@@ -166,14 +176,18 @@ class _Run:
                 yield from outcome.value
 
     def _stage(self, name, seconds):
-        mutated = self._weave()
-        if name in stages.PLAYED:
-            design = mutated.verilog
-            if self._where["scheduler"] is None:  # build once, with progress, for all threads
+        is_here = self._where["scheduler"] is None  # build once, with progress, for all threads
+        if name in stages.IN_LANES or name == stages.DEAD:
+            design = (self._drawn, self.left())
+            if name in stages.IN_LANES and is_here:
+                UnitLanes(*design, self.config, self.cache, self.progress)
+        elif name in stages.PLAYED:
+            design = self._weave().verilog
+            if is_here:
                 options = {"progress": self.progress, "has_mutants": True}
                 ModelUnit(self.unit, self.config, design, self.cache, **options)
         else:
-            self._graph = self._graph or proof.graph(mutated.rtlil, self.folder)
+            self._graph = self._graph or proof.graph(self._weave().rtlil, self.folder)
             design = self._graph
         cache = None if self.cache is None else str(self.cache)
         return Stage(name, self.unit, self.config, self.seed, Packed(design), cache, seconds)

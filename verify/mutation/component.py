@@ -10,6 +10,9 @@ import re
 
 from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
 
+#: Number behind a name.
+_NUMBER = re.compile(r"\$\d+(?=\.|$)")
+
 
 class Component:
     """A component of a unit, in the design of a proof.
@@ -91,20 +94,26 @@ def moved(bit: int, bits: int, others: int) -> int:
     return port * others + place
 
 
+def is_in(module: str, path: str) -> bool:
+    """Whether a cell's module is a component or in it. Amaranth numbers the path of a component
+    whose name is also that of a signal, as in ``core.header$12``."""
+    return f"{_plain(module)}.".startswith(f"{_plain(path)}.")
+
+
+def _plain(path):
+    return re.sub(_NUMBER, "", path)
+
+
 def _cells(text, path, is_resized=False):
     """Names of the cells in a component and its subcomponents, by module path, kind, source place
     and, unless they may differ, parameters."""
     names = {}
     for cell in cells(text):
         module = module_of(cell.name)
-        if module == path or module.startswith(f"{path}."):
+        if is_in(module, path):
             # The name of a memory contains its path, which differs between unit and design.
             parameters = [each for each in cell.parameters if each[0] != "\\MEMID"]
-            alike = (
-                module[len(path) :],
-                cell.kind,
-                cell.src,
-                *(() if is_resized else parameters),
-            )
+            inside = _plain(module)[len(_plain(path)) :]
+            alike = (inside, cell.kind, cell.src, *(() if is_resized else parameters))
             names.setdefault(alike, []).append(cell.name)
     return names

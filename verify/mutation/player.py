@@ -51,7 +51,7 @@ class Player:
     """
 
     def __init__(self, model: ModelUnit, trials: Iterable[Trial]):
-        self._trials = [(trial.name, _Prepared(model, trial)) for trial in trials]
+        self._trials = [(trial.name, Prepared(model, trial)) for trial in trials]
 
     def result(self, mutant: Mutant) -> MutantResult:
         """Run trials until the mutant fails one."""
@@ -71,7 +71,7 @@ def result_of(mutant: Mutant, trials: Iterable[tuple[str, object]]) -> MutantRes
     return MutantResult(mutant, OPEN)
 
 
-class _Prepared:
+class Prepared:
     """A trial, and the result of the unit without a fault."""
 
     def __init__(self, model, trial):

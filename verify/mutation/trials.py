@@ -84,6 +84,10 @@ def trials(unit: str, config: UnitConfig, seed: int = 0) -> Iterator[Trial]:
     several = [words, *[words[:count] for count in (40_000, 65_600, 9_000, 65_800)]]
     stall = {"status": "always-but-one:25000"}
     yield Trial("long packets", Scenario(stimulus.fed(unit, several, config), stall, seed))
+    spans = stimulus.span_packets(config, np.random.default_rng([seed, 5]))
+    if spans:
+        scenario = Scenario(stimulus.fed(unit, spans, config), seed=seed)
+        yield Trial("spans of exponents", scenario, is_timed=True)
     if _has_commands(unit, config):
         # A command of more words than a run can finish: the packet must not end early.
         block, _ = stimulus.fed(unit, [words[: config.format.block_words]], config)[0]

@@ -3,110 +3,36 @@
 A mutant is inserted into the design of the proof of its component, at the size of the mutated unit.
 A bounded search then looks for a violated assertion in the first cycles after reset: the promise
 itself, or an invariant of the induction. Without a violation, the full proof of the mutant is
-tried: it may hold, for a mutant that does not change the promised behaviour.
+tried: it may hold, for a mutant that does not change the promised behaviour, or fail: a counter
+reaches its upper bits only after more cycles than any search has.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from amaranth.hdl import Assume, Elaboratable
-
-from cdma.hdl.lib.counter import Counter
-from cdma.hdl.zvc.beat import COUNT_BITS, CompressorStatus, DecompressorStatus
-from cdma.hdl.zvc.compressor.assembly.store import AssembledRow
-from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvc.decompressor.unit import Decompressor
+from cdma.hdl.codecs import UnitConfig
 from cdma.toolchain.cache import cache_folder
 from cdma.verify.formal import netlist, prover
 from cdma.verify.mutation import mutants
-from cdma.verify.mutation.component import Component
-from cdma.verify.proofs.lib.counter import Sums
+from cdma.verify.mutation.component import Component, is_in
+from cdma.verify.proofs.bench import Bench
 from cdma.verify.proofs.registry import registry
-
-
-@dataclass(frozen=True)
-class Bench:
-    """The proof for the mutants of one component.
-
-    Parameters
-    ----------
-    proof : str
-        Name of the proof in the registry.
-    size : callable
-        Gives the size of the proof for a configuration of the unit.
-    cycles : int
-        Bound of the search for a violation, in cycles.
-    design : callable or None
-        Makes the design for a configuration. By default, the design of the proof.
-    """
-
-    proof: str
-    size: Callable[[Config], Any] = lambda config: config
-    cycles: int = 8
-    design: Callable[[Config], Elaboratable] | None = None
-
-    def make(self, config: Config) -> Elaboratable:
-        """Make the design for a configuration."""
-        if self.design:
-            return self.design(config)
-        return registry()[self.proof].design(self.size(config))
-
-
-def words_in(config: Config) -> Elaboratable:
-    """Make the bench of the compressor's counter of whole blocks.
-
-    The steps of the counter are limited to the bound of a row that the assembler's proof shows.
-    """
-    fmt = config.format
-    low = (fmt.block_words & -fmt.block_words).bit_length() - 1
-    most = fmt.block_words * (config.lanes - 1 + fmt.mask_words) // fmt.mask_words
-
-    class Steps(Sums):
-        def elaborate(self, platform):
-            m = super().elaborate(platform)
-            m.d.comb += Assume(self.dut.step <= most >> low)
-            return m
-
-    kept = AssembledRow(config)["kept"].width
-    return Steps(Counter(COUNT_BITS - low, kept - low))
-
-
-def fetcher(config: Config) -> str:
-    """Name of the proof of the mask fetcher that a configuration uses."""
-    return f"zvc/{'counting' if config.block_beats >= 4 else 'lookup'}_fetcher"
-
-
-def benches(unit: str, config: Config) -> dict[str, Bench]:
-    """Benches by the path of the component in the unit. ``core`` is for all other components."""
-    if unit == "compressor":
-        return {
-            "core.assembler": Bench("zvc/assembler"),
-            "core.placer": Bench("zvc/placer"),
-            "core.output": Bench("zvc/packet_output", lambda c: (c, CompressorStatus)),
-            "core.report.words_in": Bench("lib/counter", cycles=4, design=words_in),
-            "core": Bench("zvc/compressor_packets", cycles=13),
-        }
-    return {
-        "core.ring": Bench("zvc/ring", lambda c: (c, Decompressor.rows(c)), 10),
-        "core.fetcher": Bench(fetcher(config), cycles=9),
-        "core.beats": Bench("zvc/block_beats"),
-        "core.reader": Bench("zvc/payload_reader"),
-        "core.report": Bench("zvc/decompressor_report", cycles=5),
-        "core.output": Bench("zvc/packet_output", lambda c: (c, DecompressorStatus)),
-        "core": Bench("zvc/decompressor_obeys", cycles=14),
-    }
+from cdma.verify.proofs.zvc import benches as zvc
+from cdma.verify.proofs.zvcplus import benches as zvcplus
 
 
 def put_to_proofs(
-    unit: str, config: Config, drawn: mutants.Drawn, numbers: set[int], cache: Path | None = None
+    unit: str,
+    config: UnitConfig,
+    drawn: mutants.Drawn,
+    numbers: set[int],
+    cache: Path | None = None,
 ) -> Iterator[dict]:
     """Run the proofs of their components on mutants, and yield the outcome of each.
 
     Parameters
     ----------
-    unit, config : str, Config
+    unit, config : str, UnitConfig
         The mutated unit.
     drawn : Drawn
         All mutants drawn for the unit.
@@ -118,8 +44,9 @@ def put_to_proofs(
     Yields
     ------
     dict
-        ``number``, ``line``, ``mutant``; ``proof``: name of the proof; ``outcome``: ``refuted``
-        (with its ``cycle``), ``proven`` or ``open``.
+        ``number``, ``line``, ``mutant``; ``proof``: name of the proof, ``None`` if the component
+        has none; ``outcome``: ``refuted`` (with its ``cycle``), ``fails`` if the induction does not
+        hold with the fault but without, ``proven`` or ``open``.
 
     Raises
     ------
@@ -128,31 +55,42 @@ def put_to_proofs(
     """
     places, components = benches(unit, config), {}
     for mutant in (each for each in drawn.mutants if each.number in numbers):
-        path = max((path for path in places if _is_in(mutant.module, path)), key=len)
-        bench = places[path]
-        design = bench.make(config)
-        if path not in components:
-            flat = netlist.flat(netlist.rtlil_of(design), cache_folder(cache, "proofs"))
-            components[path] = Component(drawn, path, flat)
-        command = components[path].command(mutant)
-        if not command:
-            raise ValueError(f"The design of proof {bench.proof} lacks the cell of {mutant}")
-        proof = registry()[bench.proof]
-        how = {"command": command, "cache": cache}
-        verdict = prover.prove(design, bench.cycles, mode=prover.BOUNDED, **how)
-        outcome = "refuted" if verdict.outcome == "refuted" else "open"
-        if outcome == "open" and proof.mode != prover.BOUNDED:
-            whole = prover.prove(bench.make(config), proof.depth, mode=proof.mode, **how)
-            outcome = "proven" if whole.outcome == "proven" else "open"
-        yield {
-            "number": mutant.number,
-            "line": mutant.line,
-            "mutant": str(mutant),
-            "proof": bench.proof,
-            "outcome": outcome,
-            "cycle": verdict.cycle if outcome == "refuted" else None,
-        }
+        path = max((path for path in places if is_in(mutant.module, path)), key=len, default=None)
+        found = {"proof": None, "outcome": "open", "cycle": None}
+        if path is not None:
+            bench = places[path]
+            if path not in components:
+                text = netlist.rtlil_of(bench.make(config))
+                flat = netlist.flat(text, cache_folder(cache, "proofs"))
+                components[path] = Component(drawn, path, flat)
+            command = components[path].command(mutant)
+            if not command:
+                raise ValueError(f"The design of proof {bench.proof} lacks the cell of {mutant}")
+            found = _put(bench, config, command, cache)
+        known = {"number": mutant.number, "line": mutant.line, "mutant": str(mutant)}
+        yield known | found
 
 
-def _is_in(module, path):
-    return module == path or module.startswith(f"{path}.")
+def benches(unit: str, config: UnitConfig) -> dict[str, Bench]:
+    """Benches of a unit by the path of the component in the unit."""
+    return (zvc if config.codec == "zvc" else zvcplus).benches(unit, config)
+
+
+def _put(bench, config, command, cache):
+    """Search for a violation, then try the full proof."""
+    proof = registry()[bench.proof]
+    how = {"command": command, "cache": cache}
+    verdict = prover.prove(bench.make(config), bench.cycles, mode=prover.BOUNDED, **how)
+    if verdict.outcome == "refuted":
+        return {"proof": bench.proof, "outcome": "refuted", "cycle": verdict.cycle}
+    if proof.mode == prover.BOUNDED:
+        return {"proof": bench.proof, "outcome": "open", "cycle": None}
+
+    def whole(text):
+        how = {"command": text, "cache": cache, "seconds": bench.seconds}
+        return prover.prove(bench.make(config), proof.depth, mode=proof.mode, **how).outcome
+
+    outcome = whole(command)
+    if outcome == "open" and proof.mode == prover.INDUCTION and whole("") == "proven":
+        outcome = "fails"
+    return {"proof": bench.proof, "outcome": outcome, "cycle": None}

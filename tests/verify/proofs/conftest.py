@@ -14,7 +14,7 @@ from cdma.verify.proofs.table import COLUMNS, merged
 
 def pytest_addoption(parser):
     parser.addoption("--save-proofs", type=Path, help="JSON file to write: outcomes of proofs")
-    parser.addoption("--save-mutants", type=Path, help="JSON file to write: mutants in proofs")
+    parser.addoption("--save-mutants", type=Path, help="folder to write: mutants in proofs")
 
 
 def pytest_configure(config):

@@ -1,12 +1,12 @@
 """Mutation testing of the engine: measure whether its stimulus detects faults.
 
 The mutants are those of :mod:`cdma.verify.mutation.mutants`, hundreds in one model, each in a lane
-of its own (:mod:`cdma.verify.mutation.engine.lanes`). All lanes play the same trials
+of its own (:mod:`cdma.verify.mutation.lanes`). All lanes play the same trials
 (:mod:`cdma.verify.mutation.engine.trials`). A mutant is killed when one of its outputs differs in
 some cycle from the engine without a fault: what that one does is on record, so the regression
 notices the fault. Mutants inside the units are left out: they are played by the units' own
 campaign. A mutant that no trial kills is equivalent where that is proven of the netlist
-(:mod:`cdma.verify.mutation.engine.dead`), else it is open, whether it is a fault or not. Results
+(:mod:`cdma.verify.mutation.dead`), else it is open, whether it is a fault or not. Results
 are kept, so a run that was interrupted continues, and a later run with more mutants adds to them.
 """
 
@@ -25,10 +25,10 @@ from cdma.files import write_text
 from cdma.sim.cocotb.ports import Violation
 from cdma.sweep import Packed, Task, sweep
 from cdma.toolchain.cache import cache_folder, digest
-from cdma.verify.mutation import mutants
-from cdma.verify.mutation.engine import dead
-from cdma.verify.mutation.engine.lanes import LANES, build_lanes
+from cdma.verify.mutation import dead, mutants
+from cdma.verify.mutation.engine.lanes import build_lanes
 from cdma.verify.mutation.engine.trials import trials
+from cdma.verify.mutation.lanes import LANES
 from cdma.verify.mutation.mutants import ENGINE, Drawn, Mutant
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
 from cdma.verify.mutation.proof import EQUIVALENT

@@ -1,6 +1,6 @@
 """The delay line: the delay of each value, in enabled cycles, is the number of stages."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal, Value
 
 from cdma.hdl.lib.delay import DelayLine
 from cdma.verify.formal.fault import late, stuck_at
@@ -20,18 +20,19 @@ class Delays(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
+        given, found = Value.cast(dut.i), Value.cast(dut.o)
         m.d.comb += [
             dut.enable.eq(anything(m, 1, "enable")),
             dut.i_valid.eq(anything(m, 1, "valid")),
-            dut.i.eq(anything(m, BITS, "value")),
+            given.eq(anything(m, len(given), "value")),
         ]
-        age, value, was_valid = Signal(range(dut.stages + 2)), Signal(BITS), Signal()
+        age, value, was_valid = Signal(range(dut.stages + 2)), Signal(len(given)), Signal()
         is_picked, has_valid = Signal(), Signal()
         picks = anything(m, 1, "pick") & ~is_picked
         with m.If(dut.enable):
             m.d.sync += has_valid.eq(has_valid | dut.i_valid)
             with m.If(picks):
-                m.d.sync += [is_picked.eq(1), value.eq(dut.i), was_valid.eq(dut.i_valid)]
+                m.d.sync += [is_picked.eq(1), value.eq(given), was_valid.eq(dut.i_valid)]
                 m.d.sync += age.eq(1)
             with m.Elif(is_picked & (age <= dut.stages)):
                 m.d.sync += age.eq(age + 1)
@@ -39,7 +40,7 @@ class Delays(Elaboratable):
         with m.If(is_picked & (age == dut.stages)):
             m.d.comb += [
                 Assert(dut.o_valid == was_valid),
-                Assert(dut.o == value),
+                Assert(found == value),
                 Cover(was_valid & (value != 0)),
             ]
         return m

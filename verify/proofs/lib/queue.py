@@ -1,6 +1,6 @@
 """FIFOs and buffers: no payload is lost, duplicated or reordered."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.hdl.lib.buffer import RowBuffer
 from cdma.hdl.lib.queue import Queue
@@ -23,6 +23,7 @@ class KeepsOrder(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         enters, leaves = offer(m, dut.i, "i"), take(m, dut.o, "o")
+        entering, leaving = (Value.cast(port.payload) for port in (dut.i, dut.o))
         level = Signal(range(dut.depth + 2))
         m.d.sync += level.eq(level + enters - leaves)
         m.d.comb += [
@@ -34,11 +35,11 @@ class KeepsOrder(Elaboratable):
 
         is_inside = Signal()
         ahead = Signal(range(dut.depth))
-        marked = Signal(BITS)
+        marked = Signal(len(entering))
         m.d.comb += Assert(~is_inside | (ahead < level))
         marks = anything(m, 1, "marks") & enters & ~is_inside
         with m.If(marks):
-            m.d.sync += [is_inside.eq(1), marked.eq(dut.i.payload), ahead.eq(level - leaves)]
+            m.d.sync += [is_inside.eq(1), marked.eq(entering), ahead.eq(level - leaves)]
         with m.If(is_inside & leaves):
             m.d.sync += [
                 ahead.eq(Mux(ahead == 0, 0, ahead - 1)),
@@ -46,7 +47,7 @@ class KeepsOrder(Elaboratable):
                 marked.eq(Mux(ahead == 0, 0, marked)),
             ]
             with m.If(ahead == 0):
-                m.d.comb += Assert(dut.o.payload == marked)
+                m.d.comb += Assert(leaving == marked)
                 m.d.comb += Cover((marked != 0) & (level == dut.depth))
         return m
 
@@ -61,14 +62,15 @@ class PassesOrKeeps(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         enters, leaves = offer(m, dut.i, "i"), take(m, dut.o, "o")
-        level, kept = Signal(), Signal(BITS)
+        entering, leaving = (Value.cast(port.payload) for port in (dut.i, dut.o))
+        level, kept = Signal(), Signal(len(entering))
         m.d.sync += level.eq(level + enters - leaves)
         with m.If(enters):
-            m.d.sync += kept.eq(dut.i.payload)
+            m.d.sync += kept.eq(entering)
         m.d.comb += [
             Assert(dut.i.ready == ~level),
             Assert(dut.o.valid == (level | dut.i.valid)),
-            Assert(~dut.o.valid | (dut.o.payload == Mux(level, kept, dut.i.payload))),
+            Assert(~dut.o.valid | (leaving == Mux(level, kept, entering))),
             Cover(level & leaves & (kept != 0)),
             Cover(~level & leaves),
         ]

@@ -1,6 +1,6 @@
 """The line of beats: no payload is lost, duplicated or reordered, and payloads move on."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.hdl.zvcplus.compressor.line import ElasticLine
 from cdma.verify.formal.fault import inverted, late, stuck_at
@@ -24,6 +24,7 @@ class MovesOn(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         enters, leaves = offer(m, dut.i, "i"), take(m, dut.o, "o")
+        entering, leaving = (Value.cast(port.payload) for port in (dut.i, dut.o))
         level = Signal(range(dut.depth + 2))
         m.d.sync += level.eq(level + enters - leaves)
         m.d.comb += [
@@ -35,7 +36,7 @@ class MovesOn(Elaboratable):
 
         is_inside = Signal()
         ahead, age = Signal(range(dut.depth + 1)), Signal(range(dut.depth + 2))
-        marked = Signal(BITS)
+        marked = Signal(len(entering))
         m.d.comb += [
             Assert(~is_inside | (ahead < level)),
             Assert(~is_inside | (ahead != 0) | (age != dut.depth) | dut.o.valid),
@@ -45,7 +46,7 @@ class MovesOn(Elaboratable):
         with m.If(anything(m, 1, "marks") & enters & ~is_inside):
             m.d.sync += [
                 is_inside.eq(1),
-                marked.eq(dut.i.payload),
+                marked.eq(entering),
                 ahead.eq(level - leaves),
                 age.eq(1),
             ]
@@ -55,7 +56,7 @@ class MovesOn(Elaboratable):
                 is_inside.eq(ahead != 0),
             ]
             with m.If(ahead == 0):
-                m.d.comb += [Assert(dut.o.payload == marked), Cover(marked != 0)]
+                m.d.comb += [Assert(leaving == marked), Cover(marked != 0)]
         return m
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from cdma.errors import SimulationError
 from cdma.toolchain import verilator
-from cdma.verify.mutation.engine import lanes
-from cdma.verify.mutation.engine.lanes.source import Source
+from cdma.verify.mutation import lanes
+from cdma.verify.mutation.lanes.source import Source
 
 #: Types of registers: an enable, a reset and its value, high or low.
 TYPES = [

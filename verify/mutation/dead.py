@@ -1,11 +1,11 @@
-"""Survivors among the engine's mutants that are proven to be no faults.
+"""Survivors among mutants of the engine or of a unit that are proven to be no faults.
 
 Each fault gets an input of its own. Yosys simplifies the netlist and splits it into gates. Then a
 fault is none
 
 - when no output depends on its input, through any number of registers and memories;
-- or when a step of the engine is the same with it and without it, from every state, whether the
-  engine gets there or not: no next value of a register, no pin of a memory and no output differs.
+- or when a step of the design is the same with it and without it, from every state, whether the
+  design gets there or not: no next value of a register, no pin of a memory and no output differs.
 
 Both hold for all stimulus. What only depends on states that are never reached is not found.
 """

@@ -3,7 +3,7 @@
 import pytest
 
 from cdma.toolchain.cache import cache_folder
-from cdma.verify.mutation.engine import dead
+from cdma.verify.mutation import dead
 from cdma.verify.mutation.mutants import Drawn, Mutant
 
 
