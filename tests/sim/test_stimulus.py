@@ -5,6 +5,7 @@ import pytest
 
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvcplus.config import NAMED
+from cdma.hdl.zvcplus.config import Config as PlusConfig
 from cdma.sim import stimulus
 
 
@@ -27,8 +28,33 @@ def test_one_word_of_a_block_is_odd(config):
     assert any((packet >> word.mantissa == 0).any() for packet in stimulus.odd_word_packets(config))
 
 
+def test_blocks_have_each_span_of_exponents_and_number_of_zeros():
+    """Behind a block of one exponent, which is near the block or not."""
+    config = PlusConfig("fp16")
+    word, fmt = config.word, config.format
+    seen = set()
+    for packet in stimulus.span_packets(config, np.random.default_rng(1)):
+        bases, blocks = packet.reshape(2, 2, fmt.block_words).swapaxes(0, 1)
+        for base, block in zip(bases, blocks, strict=True):
+            before, *exponents = (
+                words >> word.mantissa & (1 << word.exponent) - 1
+                for words in (base, block[block != 0])
+            )
+            assert len(set(before)) == 1
+            top = int(exponents[0].max())
+            span = top - int(exponents[0].min())
+            seen.add((int((block == 0).sum()), span, abs(top - int(before[0])) <= 3))
+    spans = [1, 2, 3, 4, 7, 8, 15, 16, 31]
+    assert {(zeros, span) for zeros, span, _ in seen} == {
+        (zeros, span) for zeros in range(config.most_zeros + 2) for span in spans
+    }
+    assert {near for *_, near in seen} == {False, True}
+
+
 def test_the_first_codec_looks_for_zeros_only():
     assert not stimulus.odd_word_packets(Config.of(8, 32))
+    assert not stimulus.span_packets(Config.of(8, 32), np.random.default_rng(1))
+    assert not stimulus.span_packets(PlusConfig("int8"), np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(
