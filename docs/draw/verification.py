@@ -103,7 +103,7 @@ def judged(measured: str, proofs: str) -> list[dict]:
                 continue
             found = put[record["unit"], survivor["number"]]
             assert found["mutant"] == survivor["mutant"]
-            if found["outcome"] in ("refuted", "fails"):
+            if found["outcome"] in ("refuted", "broken"):
                 record["refuted"] += 1
                 survivor["verdict"] = "refuted"
                 cycle = found["cycle"]

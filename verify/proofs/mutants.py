@@ -45,7 +45,7 @@ def put_to_proofs(
     ------
     dict
         ``number``, ``line``, ``mutant``; ``proof``: name of the proof, ``None`` if the component
-        has none; ``outcome``: ``refuted`` (with its ``cycle``), ``fails`` if the induction does not
+        has none; ``outcome``: ``refuted`` (with its ``cycle``), ``broken`` if the induction does not
         hold with the fault but without, ``proven`` or ``open``.
 
     Raises
@@ -92,5 +92,5 @@ def _put(bench, config, command, cache):
 
     outcome = whole(command)
     if outcome == "open" and proof.mode == prover.INDUCTION and whole("") == "proven":
-        outcome = "fails"
+        outcome = "broken"
     return {"proof": bench.proof, "outcome": outcome, "cycle": None}

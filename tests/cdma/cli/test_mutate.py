@@ -154,9 +154,11 @@ def document(monkeypatch):
     return importlib.import_module("verification")
 
 
-def test_as_many_faults_are_found_as_must_be(document):
+@pytest.mark.parametrize("measured", ["mutation", "mutation_zvcplus"])
+def test_as_many_faults_are_found_as_must_be(document, measured):
     """By trials and proofs together."""
-    records = document.judged()
+    proofs = {"mutation": "mutation_proofs", "mutation_zvcplus": "mutation_zvcplus_proofs"}
+    records = document.judged(measured, proofs[measured])
     assert [record["unit"] for record in records] == ["compressor", "decompressor"]
     for record in records:
         assert record["mutants"] >= 1000
