@@ -10,7 +10,7 @@ cheap proofs first. Each stage (:mod:`cdma.verify.mutation.stages`) is a sweep o
 mutants, in threads or on a cluster.
 
 The units of ZVC+ are large, so hundreds of mutants play the same trial at the same time
-(:mod:`cdma.verify.mutation.unit_lanes`). There a mutant is killed when a handshake differs: what
+(:mod:`cdma.verify.mutation.lanes.unit`). There a mutant is killed when a handshake differs: what
 the unit does in each trial is on record (:mod:`cdma.verify.mutation.observed`). Those that change
 no step, or reach no port, are no faults (:mod:`cdma.verify.mutation.dead`).
 """
@@ -30,10 +30,10 @@ from cdma.sim.compiled.unit import ModelUnit
 from cdma.sweep import Packed, Task, sweep
 from cdma.toolchain.cache import cache_folder, digest
 from cdma.verify.mutation import mutants, proof, stages
+from cdma.verify.mutation.lanes.unit import UnitLanes
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
 from cdma.verify.mutation.proof import EQUIVALENT
 from cdma.verify.mutation.stages import Stage
-from cdma.verify.mutation.unit_lanes import UnitLanes
 
 #: Stages, with the time limit of ABC in seconds.
 STAGES = {

@@ -20,9 +20,9 @@ from cdma.sim.compiled import play
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sim.simulate import design_text
 from cdma.sim.units import BENCHES
+from cdma.verify.mutation.lanes.unit import known_bytes
 from cdma.verify.mutation.stages import IN_LANES
 from cdma.verify.mutation.trials import Trial
-from cdma.verify.mutation.unit_lanes import known_bytes
 
 #: The unit whose trials are on record.
 CONFIG = config_named("zvcplus-fp32")

@@ -17,11 +17,11 @@ from cdma.sweep import Packed
 from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation import dead, trials
 from cdma.verify.mutation.lanes import LANES
+from cdma.verify.mutation.lanes.unit import UnitLanes
 from cdma.verify.mutation.long_packets import LongPackets
 from cdma.verify.mutation.mutants import Mutant
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult, Player, result_of
 from cdma.verify.mutation.proof import EQUIVALENT, Judge
-from cdma.verify.mutation.unit_lanes import UnitLanes
 
 #: Function from mutants to their results.
 Decide = Callable[[list[Mutant]], list[MutantResult]]

@@ -45,8 +45,8 @@ def put_to_proofs(
     ------
     dict
         ``number``, ``line``, ``mutant``; ``proof``: name of the proof, ``None`` if the component
-        has none; ``outcome``: ``refuted`` (with its ``cycle``), ``broken`` if the induction does not
-        hold with the fault but without, ``proven`` or ``open``.
+        has none; ``outcome``: ``refuted`` (with its ``cycle``), ``broken`` if the induction fails
+        with the fault and holds without, ``proven`` or ``open``.
 
     Raises
     ------

@@ -17,10 +17,10 @@ from cdma.verify.mutation import campaign, mutants
 from cdma.verify.mutation import player as players
 from cdma.verify.mutation import trials as stimulus
 from cdma.verify.mutation.campaign import EQUIVALENT, KILLED, OPEN, MutantResult, Outcome
+from cdma.verify.mutation.lanes.unit import UnitLanes
 from cdma.verify.mutation.player import Player
 from cdma.verify.mutation.stages import IN_LANES
 from cdma.verify.mutation.trials import Trial, first_trials, trials
-from cdma.verify.mutation.unit_lanes import UnitLanes
 
 SMALL = Config.of(2, 8, 32)
 COUNT = 40

@@ -10,9 +10,9 @@ from cdma.sim.result import Scenario
 from cdma.sim.stimulus import fed, packets
 from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation import mutants
+from cdma.verify.mutation.lanes.unit import UnitLanes
 from cdma.verify.mutation.observed import checksum
 from cdma.verify.mutation.trials import Trial, first_trials
-from cdma.verify.mutation.unit_lanes import UnitLanes
 
 SMALL = Config.of(2, 8, 8)
 COUNT = 30
