@@ -36,7 +36,7 @@ class PlacesItems(Elaboratable):
         self.lane = lane = Signal(range(config.lanes))
         item, valid = Signal(_Item(config), name="item"), Signal(name="valid")
         used, stage = Signal(9, name="used"), Signal(_Item(config), name="stage")
-        stage_valid = Signal(name="stage_valid")
+        stage_valid, has_words = Signal(name="stage_valid"), Signal()
         m.d.comb += [
             lane.eq(AnyConst(len(lane))),
             valid.eq(dut.has_front | dut.has_after | dut.has_payload),
@@ -56,13 +56,14 @@ class PlacesItems(Elaboratable):
             Assert(dut.at_low == Mux(dut.has_after, 0, used[:LOW])),
         ]
         with m.If(dut.enable):
-            m.d.sync += [stage.eq(item), stage_valid.eq(valid)]
+            m.d.sync += [stage.eq(item), stage_valid.eq(valid), has_words.eq(dut.has_payload)]
             with m.If(valid):
                 m.d.sync += used.eq(self._following(m, item, "item"))
         m.d.comb += [
             Assert(used <= ROW),
             Assert(probe(m, "dut.at", LOW) == used[:LOW]),
             Assert(dut.next_valid == stage_valid),
+            Assert(dut.counts == has_words),
         ]
         self._check_stage(m, stage, stage_valid, used)
         return m
@@ -181,7 +182,12 @@ PROOFS = (
         sizes={name: name for name in ("fp32", "bf16")},
         slow=("fp32", "bf16"),
         broken=faults(
-            "fp32", 6, late("dut.at"), stuck_at(0, "dut.at_high", 2), inverted("dut.upper3", 1)
+            "fp32",
+            6,
+            late("dut.at"),
+            stuck_at(0, "dut.at_high", 2),
+            inverted("dut.upper3", 1),
+            late("dut.counts"),
         ),
     ),
 )
