@@ -67,6 +67,7 @@ def fill(text: str) -> str:
         "proofs": _proofs,
         "engine_coverage": _engine_coverage,
         "engine_mutants": _engine_mutants,
+        "engine_survivors": _engine_survivors,
         "engine_fuzz": _engine_fuzz,
         "engine_fuzz_jobs": _engine_fuzz_jobs,
     }
@@ -169,6 +170,13 @@ def _engine_mutants() -> str:
     low, high = record["low"], record["high"]
     row = record | {"share": f"{record['score']:.1%}", "interval": f"{low:.1%} to {high:.1%}"}
     return format_table([row], ENGINE_MUTANTS, "markdown")
+
+
+def _engine_survivors() -> str:
+    """Those that are open: proofs notice too many of the others for a table."""
+    (record,) = tables.read("mutation_engine")
+    left = [each for each in record["survivors"] if each["verdict"] == "open"]
+    return _survivors([{**record, "survivors": left}], "unit", "config")
 
 
 def _engine_fuzz() -> str:

@@ -31,11 +31,13 @@ PLACES = {
     r"front\.interrupts": "engine/interrupts",
     r"front\.rings\.arena": "engine/arena",
     r"front\.rings\.counts": "engine/counts",
+    r"front\.rings\.fetcher": "engine/fetcher",
     r"front\.rings\.finisher": "engine/finisher",
     r"front\.rings\.starter\.checker\.multiplier": "engine/multiplier",
     r"front\.rings\.starter\.checker": "engine/checker",
     r"front\.rings\.starter\.fence": "engine/fence",
     r"front\.rings\.starter\.operands": "engine/operands",
+    r"front\.rings\.starter": "engine/starter",
     r"front\.rings\.state\d": "engine/ring_state",
     r"front\.rings\.writer": "engine/completion_writer",
     r"data\.memory\d\.latency": "engine/latency_sampler",
@@ -51,7 +53,6 @@ PLACES = {
     r"data\.offload\.channel\d": "engine/credits",
     r"data\.offload\.job_ends": "engine/job_ends",
     r"data\.offload\.host\.crc": "engine/stripe_crc",
-    r"data\.offload\.host\.ledger\.\w+_sum": "lib/late_counter",
     r"data\.offload\.host\.ledger": "engine/ledger",
     r"data\.offload\.host\.gather": "engine/gather",
     r"data\.offload\.host\.entries": "engine/index_entries",
@@ -77,11 +78,12 @@ PLACES = {
 }
 #: Proofs of components of the library, by the file that has them: put to these last.
 LIBRARY = {
-    "hdl/lib/fifo.py": "lib/fifo",
-    "hdl/lib/queue.py": "lib/queue",
-    "hdl/lib/buffer.py": "lib/row_buffer",
-    "hdl/lib/tally.py": "lib/tally",
-    "hdl/lib/timer.py": "lib/timer",
+    "hdl/lib/fifo.py": ("lib/fifo",),
+    "hdl/lib/queue.py": ("lib/queue",),
+    "hdl/lib/buffer.py": ("lib/row_buffer",),
+    "hdl/lib/counter.py": ("lib/counter", "lib/step_counter", "lib/late_counter"),
+    "hdl/lib/tally.py": ("lib/tally",),
+    "hdl/lib/timer.py": ("lib/timer",),
 }
 #: Outcomes: an assertion is violated within some cycles after reset; the induction fails; the proof
 #: holds for the mutant; no answer within the limits.
@@ -130,10 +132,8 @@ def places_of(mutant: Mutant) -> list[tuple[str, str]]:
         for pattern, proof in PLACES.items()
         if (match := re.match(rf"({pattern})(\.|$)", mutant.module))
     ]
-    file = mutant.line.partition(":")[0]
-    if file in LIBRARY:
-        found.append((mutant.module.removesuffix(".memory"), LIBRARY[file]))
-    return found
+    file, path = mutant.line.partition(":")[0], mutant.module.removesuffix(".memory")
+    return [*found, *((path, proof) for proof in LIBRARY.get(file, ()))]
 
 
 def put_to_proofs(
@@ -202,9 +202,10 @@ def with_proofs(record: dict, drawn: Drawn, *, jobs: int = 1, scheduler: str | N
     survivors = []
     for each in record["survivors"]:
         judged = found.get(each["number"])
-        known = {"known": str(judged)} if judged else {}
+        if each["number"] in left:
+            each = {**each, "known": str(judged) if judged else "no proof has its cell"}
         verdict = {"verdict": "noticed"} if judged and judged.is_noticed else {}
-        survivors.append({**each, **known, **verdict})
+        survivors.append({**each, **verdict})
     noticed = sum(each.is_noticed for each in found.values())
     faults = record["mutants"] - record["equivalent"]
     score = (record["killed"] + noticed) / faults

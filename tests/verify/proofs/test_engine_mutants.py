@@ -1,6 +1,9 @@
 """Proofs of the engine's components find faults that no trial kills."""
 
+import itertools
+import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -20,13 +23,15 @@ from cdma.verify.proofs.engine_mutants import (
 )
 from cdma.verify.proofs.registry import registry
 
+RECORD = Path(__file__).parents[3] / "docs" / "measurements" / "mutation_engine.json"
+
 
 def mutant(module, line="hdl/engine/job.py:1", number=1):
     return Mutant(number, "inv", "mux", module, "Y", 0, None, line, "")
 
 
 def test_each_place_has_a_proof():
-    assert {*PLACES.values(), *LIBRARY.values()} <= set(registry())
+    assert {*PLACES.values(), *itertools.chain(*LIBRARY.values())} <= set(registry())
 
 
 def test_parts_come_before_what_has_them():
@@ -68,10 +73,19 @@ def test_a_record_counts_what_proofs_notice(monkeypatch):
         "refuted by engine/x in cycle 3",
         "breaks engine/x",
         "is allowed by engine/x",
-        "",
+        "no proof has its cell",
         "",
     ]
     assert [each["verdict"] for each in made["survivors"][:3]] == ["noticed", "noticed", "open"]
+
+
+def test_the_record_says_what_proofs_found():
+    (record,) = json.loads(RECORD.read_text())
+    verdicts = [each["verdict"] for each in record["survivors"]]
+    assert record["noticed"] == verdicts.count("noticed") > 0
+    for each in record["survivors"]:
+        if each["verdict"] == "noticed":
+            assert re.match(r"(breaks|refuted by) (engine|lib|axi)/\w+", each["known"])
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ PROOFS = (
         promise="The arena's pointer goes behind each stream, and its room is up to its end",
         components=(Arena,),
         design=lambda bits: KeepsPointer(Arena(bits)),
-        sizes={f"{bits} bits of address": bits for bits in (20, 28, 40)},
+        sizes={f"{bits} bits of address": bits for bits in (20, 28, 33, 40)},
         depth=12,
         broken=faults(
             20,
