@@ -39,6 +39,7 @@ def test_parts_come_before_what_has_them():
     assert found == [
         ("front.rings.starter.checker.multiplier", "engine/multiplier"),
         ("front.rings.starter.checker", "engine/checker"),
+        ("front.rings.starter", "engine/starter"),
     ]
     assert places_of(mutant("data.prefetch.readers")) == []
 
