@@ -1,0 +1,129 @@
+"""Each event is counted once, in its counter, and a snapshot is the state of one cycle."""
+
+from dataclasses import replace
+
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+
+from cdma.hdl.engine.front.counters import Counters
+from cdma.hdl.engine.registers import register_map
+from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.formal.names import elaborated
+from cdma.verify.formal.stream_rules import anything, leave_open
+from cdma.verify.proofs.engine.small import small
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults
+
+_TOTAL_BITS = 64
+
+
+class CountsAll(Elaboratable):
+    """Events come, and software clears, takes snapshots and reads, at any time.
+
+    A snapshot has the sum of all events of one counter since the last clear, up to the end of the
+    frame in which it was asked for. When it is complete, both registers of the counter show it.
+    """
+
+    def __init__(self, name):
+        self.name = name
+        self.map = register_map(replace(small(), address_bits=32))
+        self.dut = Counters(self.map)
+
+    def elaborate(self, platform):
+        m = Module()
+        dut = self.dut
+        m.submodules.dut = elaborated(dut, platform)
+        leave_open(m, dut, "error", "events0", "clear", "take", "read")
+        place, ends = Signal(range(dut.frame)), Signal()
+        m.d.comb += ends.eq(place == dut.frame - 1)
+        m.d.sync += place.eq(Mux(ends, 0, place + 1))
+        snapshot, is_stable = self._snapshot(m, ends, self._count(m, ends))
+        self._read(m, snapshot, is_stable)
+        return m
+
+    def _count(self, m, ends):
+        """What the counter has counted in this frame before this cycle, or its maximum so far."""
+        dut, name = self.dut, self.name
+        events = Signal(dut.events0.shape(), name="last_events")
+        m.d.sync += events.eq(dut.events0)
+        simple = {"CYCLES": 1, "ERRORS": dut.error, "BURSTS": events.latency_valid}
+        step, count = Signal(16), Signal(24)
+        if name in simple:
+            m.d.comb += step.eq(simple[name])
+        elif name.startswith("LATENCY"):
+            m.d.comb += step.eq(Mux(events.latency_valid, events.latency, 0))
+        else:
+            m.d.comb += step.eq(events[name.removeprefix("STALL_").lower()])
+        if name == "LATENCY_MAX":
+            following = Mux(step > count, step, count)
+        else:
+            following = Mux(ends, 0, count) + step
+        m.d.sync += count.eq(Mux(dut.clear, 0, following))
+        return count
+
+    def _snapshot(self, m, ends, count):
+        """Total at the end of the frame with the last take or clear, and whether it is complete."""
+        dut = self.dut
+        is_cleared, is_wanted, changes = Signal(init=1), Signal(), Signal(3, init=1)
+        total, snapshot = Signal(_TOTAL_BITS), Signal(_TOTAL_BITS)
+        is_new = is_cleared | (self.name == "LATENCY_MAX")
+        following = Mux(is_new, 0, total) + count
+        m.d.sync += [
+            is_cleared.eq(Mux(dut.clear, 1, Mux(ends, 0, is_cleared))),
+            is_wanted.eq(Mux(dut.take, 1, Mux(ends, 0, is_wanted))),
+            changes[1:].eq(changes[:2]),
+        ]
+        with m.If(ends):
+            m.d.sync += [total.eq(following), changes[0].eq(is_cleared | is_wanted)]
+            with m.If(is_cleared | is_wanted):
+                m.d.sync += snapshot.eq(following)
+        # The snapshot of a take is complete when it is no more busy.
+        is_taken = Signal()
+        with m.If(dut.take | dut.clear):
+            m.d.sync += is_taken.eq(dut.take & ~dut.clear)
+        is_complete = is_taken & ~dut.busy & ~dut.clear & ~is_wanted
+        m.d.comb += Cover(is_complete & (snapshot > 1) & (snapshot != total))
+        return snapshot, ~changes.any() | is_complete & ~is_cleared
+
+    def _read(self, m, snapshot, is_stable):
+        """A register is its half of the snapshot, in the cycle after it was asked for."""
+        dut = self.dut
+        half, was_high, was_asked, was_stable = Signal(), Signal(), Signal(), Signal()
+        was = Signal(_TOTAL_BITS)
+        block = "COUNTERS" if self.name in dut._totals else "CHANNEL_COUNTERS"
+        address = self.map.block(block).address(f"{self.name}_LO")
+        m.d.comb += [
+            half.eq(anything(m, 1, "half")),
+            dut.address.eq(address + (half << 2)),
+            Assert(dut.done == was_asked),
+        ]
+        m.d.sync += [
+            was_high.eq(half),
+            was_asked.eq(dut.read),
+            was_stable.eq(is_stable),
+            was.eq(snapshot),
+        ]
+        with m.If(was_stable):
+            m.d.comb += Assert(dut.data == Mux(was_high, was[32:], was[:32]))
+
+
+_NAMES = ("RAW_BEATS", "LATENCY_SUM", "LATENCY_MAX", "BURSTS", "CYCLES", "ERRORS")
+
+PROOFS = (
+    Proof(
+        name="counters",
+        promise="A snapshot has each event of a counter once, up to the end of one frame for all",
+        components=(Counters,),
+        design=CountsAll,
+        sizes={name: name for name in _NAMES},
+        slow=_NAMES[1:],
+        mode=BOUNDED,
+        depth=64,
+        broken=faults(
+            "RAW_BEATS",
+            64,
+            late("dut.ends"),
+            stuck_at(0, "dut.raw_beats0", 1),
+            stuck_at(1, "dut.is_first"),
+            stuck_at(0, "dut.takes"),
+        ),
+    ),
+)
