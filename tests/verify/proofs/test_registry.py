@@ -19,7 +19,7 @@ UNPROVEN = (
     *("AxiEngine", "DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
     "StreamStripeCompressor",
     "HostWriter",
-    *("PrefetchChannel", "StripeDecompressor"),
+    "PrefetchChannel",
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "StreamCheck"),
     *("BlockCoder", "PlainCoder", "PlainRing", "FieldCounter"),
