@@ -135,13 +135,17 @@ class Writes:
         Drive the channel B here.
     holds_data : bool
         Check that stalled data is held, too. Not for data from a FIFO with a proof of its own.
+    keeps_address : bool
+        Bursts have their ``address``, too.
+    stalls : bool
+        AW and W may be stalled.
     **sizes
         Bytes of bursts and pages, see :func:`check_address`.
 
     Attributes
     ----------
     offers : an address is offered for the first time
-    head : ``beats`` (and ``id``) of the burst that the next beat of W belongs to
+    head : ``beats`` (``id``, ``address``) of the burst that the next beat of W belongs to
     sent : beats of this burst that were taken
     moves : a beat of W is taken
     level, entries, fresh : bursts that were offered earlier and whose data is not complete; the one
@@ -167,8 +171,11 @@ class Writes:
         name="w",
         answers=True,
         holds_data=True,
+        keeps_address=False,
+        stalls=True,
         **sizes,
     ):
+        self._keeps_address = keeps_address
         self._name, self._most, self._depth = name, most, depth
         check_address(m, aw, data_bytes, ids, f"{name}_aw", **sizes)
         if holds_data:
@@ -176,8 +183,8 @@ class Writes:
         else:
             self._hold_last(m, w)
         m.d.comb += [
-            aw.ready.eq(anything(m, 1, f"{name}_aw_ready")),
-            w.ready.eq(anything(m, 1, f"{name}_w_ready")),
+            aw.ready.eq(anything(m, 1, f"{name}_aw_ready") if stalls else 1),
+            w.ready.eq(anything(m, 1, f"{name}_w_ready") if stalls else 1),
         ]
         self._queue(m, aw, w)
         self._rules(m, w, gap)
@@ -200,6 +207,8 @@ class Writes:
         fields = {"beats": len(beats_of(payload))}
         if "id" in payload.shape().members:
             fields["id"] = len(payload.id)
+        if self._keeps_address:
+            fields["address"] = len(payload.address)
         entries = [Signal(data.StructLayout(fields), name=f"{name}_burst{k}") for k in range(depth)]
         self.entries = entries
         self.level = level = Signal(range(depth + 2), name=f"{name}_level")
@@ -227,6 +236,8 @@ class Writes:
         ]
         if "id" in fields:
             m.d.comb += fresh.id.eq(payload.id)
+        if self._keeps_address:
+            m.d.comb += fresh.address.eq(payload.address)
         m.d.sync += [
             was_offered.eq(aw.valid & ~aw.ready),
             level.eq(level + self.offers - self.ends),

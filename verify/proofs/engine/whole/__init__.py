@@ -1,0 +1,1 @@
+"""The whole engine, at its AXI ports."""
