@@ -27,6 +27,7 @@ from cdma.verify.proofs.registry import registry
 #: registers is left out: it compares two of them, and only one would have the fault.
 PLACES = {
     r"front\.lite": "axi/lite_subordinate",
+    r"front\.counters": "engine/counters",
     r"front\.interrupts\.coalescer\d": "engine/coalescer",
     r"front\.interrupts": "engine/interrupts",
     r"front\.rings\.arena": "engine/arena",
@@ -49,6 +50,7 @@ PLACES = {
     r"data\.\w+\.sequencer": "engine/stripe_sequencer",
     r"data\.offload\.errors": "engine/error_collector",
     r"data\.offload\.decision": "engine/raw_decision",
+    r"data\.offload\.channel\d\.codec": "engine/stripe_compressor",
     r"data\.offload\.channel\d\.reader": "engine/stripe_reader",
     r"data\.offload\.channel\d": "engine/credits",
     r"data\.offload\.job_ends": "engine/job_ends",
@@ -71,6 +73,7 @@ PLACES = {
     r"data\.prefetch\.check\.crc\.core": "engine/unit_crc",
     r"data\.prefetch\.check\.crc": "engine/stripe_crc",
     r"data\.prefetch\.check": "engine/crc_check",
+    r"data\.prefetch\.channel\d\.codec": "engine/stripe_decompressor",
     r"data\.prefetch\.channel\d\.(codec\.slot|writer\.errors)": "engine/error_slot",
     r"data\.prefetch\.channel\d\.writer": "engine/stripe_writer",
     r"link\.\w+_owed": "lib/tally",
