@@ -6,7 +6,10 @@ from cdma.verify.proofs.registry import registry
 from cdma.verify.proofs.table import row_of
 
 #: Proofs that take more than five seconds even for a small size.
-LONG = {"zvc/assembler", "zvc/payload_reader", "zvc/jump_table", "engine/completion_writer"}
+LONG = {
+    *("zvc/assembler", "zvc/payload_reader", "zvc/jump_table"),
+    *("zvcplus/payload_meter", "engine/completion_writer"),
+}
 
 
 def sizes():
