@@ -8,7 +8,6 @@ from cdma.cli import options
 from cdma.cli.engine import ENGINE
 from cdma.errors import UserError
 from cdma.files import write_text
-from cdma.progress import timed
 
 #: Least share of the faults that must be found.
 LEAST_SCORE = 0.98
@@ -17,14 +16,12 @@ UNIT, ENGINE_UNIT = "4x8b16", "2x32"
 
 EPILOG = f"""\
 Yosys makes the mutants: a bit at a pin of a cell is inverted, stuck, or inverted where another bit
-is set. A mutant is killed when a check of the regression fails. For a survivor, ABC tries to prove
-that its outputs always equal those of the unit. All others are open, and are listed with the source
-line of their cell. A run that was interrupted continues where it ended.
+is set. A mutant is killed when a check of the regression fails. ABC tries to prove that survivors
+have the outputs of the unit. Others are open. A run that was interrupted continues where it ended.
 
-Mutants of the engine (--unit engine) play register accesses, jobs, faults, timeouts and aborts.
-Those in its units are left out. A survivor that is proven to change nothing is no fault. --sample N
-plays N of them, evenly spread, and gives the interval of the share (95 %). With --proofs, survivors
-are put into the proofs of their components: a fault with which a proof fails is found too.
+Mutants of the engine (--unit engine) play jobs, faults, timeouts and aborts; those in its units are
+left out. --sample N plays N of them, evenly spread, and gives the interval of the share (95 %).
+With --proofs, survivors are put into the proofs of their components: a proof that fails finds them.
 
 exit status: 0 when {LEAST_SCORE:.0%} of the faults of each unit are found (mutants that are proven
 equivalent are none), 1 when not, 2 a mistake in the input or a missing tool
@@ -58,46 +55,26 @@ def run(args: argparse.Namespace) -> int:
     """Make mutants of each unit, play them, report; 1 when too few were found."""
     options.refuse_below(args, count=1, seed=0, sample=1)
     units = options.units_from(args)
-    if args.sample is not None and ENGINE not in units:
-        raise UserError("--sample is for the engine, not for units")
-    if args.proofs and ENGINE not in units:
-        raise UserError("--proofs is for the engine, not for units")
+    for option in ("sample", "proofs"):
+        if getattr(args, option) and ENGINE not in units:
+            raise UserError(f"--{option} is for the engine, not for units")
     configs = {u: options.config_or(args, ENGINE_UNIT if u == ENGINE else UNIT) for u in units}
     if ENGINE in units:
         options.only_zvc(configs[ENGINE], "mutate --unit engine")
     from cdma.sim import SimulationError
     from cdma.verify.mutation import records, report
 
-    where = {"jobs": args.jobs, "scheduler": args.scheduler}
+    how = (args.count, args.seed, args.sample, {"jobs": args.jobs, "scheduler": args.scheduler})
     try:
-        found = records.records(configs, args.count, args.seed, args.sample, where)
+        found = records.records(configs, *how, has_proofs=args.proofs)
     except SimulationError as error:
         print(f"cdma mutate: {error}", file=sys.stderr)
         return 1
-    if args.proofs:
-        found = [_with_proofs(each, configs, args) for each in found]
-    text = json.dumps(found, indent=2)
     if args.save:
-        write_text(args.save, f"{text}\n")
-    print(text if args.json else report.text(found))
-    low = [record["unit"] for record in found if record["score"] < LEAST_SCORE]
+        write_text(args.save, f"{json.dumps(found, indent=2)}\n")
+    print(json.dumps(found, indent=2) if args.json else report.text(found))
+    low = [each["unit"] for each in found if each["score"] < LEAST_SCORE]
     for unit in low:
-        why = f"fewer than {LEAST_SCORE:.0%} of the faults were found"
-        print(f"cdma mutate: {unit}: {why}", file=sys.stderr)
+        few = f"{unit}: fewer than {LEAST_SCORE:.0%} of the faults were found"
+        print(f"cdma mutate: {few}", file=sys.stderr)
     return int(bool(low))
-
-
-def _with_proofs(record, configs, args):
-    """The record, with what the proofs say of the engine's survivors."""
-    if record["unit"] != ENGINE:
-        return record
-    from cdma.toolchain.cache import cache_folder
-    from cdma.verify.mutation.engine import campaign
-    from cdma.verify.proofs.engine_mutants import with_proofs
-
-    config = configs[ENGINE]
-    small = campaign.small_engine(config.lanes, config.format.word_bits)
-    drawn = campaign.draw(small, args.count, args.seed, cache_folder(None, "mutation"))
-    progress = timed(small.name)
-    progress(f"putting {record['open']} survivors to the proofs of their components")
-    return with_proofs(record, drawn, jobs=args.jobs, scheduler=args.scheduler)
