@@ -29,24 +29,31 @@ class Component:
         Path of the component in the design.
     """
 
+    #: Whether the parameters of a cell may differ, such as its width.
+    is_resized = False
+
     def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
-        self._in_unit = _cells(drawn.rtlil, path)
-        self._alone = _cells(flat, dut)
+        self._in_unit = _cells(drawn.rtlil, path, self.is_resized)
+        self._alone = _cells(flat, dut, self.is_resized)
 
     def command(self, mutant: Mutant) -> str | None:
         """Yosys command that inserts the mutant, for :func:`cdma.verify.formal.prover.prove`.
         ``None`` if the cells differ, because Yosys simplified them in the design."""
-        name = re.search(r"-cell (\S+)", mutant.command)[1]
-        (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
-        here, there = self._in_unit[alike], self._alone.get(alike, [])
-        if len(here) != len(there):
+        name, found = self._cell(mutant)
+        if found is None:
             return None
-        found = there[here.index(name)]
         command = re.sub(r"-module \S+", "-module top", mutant.command)
         return "mutate " + command.replace(f"-cell {name} ", f"-cell {found} ")
 
+    def _cell(self, mutant):
+        """Name of the cell in the unit, and of that in the design or ``None``."""
+        name = re.search(r"-cell (\S+)", mutant.command)[1]
+        (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
+        here, there = self._in_unit[alike], self._alone.get(alike, [])
+        return name, there[here.index(name)] if len(here) == len(there) else None
 
-class ResizedComponent:
+
+class ResizedComponent(Component):
     """A component of the engine, in the design of a proof whose words and queues are shorter.
 
     A cell is found again by its kind and source place. Its fault is at the bit with the same
@@ -58,33 +65,29 @@ class ResizedComponent:
         See :class:`Component`.
     """
 
+    is_resized = True
+
     def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
-        self._in_unit = _cells(drawn.rtlil, path, is_resized=True)
-        self._alone = _cells(flat, dut, is_resized=True)
+        super().__init__(drawn, path, flat, dut)
         self._pins = {cell.name: cell for text in (drawn.rtlil, flat) for cell in cells(text)}
 
     def command(self, mutant: Mutant) -> str | None:
-        """As of :class:`Component`. ``None`` if the design has more or fewer such cells, or only
-        constants at the pin."""
-        name = re.search(r"-cell (\S+)", mutant.command)[1]
-        (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
-        here, there = self._in_unit[alike], self._alone.get(alike, [])
-        if len(here) != len(there):
+        """As of :class:`Component`. ``None`` also if both bits of a fault come to the same one, and
+        the pin has no other."""
+        command = super().command(mutant)
+        if command is None:
             return None
-        found = there[here.index(name)]
-        bits, fewer = (self._pins[each].bits(mutant.port) for each in (name, found))
-        command = re.sub(r"-module \S+", "-module top", mutant.command)
-        command = command.replace(f"-cell {name} ", f"-cell {found} ")
+        bits, fewer = (self._pins[each].bits(mutant.port) for each in self._cell(mutant))
         bit = moved(mutant.bit, bits, fewer)
         command = command.replace(f"-portbit {mutant.bit}", f"-portbit {bit}")
         if mutant.other is not None:
             other = moved(mutant.other, bits, fewer)
-            if other == bit:  # both came to the same one
+            if other == bit:
                 other = bit - 1 if bit else bit + 1
             if other // fewer != bit // fewer:
                 return None
             command = command.replace(f"-ctrlbit {mutant.other}", f"-ctrlbit {other}")
-        return "mutate " + command
+        return command
 
 
 def moved(bit: int, bits: int, others: int) -> int:
@@ -104,7 +107,7 @@ def _plain(path):
     return re.sub(_NUMBER, "", path)
 
 
-def _cells(text, path, is_resized=False):
+def _cells(text, path, is_resized):
     """Names of the cells in a component and its subcomponents, by module path, kind, source place
     and, unless they may differ, parameters."""
     names = {}
