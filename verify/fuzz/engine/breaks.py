@@ -66,7 +66,11 @@ def timeout(round_) -> str:
         # Of an OVERFLOW, the stream bytes are those before a higher stripe that timed out.
         is_cut = completion.status == Status.OVERFLOW == plan.completion.status
         is_cut &= completion.stream_bytes < plan.completion.stream_bytes
-        return (completion.status == Status.TIMEOUT or is_cut) and channel in plan.channels
+        # An error of a lower stripe hides a TIMEOUT: the stripes behind it may be missing.
+        is_hidden = completion.status == plan.completion.status != Status.OK
+        is_hidden &= completion.stripe == plan.completion.stripe
+        is_lost = completion.status == Status.TIMEOUT or is_cut or is_hidden
+        return is_lost and channel in plan.channels
 
     model.write("ENGINE", "TIMEOUT", TIMEOUT)
     round_.submit()
