@@ -70,13 +70,15 @@ def few_jobs(model):
     )
     done = model.run(OFFLOAD, rows)
     model.free(tensor, host)
-    return [*seen, str(done.completion), host.data.tobytes(), model.engine.irq, _state(model)]
+    return [*seen, str(done.completion), host.data.tobytes(), model.engine.irq, state(model)]
 
 
-def _state(model):
-    """All registers that can be read."""
+def state(model, *blocks: str) -> list:
+    """All registers that can be read, or those of some blocks."""
     found = []
     for block in model.map.blocks:
+        if blocks and block.name not in blocks:
+            continue
         for instance in range(block.count):
             for register in block.registers:
                 access = model.engine.access(block.address(register.name, instance))
@@ -91,20 +93,13 @@ def registers(model):
         model.write("RING", "CTRL", 0, ring)
         model.until_state(ring, State.STOPPED)
     for value in (0xFFFF_FFFF, 0x5A5A_A5C3, 0):
-        for block in model.map.blocks:
-            for instance in range(block.count):
-                for register in block.registers:
-                    if register.name in ("CTRL", "SNAPSHOT"):
-                        continue
-                    address = block.address(register.name, instance)
-                    seen.append(engine.access(address, value, order=value & 1).response)
-        seen += _state(model)
+        seen += _written(model, value, order=value & 1) + state(model)
     for address, strobe in ((0x10, 7), (0x12, 15), (0xFF8, 15)):
         seen.append(engine.access(address, 1, strobe=strobe).response)
         seen.append(engine.access(address).response)
     model.write("ENGINE", "CTRL", 1)
     engine.run(300)
-    return [*seen, *_state(model)]
+    return [*seen, *state(model)]
 
 
 def locks(model):
@@ -114,22 +109,22 @@ def locks(model):
         model.write("RING", "CTRL", 0, ring)
         model.until_state(ring, State.STOPPED)
     for value, lock in ((0xFFFF_FFFF, None), (0x5A5A_A5C3, OFFLOAD), (0x3C3C_3CA5, PREFETCH)):
-        seen += _written(model, value) + _state(model)
+        seen += _written(model, value) + state(model)
         model.engine.run(1)  # a fault may show in every other cycle only
-        seen += _state(model)
+        seen += state(model)
         if lock is not None:
             model.write("RING", "CTRL", _LOCK, lock)
-            seen += _written(model, ~value & 0xFFFF_FFFF) + _state(model)
+            seen += _written(model, ~value & 0xFFFF_FFFF) + state(model)
         model.write("ENGINE", "CTRL", 1)
         model.engine.run(300)
-        seen += _state(model)
+        seen += state(model)
     return seen
 
 
-def _written(model, value):
+def _written(model, value, order=0):
     """Responses to writes of all registers that hold something."""
     return [
-        model.engine.access(block.address(register.name, instance), value).response
+        model.engine.access(block.address(register.name, instance), value, order=order).response
         for block in model.map.blocks
         for instance in range(block.count)
         for register in block.registers
@@ -165,7 +160,7 @@ def quarantine(model):
     model.write("ENGINE", "IRQ_STATUS", 0x3F)
     after = model.offload(_tensor(config, 4, 0.5), crc=True)
     seen += _seen(model, after) + _seen(model, model.prefetch(after, crc=True))
-    return [*seen, *_state(model)]
+    return [*seen, *state(model)]
 
 
 def fields(model):
@@ -211,7 +206,7 @@ def fields(model):
                     continue  # the rings lie there
                 changed = replace(good, **{name: value})
                 seen.append(str(model.run(ring, changed).completion))
-    return [*seen, tensor.data.tobytes(), host.data.tobytes(), *_state(model)]
+    return [*seen, tensor.data.tobytes(), host.data.tobytes(), *state(model)]
 
 
 def rings(model):
@@ -243,6 +238,6 @@ def rings(model):
     model.place(OFFLOAD, Descriptor(Op.NOP), flip=1)
     model.doorbell(OFFLOAD)
     seen.append(str(model.wait(OFFLOAD)))
-    seen += [arena.data.tobytes(), *_state(model)]
+    seen += [arena.data.tobytes(), *state(model)]
     model.write("RING", "SQ_TAIL", 0x1234, PREFETCH)
-    return [*seen, *_state(model), model.engine.cycle]
+    return [*seen, *state(model), model.engine.cycle]

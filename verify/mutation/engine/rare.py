@@ -8,6 +8,7 @@ import numpy as np
 from cdma.engine_codes import State
 from cdma.sim.engine.engine import DEVICE
 from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel
+from cdma.verify.mutation.engine.jobs import state
 
 #: Cycles for which a channel of a port is stalled.
 _HELD = 900
@@ -84,9 +85,4 @@ def errors_again(model: EngineModel) -> list:
 
 def _channels(model):
     """What the registers of the channels hold."""
-    (block,) = (each for each in model.map.blocks if each.name == "CHANNEL")
-    return [
-        model.engine.access(block.address(register.name, channel)).data
-        for channel in range(block.count)
-        for register in block.registers
-    ]
+    return [data for *_, data in state(model, "CHANNEL")]
