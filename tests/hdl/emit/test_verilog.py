@@ -1,5 +1,6 @@
 """The Verilog: the same on every run, plain, named as asked, and accepted by other tools."""
 
+import gc
 import importlib.util
 import json
 import os
@@ -15,6 +16,7 @@ import pytest
 import cdma
 from cdma.hdl.axi.stream import UNITS, top, unit_class
 from cdma.hdl.emit import latency, manifest, verilog
+from cdma.hdl.emit.verilog import few_collections
 from cdma.hdl.zvc.config import Config
 
 CONFIG = Config.of(4, 16)
@@ -253,3 +255,13 @@ def test_unknown_unit(function, unit):
     message = f"^Unit must be one of compressor, decompressor, not {unit!r}$"
     with pytest.raises(ValueError, match=message):
         function(unit, CONFIG)
+
+
+def test_garbage_is_looked_for_as_before_when_verilog_was_made_or_refused():
+    before = gc.get_threshold()
+    with few_collections():
+        assert gc.get_threshold() != before
+    assert gc.get_threshold() == before
+    with pytest.raises(KeyError), few_collections():
+        raise KeyError
+    assert gc.get_threshold() == before
