@@ -7,8 +7,6 @@ import sys
 from cdma.cli import engine, options
 from cdma.errors import SimulationError
 from cdma.progress import show
-from cdma.tensors.load import NAMING, load_tensor
-from cdma.tensors.rows import type_of
 
 EPILOG = f"""\
 {options.PROFILES}
@@ -23,6 +21,7 @@ exit status: 0 equal and within the throughput rule, 1 not, 2 wrong input or a m
 example:
   cdma cosim activations/step0000.pool1.npy --unit roundtrip
   cdma cosim activations/step0000.relu1.npy --codec zvcplus --sim fast
+  cdma cosim words.npy --dtype bfloat16 --config zvcplus-fp32+bf16 --unit roundtrip --sim fast
   cdma cosim activations/step0000.relu1.npy --verilog my_unit.v --waves fail.fst
   cdma cosim activations/step0000.relu1.npy --unit engine --channels 4 --memory dram
   cdma cosim data.npz:conv1 --lanes 4 --stall bernoulli:0.3 --stall source=never --seed 7 --json
@@ -37,7 +36,7 @@ def add_parser(subparsers) -> None:
     texts = {"description": DESCRIPTION, "epilog": EPILOG}
     parser = options.add_verb(subparsers, "cosim", run, HELP, **texts)
     add = parser.add_argument
-    add("tensor", metavar="FILE", help=NAMING)
+    options.add_tensor_options(parser)
     unit = "which unit, or the engine: out to host memory and back (default: compressor)"
     add("--unit", choices=(*options.SIMULATED, engine.ENGINE), default="compressor", help=unit)
     options.add_config_options(parser, default="that of the tensor")
@@ -55,7 +54,7 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, report, and give 1 when the outcome is not what was promised."""
-    tensor = load_tensor(args.tensor)
+    tensor, type_ = options.tensor_from(args)
     options.refuse_below(args, seed=0)
     from cdma.sim.report import text
     from cdma.sim.tensor import simulate
@@ -63,11 +62,11 @@ def run(args: argparse.Namespace) -> int:
     how = {key: vars(args)[key] for key in ("sim", "stall", "seed", "output", "verilog", "waves")}
     try:
         if args.unit == engine.ENGINE:
-            report, problem = engine.round_trip(args, tensor, show)
+            report, problem = engine.round_trip(args, tensor, type_, show)
         else:
             engine.refuse_engine_options(args)
-            config = options.config_from(args, tensor.itemsize * 8, type_of(tensor.dtype))
-            how |= {"progress": show, "type_": type_of(tensor.dtype)}
+            config = options.config_from(args, tensor.itemsize * 8, type_)
+            how |= {"progress": show, "type_": type_}
             report, problem = simulate(tensor, args.unit, config, **how)
     except SimulationError as error:
         print(f"cdma cosim: {error}", file=sys.stderr)

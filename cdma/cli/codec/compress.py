@@ -6,7 +6,7 @@ import sys
 
 from cdma.cli.codec.shared import PLUS, add_codec_verb, add_plus_options, refuse_json_on_stdout
 from cdma.cli.codec.undo import undo
-from cdma.cli.options import add_format_options, add_zero_options, zeros_from
+from cdma.cli.options import add_dtype_option, add_format_options, add_zero_options, zeros_from
 from cdma.files import STDIO
 from cdma.tensors.load import NAMING
 
@@ -45,8 +45,7 @@ def add_parser(subparsers) -> None:
     add_plus_options(parser)
     add_format_options(parser, default="the size of an element, and nothing else fits")
     add_zero_options(parser)
-    help_ = "NumPy type that the elements are, where the file has no name for it, such as bfloat16"
-    parser.add_argument("--dtype", metavar="TYPE", help=help_)
+    add_dtype_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ import argparse
 from cdma.cli.engine.options import engine_config_from, refuse
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
-from cdma.tensors.rows import type_of
 
 #: Options of a round trip that are of the engine alone.
 _OWN = ("memory", "host_memory", "raw")
@@ -32,13 +31,13 @@ def refuse_engine_options(args: argparse.Namespace) -> None:
     refuse(args, *_OWN, "all_sizes", "round", "job")
 
 
-def round_trip(args: argparse.Namespace, tensor, progress) -> tuple[dict, str]:
-    """Report of a round trip, and its problem."""
+def round_trip(args: argparse.Namespace, tensor, type_: str, progress) -> tuple[dict, str]:
+    """Report of a round trip of a tensor with elements of a ZVC+ type, and its problem."""
     from cdma.golden.codecs import codec_of
     from cdma.sim.engine.cosim import round_trip as run
     from cdma.sim.engine.memory import memory
 
-    config = engine_config_from(args, tensor.itemsize * 8, type_of(tensor.dtype))
+    config = engine_config_from(args, tensor.itemsize * 8, type_)
     with refusals_as_user_errors():
         codec_of(config.format).words_of(tensor, config.format)
     if args.stall:

@@ -15,6 +15,7 @@ from cdma.cli.options.saves import add_save_option
 from cdma.cli.options.sizes import add_config_options, add_format_options, add_number_options
 from cdma.cli.options.stalls import PROFILES, add_stall_option
 from cdma.cli.options.targets import add_target_options, targets_from
+from cdma.cli.options.tensors import add_dtype_option, add_tensor_options, tensor_from
 from cdma.cli.options.types import (
     above_zero,
     flag,
@@ -43,6 +44,7 @@ __all__ = [
     "add_codec_options",
     "add_config_options",
     "add_design_options",
+    "add_dtype_option",
     "add_folder_option",
     "add_format_options",
     "add_liberty_option",
@@ -51,6 +53,7 @@ __all__ = [
     "add_stall_option",
     "add_sweep_options",
     "add_target_options",
+    "add_tensor_options",
     "add_units_option",
     "add_verb",
     "add_zero_options",
@@ -70,6 +73,7 @@ __all__ = [
     "shape_of",
     "size",
     "targets_from",
+    "tensor_from",
     "units_from",
     "zeros_from",
 ]

@@ -13,7 +13,8 @@ holds tready low.
   bursts:ON,OFF       ready for ON cycles, stalls for OFF cycles, and again; from a random phase
   paused:CYCLES[,AT]  stalls once, for CYCLES cycles, from cycle AT on (default: 0)
 A profile alone is for all ports; PORT=PROFILE for one of source (input packets), sink (output
-packets), status, and command (decompressor and roundtrip). Cycles count from the end of reset."""
+packets), status, and command (decompressor, roundtrip, all units of several types). Cycles count
+from the end of reset."""
 
 
 def add_stall_option(parser: argparse.ArgumentParser) -> None:

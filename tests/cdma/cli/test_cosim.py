@@ -12,6 +12,8 @@ from cdma.engine_config import EngineConfig
 from cdma.golden import compress, zvcplus
 from cdma.golden import engine as golden
 
+UNIT_OF_TWO = ("--config", "zvcplus-fp32+bf16", "--unit", "roundtrip", "--sim", "fast")
+
 
 @pytest.fixture
 def tensor(tmp_path):
@@ -92,6 +94,19 @@ def test_zvcplus_of_several_types_gets_the_type_of_the_tensor(report, tmp_path, 
     assert (result["config"], result["lanes"]) == ("zvcplus-fp32+bf16", 8)
     assert result["stream_bytes"] == zvcplus.compress(words, zvcplus.Format("fp32")).size
     assert result["comparison"] == "equal"
+
+
+@pytest.mark.slow
+def test_words_get_a_type_by_name(report, tmp_path):
+    """NumPy files have no name for bfloat16."""
+    words = np.maximum(np.random.default_rng(1).normal(size=700), 0).astype("<f4").view("<u4")
+    words = (words >> 16).astype("<u2")
+    np.save(tmp_path / "tensor.npy", words)
+    how = ("--dtype", "bfloat16", "--stall", "bernoulli:0.3", "-o", tmp_path / "out.bin")
+    result = report("cosim", tmp_path / "tensor.npy", *UNIT_OF_TWO, *how)
+    assert result["stream_bytes"] == zvcplus.compress(words, zvcplus.Format("bf16")).size
+    assert (result["lanes"], result["comparison"]) == (16, "equal")
+    assert (tmp_path / "out.bin").read_bytes() == words.tobytes()
 
 
 @pytest.mark.slow
@@ -179,6 +194,14 @@ def test_difference_is_named_and_the_status_is_1(spoiled, tensor, capsys, tmp_pa
 )
 def test_mistakes(refuse, tensor, options, message):
     assert message in refuse("cosim", tensor, *options)
+
+
+def test_a_type_that_the_unit_lacks(refuse, tensor, tmp_path):
+    message = "cdma cosim: Type of the tensor must be one of fp32, bf16, not "
+    assert refuse("cosim", tensor, *UNIT_OF_TWO) == f"{message}int16"
+    assert refuse("cosim", tensor, *UNIT_OF_TWO, "--dtype", "float16") == f"{message}fp16"
+    refused = refuse("cosim", tensor, *UNIT_OF_TWO, "--dtype", "float32")
+    assert refused == "cdma cosim: --dtype float32 does not have the 2 bytes of one"
 
 
 def test_no_such_file(refuse, tmp_path):

@@ -1,0 +1,49 @@
+"""The tensor of a verb, and its type."""
+
+import argparse
+import sys
+
+import numpy as np
+import pytest
+
+from cdma.cli.options import add_tensor_options, tensor_from
+from cdma.errors import UserError
+
+
+@pytest.fixture
+def given(tmp_path):
+    """Tensor and type of a file with these elements, and of further options."""
+
+    def read(array, *options):
+        np.save(tmp_path / "tensor.npy", array)
+        parser = argparse.ArgumentParser()
+        add_tensor_options(parser)
+        return tensor_from(parser.parse_args([str(tmp_path / "tensor.npy"), *options]))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [("f4", "fp32"), ("f2", "fp16"), ("u1", "int8"), ("i2", "int16")]
+)
+def test_the_type_is_that_of_the_file(given, dtype, name):
+    tensor, type_ = given(np.arange(6, dtype=dtype))
+    assert (tensor.dtype, type_) == (dtype, name)
+    np.testing.assert_array_equal(tensor, np.arange(6))
+
+
+@pytest.mark.parametrize("has_package", [True, False])
+def test_words_get_a_type_by_name(given, monkeypatch, has_package):
+    if has_package:
+        pytest.importorskip("ml_dtypes")
+    else:
+        monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    words = np.array([0, 0x3F80, 0x4049], "<u2")
+    tensor, type_ = given(words, "--dtype", "bfloat16")
+    assert type_ == "bf16"
+    assert tensor.tobytes() == words.tobytes()
+
+
+def test_a_type_of_another_size_is_refused(given):
+    with pytest.raises(UserError, match=r"^--dtype float32 does not have the 2 bytes of one$"):
+        given(np.zeros(3, "u2"), "--dtype", "float32")
