@@ -7,6 +7,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT := build
 FUZZ ?= 1000000
+# What `make fuzz` plays with FUZZ packets a unit, and with a tenth of them.
+FUZZED := 8x32 zvcplus-fp32
+FUZZED_LESS := 2x8b32 16x16 32x8 $(foreach type,fp16 bf16 int8,zvcplus-$(type)) \
+	$(foreach type,fp32 fp16 bf16 int8,zvcplus-$(type)-left) zvcplus-fp32+bf16
 FUZZ_SECONDS ?= 300
 CONFIGS := 8x32 16x16 32x8 32x32b128
 TENSORS := vgg.s040.relu2_2 nin.s080.relu_conv2 vgg.s000.pool4
@@ -51,9 +55,12 @@ generate: $(READY)  ## Verilog of both units, 8 lanes x 32 bits, into build/veri
 cosim: $(OUT)/activations/capture.json  ## one tensor through both units in a row, with back-pressure
 	$(BIN)/cdma cosim $(OUT)/activations/step0500.relu2.npy --unit roundtrip --stall bernoulli:0.3
 
-fuzz: $(READY)  ## a million random packets through each unit, malformed ones through the decompressor
-	$(BIN)/cdma fuzz --packets $(FUZZ) --jobs $(JOBS)
-	$(BIN)/cdma fuzz --packets $(shell expr $(FUZZ) / 10) --lanes 2 --word-bits 8 --block-words 32 --jobs $(JOBS)
+fuzz: $(READY)  ## a million random packets through each unit, malformed ones through the decompressor; a tenth at other sizes
+	@mkdir -p docs/measurements/fuzz
+	@for each in $(FUZZED:%=%/$(FUZZ)) $(FUZZED_LESS:%=%/$(shell expr $(FUZZ) / 10)); do \
+		echo "$$each"; $(BIN)/cdma fuzz --config $${each%/*} --packets $${each#*/} --jobs $(JOBS) \
+		--save docs/measurements/fuzz/$${each%/*}.json || exit; done
+	$(BIN)/python docs/draw
 
 fuzz-engine: $(READY)  ## a million random jobs through engines of a dozen sizes, with faults; RESUME=1 goes on
 	$(BIN)/cdma fuzz --unit engine --all-sizes --packets $(FUZZ) --seed 1 --jobs $(JOBS) \

@@ -2,6 +2,7 @@
 saved."""
 
 import itertools
+import json
 from collections import Counter
 
 import tables
@@ -43,6 +44,15 @@ ENGINE_FUZZ = {
     "batches": "batches",
     "verdict": "verdict",
 }
+UNIT_FUZZ = {
+    "config": "config",
+    "unit": "unit",
+    "seed": "seed",
+    "packets": "packets",
+    "malformed": "malformed",
+    "cycles": "cycles",
+    "verdict": "verdict",
+}
 #: Without line numbers, which change with every edit of the source.
 SURVIVORS = {
     "unit": "unit",
@@ -65,6 +75,7 @@ def fill(text: str) -> str:
         "plus_mutants": lambda: _mutants(plus()),
         "plus_survivors": lambda: _survivors(plus(), "config"),
         "proofs": _proofs,
+        "unit_fuzz": _unit_fuzz,
         "engine_coverage": _engine_coverage,
         "engine_mutants": _engine_mutants,
         "engine_survivors": _engine_survivors,
@@ -177,6 +188,16 @@ def _engine_survivors() -> str:
     (record,) = tables.read("mutation_engine")
     left = [each for each in record["survivors"] if each["verdict"] == "open"]
     return _survivors([{**record, "survivors": left}], "unit", "config")
+
+
+def _unit_fuzz() -> str:
+    """Random packets of each configuration, those with the most first."""
+    files = sorted((tables.MEASUREMENTS / "fuzz").glob("*.json"))
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    if not found:
+        raise tables.NotMeasured("fuzz")
+    found.sort(key=lambda rows: -rows[0]["packets"])
+    return format_table([row for rows in found for row in rows], UNIT_FUZZ, "markdown")
 
 
 def _engine_fuzz() -> str:
