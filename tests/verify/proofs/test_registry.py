@@ -22,8 +22,7 @@ UNPROVEN = (
     "PrefetchChannel",
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "StreamCheck"),
-    *("BlockCoder", "PlainCoder", "PlainRing", "FieldCounter"),
-    "StepPlanner",
+    *("BlockCoder", "PlainCoder"),
     *("MixedCompressor", "MixedDecompressor"),
 )
 

@@ -52,6 +52,7 @@ def _compressor():
         "core.coder.survey": Bench("zvcplus/step_survey", _type),
         "core.coder.survey.range": Bench("zvcplus/paired_range", _type),
         "core.coder.survey.masks": Bench("zvcplus/mask_tally", _type),
+        "core.coder.planner": Bench("zvcplus/step_planner", _type, 6),
         "core.coder.planner.plans": _wide(
             "lib/queue", lambda c: KeepsOrder(Queue(BlockPlan(c), 1, pipe=True), pipe=True)
         ),
@@ -59,6 +60,8 @@ def _compressor():
             "lib/queue",
             lambda c: KeepsOrder(Queue(BlockCoding(c), StepPlanner.CODINGS), pipe=False),
         ),
+        "core.coder.counter": Bench("zvcplus/field_counter", _type),
+        "core.coder.ring": Bench("zvcplus/plain_ring", _type),
         "core.coder.order": Bench("zvcplus/early_order", _type, 12),
         "core.coder.placer": Bench("zvcplus/split_placer", _type),
         "core.coder.fields": Bench("zvcplus/split_fields", _type),

@@ -53,19 +53,20 @@ class CodesWindows(CodesControls):
         due = Signal(name="due")
         m.d.comb += due.eq(writer.bit & dut.valid & (behind[DISTANCE_BITS:] == 0))
         late_bit, known = delayed(m, dut.enable, due, dut.LATENCY)
-        shown = self._shown(dut.heading, place) | self._shown(dut.body, place)
+        shown = shown_at(dut.heading, place) | shown_at(dut.body, place)
         with m.If(known):
             m.d.comb += [Assert(shown == late_bit), Cover(late_bit & (place == 270))]
         return m
 
-    def _shown(self, window, place):
-        """The bit of a window at a place of two rows."""
-        found = 0
-        for part, is_here in enumerate(window.at):
-            behind = (place - WINDOW_WORD * part)[:10]
-            bit = window.bits.bit_select(behind[:7], 1)
-            found = found | (is_here & (behind < len(window.bits)) & bit)
-        return found
+
+def shown_at(window, place):
+    """The bit of a window at a place of two rows."""
+    found = 0
+    for part, is_here in enumerate(window.at):
+        behind = (place - WINDOW_WORD * part)[:10]
+        bit = window.bits.bit_select(behind[:7], 1)
+        found = found | (is_here & (behind < len(window.bits)) & bit)
+    return found
 
 
 PROOFS = (

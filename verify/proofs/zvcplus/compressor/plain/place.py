@@ -44,7 +44,7 @@ class PlacesItems(Elaboratable):
             Assume(dut.total <= ROW),
             Assume(~dut.has_front | ~dut.has_after),
             Assume(~dut.has_after | dut.last),
-            Assume(~dut.last | dut.has_payload),
+            Assume(~dut.last | (dut.has_payload & ~dut.has_front)),
             item.used.eq(used),
             item.own.eq(Mux(dut.has_front, dut.control_bits, 0)),
             item.next_own.eq(Mux(dut.has_after, dut.control_bits, 0)),
@@ -121,7 +121,8 @@ class PlacesItems(Elaboratable):
         with m.If(valid):
             m.d.comb += [
                 Assert(used == self._following(m, stage, "begun")),
-                Assert(~stage.is_after | (stage.last & (stage.own == 0))),
+                Assert(~stage.is_after | stage.last),
+                Assert(~stage.last | (stage.own == 0)),
                 Assert(stage.own <= config.control_bits),
                 Assert(stage.next_own <= config.control_bits),
                 Assert(stage.total <= ROW),
@@ -139,7 +140,7 @@ class PlacesItems(Elaboratable):
                 Assert(dut.next.as_value() == expected.as_value()),
                 Assert(dut.next_passes[0] == (rows >= 1)),
                 Assert(dut.next_passes[1] == (rows >= 2)),
-                Assert(rows <= 2),
+                Assert(rows + stage.last <= 2),
                 Assert(dut.starts[lane] == (first + stage.behind)[:8]),
                 Assert(dut.at_high == Mux(stage.is_after, 0, stage.used[LOW:8])),
                 Cover(stage.is_after & (rows == 1)),

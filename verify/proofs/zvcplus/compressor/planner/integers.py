@@ -38,13 +38,20 @@ def has_nibbles(m: Module, stats) -> list:
 def shortest(m: Module, stats, is_wide, word) -> tuple[Signal, Signal]:
     """The kind with the fewest bits, the first of several in the order of the format; its bits."""
     masks = stats.masks
+    nibbles = popcount(m, masks.differences), popcount(m, masks.as_is)
+    return shortest_of(m, stats, nibbles, is_wide, word)
+
+
+def shortest_of(m: Module, stats, nibbles, is_wide, word) -> tuple[Signal, Signal]:
+    """The same from the numbers of nibbles: of the mask's differences, and of the mask."""
+    masks = stats.masks
     kind, bits = Signal(3, name="shortest"), Signal(12, name="mask_bits")
     by_differences, as_is = Signal(12, name="by_differences"), Signal(12, name="as_is_bits")
     raw_mask = word.block_words + 3
     more = Mux(is_wide, 3, 0)
     m.d.comb += [
-        by_differences.eq(word.flags + 4 * popcount(m, masks.differences) + more),
-        as_is.eq(word.flags + 4 * popcount(m, masks.as_is) + more),
+        by_differences.eq(word.flags + 4 * nibbles[0] + more),
+        as_is.eq(word.flags + 4 * nibbles[1] + more),
     ]
     with m.If(masks.mask.all()):
         m.d.comb += [kind.eq(DENSE), bits.eq(3)]
