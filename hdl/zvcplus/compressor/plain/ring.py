@@ -90,13 +90,10 @@ class PlainRing(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         row, landing = self.o.payload, self.landing
-        # One-hot.
-        head, tail = Signal(ROWS, name="head", init=1), Signal(ROWS, name="tail", init=1)
-        next_tail = Signal(ROWS)
+        head, tail, next_tail = Signal(ROWS, init=1), Signal(ROWS, init=1), Signal(ROWS)  # one-hot
         # Rows that are left behind: how many, which, and which of them ends its packet.
-        count, is_waiting = Signal(2, name="count"), Signal()
-        waits, ends_packet = Signal(ROWS, name="waits"), Signal(ROWS, name="ends_packet")
-        next_waits = Signal(ROWS)
+        count, is_waiting = Signal(2), Signal()
+        waits, ends_packet, next_waits = Signal(ROWS), Signal(ROWS), Signal(ROWS)
         takes, leaves = Signal(), Signal()
         passed = [takes & (landing.rows > back) for back in range(2)]
         m.d.comb += [
@@ -134,7 +131,7 @@ class PlainRing(wiring.Component):
 
     def _end(self, m, ends, leaves):
         """Hold what belongs to a packet's last row; whether there is one in the next cycle."""
-        row, has_last, next_has_last = self.o.payload, Signal(name="has_last"), Signal()
+        row, has_last, next_has_last = self.o.payload, Signal(), Signal()
         held = Signal.like(Cat(row.bytes, row.words), name="kept", reset_less=True)
         with m.If(ends):
             m.d.sync += held.eq(Cat(self.landing.bytes, self.words))

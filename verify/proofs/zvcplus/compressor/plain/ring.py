@@ -8,6 +8,7 @@ from cdma.hdl.zvcplus.compressor.plain.records import Landing
 from cdma.hdl.zvcplus.compressor.plain.ring import ROWS, PlainRing
 from cdma.hdl.zvcplus.config import Config
 from cdma.verify.formal.fault import inverted, late, stuck_at
+from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, hold_to_rule
 from cdma.verify.proofs.proof import Proof, faults
@@ -30,7 +31,8 @@ class CollectsRows(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self.dut
+        dut = self.dut
+        m.submodules.dut = elaborated(dut, platform)
         is_due = Signal(name="is_due")  # not in the first cycle
         landing, valid = self._items(m, dut, is_due)
         leaves = self._take(m, dut.o)
