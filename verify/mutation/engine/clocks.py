@@ -116,6 +116,21 @@ def latencies(model: EngineModel) -> list:
     return [*seen, sorted(model.counters().items())]
 
 
+def falling_latencies(model: EngineModel) -> list:
+    """A read of each latency up to 2**14 cycles, then one of half of it: the maximum stays."""
+    config, seen = model.config, []
+    words = np.ones(config.channels * config.stripe_words, config.format.dtype)
+    for bit in range(1, 15):
+        for delay in (1 << bit, 1 << bit - 1):
+            tensor = model.tensor_address()
+            for channel in range(config.channels):
+                address = tensor + channel * config.stripe_bytes
+                model.engine.fault(DEVICE, address, 8, delay=delay, count=1, on="read")
+            model.offload(words, counters=False)
+            seen.append(sorted(model.counters().items()))
+    return seen
+
+
 def rates(model: EngineModel) -> list:
     """Each bit of RATE of both channels, in both directions."""
     config, seen = model.config, []

@@ -6,7 +6,7 @@ import numpy as np
 
 from cdma.engine_codes import State
 from cdma.engine_config import EngineConfig
-from cdma.golden.engine.descriptor import Completion
+from cdma.golden.engine.descriptor import Completion, Descriptor
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, EngineModel
@@ -42,6 +42,13 @@ class MarkedModel(EngineModel):
     def until_state(self, ring: int, state: State, cycles: int = _PATIENCE) -> None:
         """As of any model, but a hang is found early."""
         super().until_state(ring, state, min(cycles, _PATIENCE))
+
+    def run_long(self, ring: int, job: Descriptor, cycles: int) -> Completion:
+        """The completion of a job that takes longer than others, in up to so many cycles."""
+        self.submit(ring, job)
+        completion = super().wait(ring, cycles)
+        self.acknowledge(ring)
+        return completion
 
     def moves(self) -> list[int]:
         """A digest of what the engine drove in each cycle."""

@@ -3,15 +3,20 @@
 Each function plays on a model and gives what was observed.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cdma.engine_codes import State
+from cdma.engine_config import INDEX_BYTES
 from cdma.sim.engine.engine import DEVICE
 from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel
 from cdma.verify.mutation.engine.jobs import state
 
 #: Cycles for which a channel of a port is stalled.
 _HELD = 900
+#: Stripes of a job of which one has a wrong entry: more than fit the channels.
+_ENTRIES, _STEP = 96, 4
 
 
 def nearly_dense(model: EngineModel) -> list:
@@ -56,6 +61,25 @@ def stalls(model: EngineModel) -> list:
             seen += [job.cycles, back.cycles, sorted(job.counters.items())]
             seen += [sorted(back.counters.items())]
     return [*seen, sorted(model.counters().items())]
+
+
+def bad_entries(made: Callable[[int], EngineModel]) -> list:
+    """An index entry that is wrong comes while the channels are full: they are stalled, and many
+    stripes, or few, are in front of it. What the channels wait for then is kept."""
+    seen = []
+    for place in range(0, _ENTRIES, _STEP):
+        model = made(place)
+        config = model.config
+        words = np.arange(_ENTRIES * config.stripe_words) % 3
+        good = model.offload(words.astype(config.format.dtype), counters=False)
+        index = good.index.copy()
+        index[INDEX_BYTES * place + 3] ^= 0x80
+        for port in range(config.channels):
+            for channel in ("aw", "w"):
+                model.engine.hold(port, channel, _HELD)
+        job = model.fetch(good.stream, index, words.size * config.word_bytes)
+        seen += [str(job.completion), job.cycles, *_channels(model), *model.moves()]
+    return seen
 
 
 def errors_again(model: EngineModel) -> list:

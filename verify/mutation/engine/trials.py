@@ -13,7 +13,18 @@ from cdma.engine_config import EngineConfig
 from cdma.errors import SimulationError
 from cdma.sim.engine.memory import Memory
 from cdma.verify.fuzz.engine import Batch
-from cdma.verify.mutation.engine import clocks, counts, edges, jobs, queues, rare, wide
+from cdma.verify.mutation.engine import (
+    borders,
+    clocks,
+    counts,
+    edges,
+    jobs,
+    many,
+    queues,
+    rare,
+    registers,
+    wide,
+)
 from cdma.verify.mutation.engine.land import MarkedModel, OpenModel
 
 #: Batches of random jobs, and those of them that come before the longest trials.
@@ -21,7 +32,7 @@ BATCHES, FIRST_BATCHES = 60, 8
 #: Address of the rings in trials whose jobs lie anywhere.
 _RINGS = 0x1_6DB0_0040
 #: log2 of the entries of the rings that are gone around, and how often.
-_LAP, _LAPS = 11, 4
+_LAP, _LAPS = 11, 17
 
 
 @dataclass(frozen=True)
@@ -100,7 +111,14 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("timeouts", lambda: clocks.timeouts(lambda n: model(40 + n), config.channels))
     yield Trial("fields", lambda: played(jobs.fields, model(20, 2, log2=1)))
     yield Trial("laps", lambda: played(lambda m: clocks.laps(m, _LAPS), model(21, log2=_LAP)))
+    yield Trial("values", lambda: played(registers.values, model(41)))
+    yield Trial("stops", lambda: played(registers.stops, model(42)))
+    yield Trial("borders", lambda: played(borders.borders, land(43)))
+    yield Trial("waiting", lambda: many.waiting(lambda n: model(50 + n, log2=5)))
+    yield Trial("bad entries", lambda: rare.bad_entries(lambda n: model(90 + n)))
+    yield Trial("falling latencies", lambda: played(clocks.falling_latencies, model(44)))
     yield from (batch(number) for number in range(FIRST_BATCHES, BATCHES))
+    yield Trial("far stripe", lambda: played(many.far_stripe, land(45)))
 
 
 def _batch(config, seed, number, verilog, cache):
