@@ -8,7 +8,7 @@ warnings are findings.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +38,13 @@ class Finding:
     message: str
 
 
-def installed() -> tuple[list[str], list[str]]:
-    """Keys of :data:`CHECKS` whose tools are installed, and a line for each missing tool."""
+def installed(tools: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
+    """Keys of :data:`CHECKS` whose tools are installed, and a line for each missing tool; of
+    ``tools`` only, if they are given."""
     found, missing = [], []
     for name, (program, _, _) in CHECKS.items():
+        if tools is not None and name not in tools:
+            continue
         try:
             program()
         except UserError as error:

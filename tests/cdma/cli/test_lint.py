@@ -7,6 +7,7 @@ import pytest
 
 from cdma import designs
 from cdma.cli import main
+from cdma.cli.lint import TOOLS
 from cdma.errors import UserError
 from cdma.synth.lint import check
 from cdma.toolchain import yowasp
@@ -36,6 +37,20 @@ def test_verb_says_nothing_is_wrong(run, capsys, tmp_path):
         f"0 findings in {len(found)} checks",
     ]
     assert os.listdir(tmp_path) == []
+
+
+def test_only_named_tools_check(run, capsys, monkeypatch):
+    assert tuple(check.CHECKS) == TOOLS
+    found, _ = check.installed()
+    named = [tool for tool in ("slang", "yosys") if tool in found]
+    if not named:
+        pytest.skip("neither slang nor Yosys is installed")
+    monkeypatch.setitem(check.CHECKS, "icarus", (lambda: pytest.fail("not named"), [], None))
+    assert run("--config", "8x32", *(f"--tool={tool}" for tool in reversed(named))) == 0
+    lines = [f"compressor 8x32: {tool}: 0 findings, 0 waived" for tool in named]
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [*lines, f"0 findings in {len(named)} checks"]
+    assert err == ""
 
 
 def test_verb_names_findings_and_ends_with_1(run, capsys, monkeypatch):
