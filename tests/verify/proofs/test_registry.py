@@ -19,7 +19,6 @@ UNPROVEN = (
     *("DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
     "StreamStripeCompressor",
     "HostWriter",
-    "PrefetchChannel",
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("zvcplus/PayloadReader", "StreamCheck"),
     *("BlockCoder", "PlainCoder"),
