@@ -116,6 +116,7 @@ class PlainCoder(RowCoder):
             coder.enable.eq(ring.ready[1]),
             network.enable.eq(ring.ready[2]),
             placer.has_front.eq(order.has_front),
+            placer.lacks_front.eq(order.lacks_front),
             placer.has_after.eq(order.has_after),
             placer.has_payload.eq(order.has_payload),
             placer.control_bits.eq(plan.bits),

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum
+from cdma.hdl.lib.signals import duplicates
 from cdma.hdl.zvc.network import compact, crossing_of, levels_of, routes, switched
 from cdma.hdl.zvcplus.compressor.control import extension_of
 from cdma.hdl.zvcplus.compressor.plain.place import HIGH, LOW
@@ -84,6 +85,7 @@ class WindowCoder(wiring.Component):
         at_low, body_low = Signal(LOW, reset_less=True), Signal(LOW + 1, reset_less=True)
         above = Signal(len(length) - LOW, reset_less=True)
         bits, size = self._heading()
+        body_start = Signal(LOW + 1)
         has_heading, has_body = Signal(), Signal()  # of a raw block, the mask is not sent
         with m.If(self.enable):
             m.d.sync += [
@@ -91,22 +93,32 @@ class WindowCoder(wiring.Component):
                 has_heading.eq(self.valid),
                 has_body.eq(self.valid & (self.plan.kind != RAW)),
                 at_low.eq(self.at_low),
-                body_low.eq(self.at_low + length[:LOW]),
+                body_low.eq(body_start),
                 above.eq(length[LOW:]),
             ]
         body_high = Signal(HIGH + 1)
         m.d.comb += [
             length.eq(size),
+            body_start.eq(self.at_low + length[:LOW]),
             body_high.eq(self.at_high + above + body_low[LOW]),
         ]
         self._place(m, has_heading, heading, Cat(at_low, self.at_high), self.heading)
-        self._place(m, has_body, self._body(m), Cat(body_low[:LOW], body_high), self.body)
+        # The body goes through one level more, so that it is shifted by copies of the lowest bit.
+        lowest = duplicates(m, body_start[0], "body_lowest", enable=self.enable)
+        body, share = self._body(m), -(-(config.body_bits + 1) // len(lowest))
+        moved = Cat(Const(0, 1), body)
+        body = Cat(
+            Mux(lowest[bit // share], moved[bit], body[bit] if bit < len(body) else 0)
+            for bit in range(len(moved))
+        )
+        at = Cat(body_low[:LOW], body_high)
+        self._place(m, has_body, body, at, self.body, passed=1)
         return m
 
-    def _place(self, m, has_bits, bits, at, port):
-        """Bits at their place in a part of a row, in registers."""
+    def _place(self, m, has_bits, bits, at, port, passed=0):
+        """Bits at their place in a part of a row, in registers; some levels are passed before."""
         levels = WINDOW_WORD.bit_length() - 1
-        for level in range(levels):
+        for level in range(passed, levels):
             bits = Mux(at[level], Cat(Const(0, 1 << level), bits), bits)
         window = Signal(port.shape(), name=f"{port.as_value().name}_window", reset_less=True)
         with m.If(self.enable):

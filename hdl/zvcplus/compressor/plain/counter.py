@@ -72,7 +72,8 @@ class FieldCounter(wiring.Component):
         m = Module()
         config = self.config
         m.submodules.codings = codings = Queue(_SizedCoding(config), 1, pipe=True)
-        m.submodules.coded = coded = Queue(CodedBeat(config), 1, pipe=True)
+        coded = Signal(CodedBeat(config), reset_less=True)
+        is_coded, loads, beat = Signal(), Signal(), Signal(CodedBeat(config))
         m.submodules.payloads = payloads = Queue(Payload(config), 1, pipe=True)
         wiring.connect(m, payloads.o, wiring.flipped(self.o))
         sized = codings.i.payload
@@ -84,16 +85,24 @@ class FieldCounter(wiring.Component):
             sized.width.eq(self._width(self.i_coding.payload.coding)),
             sized.triple.eq(sized.width + (sized.width << 1)),
         ]
-        # A beat is taken whatever leaves: there is a coding, and a register behind is empty.
-        is_open = Signal()
+        # Beats move on whatever leaves: a register behind is empty; and there is a coding.
+        is_loose, is_open = Signal(init=1), Signal()
         next_codings = self.i_coding.valid | (codings.o.valid & ~codings.o.ready)
-        next_coded = coded.i.valid | (coded.o.valid & ~coded.i.ready)
-        m.d.sync += is_open.eq(next_codings & ~(next_coded & self.next_valid))
-        line, block, beat = self.i_beat.payload, codings.o.payload.block, coded.i.payload
+        is_taken, next_coded = Signal(), Signal()
+        line, block = self.i_beat.payload, codings.o.payload.block
+        m.d.sync += [
+            is_loose.eq(~(next_coded & self.next_valid)),
+            is_open.eq(next_codings & ~(next_coded & self.next_valid)),
+            is_coded.eq(next_coded),
+        ]
+        with m.If(loads):
+            m.d.sync += coded.eq(beat)
         m.d.comb += [
-            coded.i.valid.eq(self.i_beat.valid & codings.o.valid),
+            loads.eq(is_loose | self.o.ready),
+            is_taken.eq(self.i_beat.valid & codings.o.valid),
+            next_coded.eq(is_taken | (is_coded & ~loads)),
             self.i_beat.ready.eq(is_open | (codings.o.valid & self.o.ready)),
-            codings.o.ready.eq(coded.i.ready & self.i_beat.valid & line.end),
+            codings.o.ready.eq(loads & self.i_beat.valid & line.end),
             beat.words.eq(line.words),
             beat.mask.eq(line.mask),
             beat.coding.eq(codings.o.payload.field),
@@ -105,16 +114,15 @@ class FieldCounter(wiring.Component):
             beat.final.eq(block.last),
         ]
         self._count(m, beat, line.mask | block.is_raw.replicate(config.lanes))
-        beat, payload = coded.o.payload, payloads.i.payload
+        beat, payload = coded, payloads.i.payload
         m.d.comb += [
             self.beat.eq(beat),
             self.loads.eq(payloads.i.ready),
-            payloads.i.valid.eq(coded.o.valid),
-            coded.o.ready.eq(payloads.i.ready),
+            payloads.i.valid.eq(is_coded),
             payload.words.eq(beat.count),
             payload.end.eq(beat.end),
             payload.final.eq(beat.final),
-            self.next_valid.eq(coded.o.valid | ~payloads.i.ready),
+            self.next_valid.eq(is_coded | ~payloads.i.ready),
             self.next_end.eq(Mux(payloads.i.ready, beat.end, payloads.o.payload.end)),
             *(
                 behind.eq(times(rank, beat.width, beat.triple))

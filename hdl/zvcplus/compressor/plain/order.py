@@ -32,6 +32,7 @@ class EarlyOrder(wiring.Component):
     payload_end : In, the payload at hand ends its block
     next_payload, next_end : In, there is a payload in the next cycle, and it ends its block
     has_front : Out, the item has the control at hand, in front
+    lacks_front : Out, it does not; as a register of its own, to divide the fan-out
     has_after : Out, the item has the control at hand, which begins the next packet, behind the
         payload
     has_payload : Out, the item has the payload at hand
@@ -48,6 +49,7 @@ class EarlyOrder(wiring.Component):
     next_payload: Signal
     next_end: Signal
     has_front: Signal
+    lacks_front: Signal
     has_after: Signal
     has_payload: Signal
     last: Signal
@@ -59,7 +61,9 @@ class EarlyOrder(wiring.Component):
         inputs = ("enable", "plan_last", "next_plan", "payload_end", "next_payload", "next_end")
         outputs = ("has_front", "has_after", "has_payload", "last", "takes")
         super().__init__(
-            dict.fromkeys(inputs, In(1)) | dict.fromkeys(outputs, Out(1)) | {"sends": Out(2)}
+            dict.fromkeys(inputs, In(1))
+            | dict.fromkeys(outputs, Out(1))
+            | {"lacks_front": Out(1, init=1), "sends": Out(2)}
         )
 
     def elaborate(self, platform):
@@ -101,6 +105,7 @@ class EarlyOrder(wiring.Component):
         m.d.sync += [
             self.last.eq(next_last),
             self.has_front.eq(self.next_plan & is_free),
+            self.lacks_front.eq(~(self.next_plan & is_free)),
             self.has_after.eq(self.next_plan & next_last),
             self.takes.eq(self.next_plan & (is_free | next_last)),
         ]

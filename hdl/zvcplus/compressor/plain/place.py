@@ -36,6 +36,7 @@ class SplitPlacer(wiring.Component):
     enable : In, the registers load
     has_front, has_after, has_payload : In, there is an item with a control in front, with the
         control of the next packet behind, with the payload of a beat
+    lacks_front : In, there is no control in front: the inverse, from another register
     control_bits : In, length of the control
     total : In, bits of the payload
     behind : In, array of the places of the words from the first bit of payload on
@@ -57,6 +58,7 @@ class SplitPlacer(wiring.Component):
 
     enable: Signal
     has_front: Signal
+    lacks_front: Signal
     has_after: Signal
     has_payload: Signal
     control_bits: Signal
@@ -80,6 +82,7 @@ class SplitPlacer(wiring.Component):
             {
                 "enable": In(1),
                 "has_front": In(1),
+                "lacks_front": In(1),
                 "has_after": In(1),
                 "has_payload": In(1),
                 "control_bits": In(range(config.control_bits + 1)),
@@ -125,27 +128,37 @@ class SplitPlacer(wiring.Component):
         """The lowest bits of all sums, and the sums of all other bits but those of the place."""
         at = Signal(LOW)
         front, total = Signal.like(self.control_bits), Signal.like(self.total, name="sent")
-        start, both, end = Signal(LOW + 1), Signal(LOW + 1), Signal(LOW + 1)
+        start, end = Signal(LOW + 1), Signal(LOW + 1)
+        both = Signal(LOW + len(item.bits))
         m.d.comb += [
             self.at_low.eq(Mux(self.has_after, 0, at)),
-            front.eq(self.control_bits & self.has_front.replicate(len(front))),
+            front.eq(
+                Cat(
+                    self.control_bits[:LOW] & ~self.lacks_front.replicate(LOW),
+                    self.control_bits[LOW:] & self.has_front.replicate(len(front) - LOW),
+                )
+            ),
             total.eq(self.total & self.has_payload.replicate(len(total))),
             start.eq(at + front[:LOW]),
-            both.eq(front[:LOW] + total[:LOW]),
+            both.eq(front + total),
             end.eq(at + both[:LOW]),
             item.start.eq(start),
             item.end.eq(end),
             item.front.eq(front[LOW:]),
-            item.bits.eq(front[LOW:] + total[LOW:] + both[LOW]),
+            item.bits.eq(both[LOW:]),
             item.next_front.eq(Mux(self.has_after, self.control_bits[LOW:], 0)),
             item.is_after.eq(self.has_after),
             item.last.eq(self.last),
             item.words.eq(self.words),
         ]
         for lane, bits in enumerate(self.behind):
+            # Three numbers become two, bits and carries. The uppermost carry is known early.
+            low = front[:LOW], bits[:LOW]
+            odd = at ^ low[0] ^ low[1]
+            carries = (at & low[0]) | ((at | low[0]) & low[1])
             m.d.comb += [
-                item.low[lane].eq(at + front[:LOW] + bits[:LOW]),
-                item.behind[lane].eq(front[LOW:] + bits[LOW:]),
+                item.low[lane].eq(odd + Cat(Const(0, 1), carries[:-1])),
+                item.behind[lane].eq(front[LOW:] + bits[LOW:] + carries[-1]),
             ]
         with m.If(self.enable):
             m.d.sync += at.eq(
@@ -198,7 +211,7 @@ class SplitPlacer(wiring.Component):
         for lane, (low, bits) in enumerate(zip(item.low, item.behind, strict=True)):
             upper = Signal(HIGH, name=f"upper{lane}")
             m.d.comb += [
-                upper.eq(at + bits + low[LOW:]),
+                upper.eq(at + bits + low[LOW]),
                 self.starts[lane].eq(Cat(low[:LOW], upper)),
             ]
         with m.If(self.enable & valid):
@@ -224,7 +237,7 @@ class _Begun(data.StructLayout):
                 "is_after": 1,
                 "last": 1,
                 "words": range(lanes + 1),
-                "low": data.ArrayLayout(LOW + 2, lanes),
+                "low": data.ArrayLayout(LOW + 1, lanes),
                 "behind": data.ArrayLayout(HIGH, lanes),
             }
         )

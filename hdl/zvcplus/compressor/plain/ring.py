@@ -90,23 +90,31 @@ class PlainRing(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         row, landing = self.o.payload, self.landing
+        holds = Signal()  # the inverse of ready in a register of its own, to divide the fan-out
         head, tail, next_tail = Signal(ROWS, init=1), Signal(ROWS, init=1), Signal(ROWS)  # one-hot
         # Rows that are left behind: how many, which, and which of them ends its packet.
         count, is_waiting = Signal(2), Signal()
         waits, ends_packet, next_waits = Signal(ROWS), Signal(ROWS), Signal(ROWS)
-        takes, leaves = Signal(), Signal()
+        next_head, next_ends, is_last = Signal(ROWS), Signal(ROWS), Signal()
+        takes, leaves, ends = Signal(), Signal(), Signal()
         passed = [takes & (landing.rows > back) for back in range(2)]
         m.d.comb += [
-            takes.eq(self.ready[0] & self.valid),
+            takes.eq(self.valid & ~holds),
             leaves.eq(is_waiting & self.o.ready),
+            ends.eq(takes & landing.last),
             next_tail.eq(Mux(takes, rotated(tail, landing.rows), tail)),
             next_waits.eq(
                 (waits & ~(head & leaves.replicate(ROWS)))
                 | (tail & passed[0].replicate(ROWS))
                 | (tail.rotate_left(1) & passed[1].replicate(ROWS))
             ),
+            next_head.eq(Mux(leaves, head.rotate_left(1), head)),
+            # The row in front of the one that is being filled next.
+            next_ends.eq(
+                Mux(ends, next_tail.rotate_right(1), ends_packet & ~(head & leaves.replicate(ROWS)))
+            ),
             self.o.valid.eq(is_waiting),
-            row.last.eq((head & ends_packet).any()),
+            row.last.eq(is_last),
         ]
         next_count = Signal(range(ROWS + 1))
         m.d.comb += next_count.eq(count - leaves + Mux(takes, landing.rows, 0))
@@ -115,18 +123,13 @@ class PlainRing(wiring.Component):
             is_waiting.eq(next_count.any()),
             waits.eq(next_waits),
             tail.eq(next_tail),
+            head.eq(next_head),
+            ends_packet.eq(next_ends),
+            is_last.eq((next_head & next_ends).any()),
         ]
-        with m.If(leaves):
-            m.d.sync += [head.eq(head.rotate_left(1)), ends_packet.eq(ends_packet & ~head)]
-        ends = takes & landing.last
-        with m.If(ends):
-            # The row in front of the one that is being filled next.
-            m.d.sync += ends_packet.eq(next_tail.rotate_right(1))
-        selected = self._select(m, next_tail, next_waits)
-        # A control behind a packet's last row.
-        selected[2] = selected[2] | (next_tail & (takes & landing.is_after).replicate(ROWS))
+        selected = self._select(m, holds, tail, next_tail, next_waits)
         self._hold_rows(m, takes, leaves, head, tail, selected)
-        self._decide(m, next_count, self._end(m, ends, leaves & row.last))
+        self._decide(m, holds, next_count, self._end(m, ends, leaves & row.last))
         return m
 
     def _end(self, m, ends, leaves):
@@ -142,7 +145,7 @@ class PlainRing(wiring.Component):
         m.d.sync += has_last.eq(next_has_last)
         return next_has_last
 
-    def _decide(self, m, next_count, next_has_last):
+    def _decide(self, m, holds, next_count, next_has_last):
         """Whether the item of the next cycle fits. The rows of one that comes are known late: what
         there is room for is known before."""
         landing, ends, stays = self.landing, Signal(), Signal()
@@ -157,21 +160,29 @@ class PlainRing(wiring.Component):
         comes = ~self.next_valid | (
             (room[1] | ~passes[0]) & (room[2] | ~passes[1]) & room[0] & ~(ends & next_has_last)
         )
-        fits = Mux(self.ready[0], comes, stays)
+        fits = Mux(holds, stays, comes)
         m.d.comb += self.ready.eq(Cat(duplicates(m, fits, "fits")))
+        m.d.sync += holds.eq(~fits)
 
-    def _select(self, m, next_tail, next_waits):
+    def _select(self, m, holds, tail, next_tail, next_waits):
         """Registers: of payload and control, the rows in which the item of the next cycle begins,
         and those behind; without those that wait, to which an item that does not fit adds nothing.
         """
-        item = data.View(Landing(self.config), Mux(self.ready[0], self.next, self.landing))
-        is_valid = Mux(self.ready[0], self.next_valid, self.valid)
+        item = data.View(Landing(self.config), Mux(holds, self.landing, self.next))
+        is_valid = Mux(holds, self.valid, self.next_valid)
+        # A control behind a packet's last row: of an item that comes, that row is known late.
+        ways = [next_tail.rotate_left(rows) for rows in range(1, 4)]
+        passes = self.next_passes
+        coming = Mux(passes[1], ways[2], Mux(passes[0], ways[1], ways[0]))
+        after = Mux(holds, rotated(tail, self.landing.rows), coming)
+        control = Mux(item.is_after, after, rotated(next_tail, item.control_row))
         found = []
-        for name, number, is_here in (
-            ("payload", item.start_row, is_valid),
-            ("control", item.control_row, is_valid & ~item.is_after),
+        for name, row in (
+            ("payload", rotated(next_tail, item.start_row)),
+            # Of a control that begins a row, nothing is in the row behind.
+            ("control", control),
         ):
-            first = rotated(next_tail, number) & is_here.replicate(ROWS)
+            first = row & is_valid.replicate(ROWS)
             for kind, rows in (("here", first), ("behind", first.rotate_left(1))):
                 selected = Signal(ROWS, name=f"{name}_{kind}")
                 m.d.sync += selected.eq(rows & ~next_waits)

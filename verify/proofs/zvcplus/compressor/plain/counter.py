@@ -62,7 +62,7 @@ class CountsFields(Elaboratable):
             Assert(dut.loads == payloads.i.ready),
             Assert(dut.o.valid == payloads.o.valid),
             Assert(probe(m, "dut.codings.o__valid", 1) == codings.o.valid),
-            Assert(probe(m, "dut.coded.o__valid", 1) == coded.o.valid),
+            Assert(probe(m, "dut.payloads.i__valid", 1) == coded.o.valid),
         ]
         lane = Signal(range(lanes), name="lane")
         m.d.comb += lane.eq(AnyConst(len(lane)))
@@ -177,11 +177,13 @@ PROOFS = (
         design=lambda name: CountsFields(FieldCounter(Config(name))),
         sizes={name: name for name in ("fp32", "fp16", "bf16")},
         slow=("fp16", "bf16"),
+        # Whether beats move on whatever leaves follows from the cycle before.
+        depth=2,
         broken=faults(
             "fp32",
             8,
             late("dut.is_open"),
-            stuck_at(0, "dut.coded.entry0", 9),
+            stuck_at(0, "dut.beat", 9),
             inverted("dut.o__payload", 3),
         ),
     ),

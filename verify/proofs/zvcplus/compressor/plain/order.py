@@ -50,6 +50,7 @@ class FollowsTheFormat(Elaboratable):
             Assert(~dut.has_payload | has_payload),
             Assert(dut.takes == (dut.has_front | dut.has_after)),
             Assert(~dut.has_front | ~dut.has_after),
+            Assert(dut.lacks_front == ~dut.has_front),
             Assert(~dut.has_front | ~dut.last),
         ]
         begun = Signal(name="begun")

@@ -40,6 +40,7 @@ class PlacesItems(Elaboratable):
         m.d.comb += [
             lane.eq(AnyConst(len(lane))),
             valid.eq(dut.has_front | dut.has_after | dut.has_payload),
+            dut.lacks_front.eq(~dut.has_front),
             Assume(dut.control_bits <= config.control_bits),
             Assume(dut.total <= ROW),
             Assume(~dut.has_front | ~dut.has_after),
@@ -89,13 +90,13 @@ class PlacesItems(Elaboratable):
         layout = _Begun(config)
         begun = data.View(layout, probe(m, "dut.begun.value0", layout.size))
         # The upper bits of the place, and whether the row is full, as the outputs show them.
-        shown = Signal(HIGH, name="shown")
-        m.d.comb += shown.eq(dut.starts[lane][LOW:] - begun.behind[lane] - begun.low[lane][LOW:])
-        upper = shown, dut.next.control_row
+        shown, upper = Signal(HIGH, name="shown"), Signal(HIGH, name="upper_bits")
         before = Mux(valid, stage.used, used)
         m.d.comb += [
-            Assert(upper[0] == before[LOW:8]),
-            Assert(upper[1] == before[8]),
+            upper.eq(begun.behind[lane] + begun.low[lane][LOW]),
+            shown.eq(dut.starts[lane][LOW:] - upper),
+            Assert(shown == before[LOW:8]),
+            Assert(dut.next.control_row == before[8]),
             Assert(~before[8] | (before[:8] == 0)),
         ]
         end, rows = self._end(m, stage, "stage")
@@ -135,8 +136,8 @@ class PlacesItems(Elaboratable):
                 Assert(begun.is_after == stage.is_after),
                 Assert(begun.last == stage.last),
                 Assert(begun.words == stage.words),
-                Assert(begun.low[lane] == stage.used[:LOW] + stage.own[:LOW] + stage.behind[:LOW]),
-                Assert(begun.behind[lane] == ((stage.own >> LOW) + (stage.behind >> LOW))[:HIGH]),
+                Assert(begun.low[lane][:LOW] == (first + stage.behind)[:LOW]),
+                Assert(upper == ((stage.used[:LOW] + stage.own + stage.behind) >> LOW)[:HIGH]),
                 Assert(dut.next.as_value() == expected.as_value()),
                 Assert(dut.next_passes[0] == (rows >= 1)),
                 Assert(dut.next_passes[1] == (rows >= 2)),

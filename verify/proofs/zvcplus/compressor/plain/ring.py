@@ -48,6 +48,7 @@ class CollectsRows(Elaboratable):
         m.d.comb += [
             takes.eq(dut.ready[0] & valid),
             *(Assert(~is_due | (each == dut.ready[0])) for each in dut.ready),
+            Assert(~is_due | (probe(m, "dut.holds", 1) == ~dut.ready[0])),
             # An item is taken as soon as there is room for it.
             Assert(~is_due | (dut.ready[0] == (~valid | fits))),
             Assert(dut.o.valid == (count != 0)),
@@ -227,11 +228,14 @@ class CollectsRows(Elaboratable):
             m.d.comb += Assert(~current | here)
         with m.Else():
             m.d.comb += Assert(here == current)
-        for name, number, is_here in (
-            ("payload", landing.start_row, dut.valid),
-            ("control", landing.control_row, dut.valid & ~landing.is_after),
+        for name, number in (
+            ("payload", landing.start_row),
+            ("control", Mux(landing.is_after, landing.rows, landing.control_row)),
         ):
-            first = Mux(number, tail.rotate_left(1), tail) & is_here.replicate(ROWS)
+            rows = Mux(number[0], tail.rotate_left(1), tail)
+            if len(number) > 1:
+                rows = Mux(number[1], rows.rotate_left(2), rows)
+            first = rows & dut.valid.replicate(ROWS)
             for kind, rows in (("here", first), ("behind", first.rotate_left(1))):
                 selected = probe(m, f"dut.{name}_{kind}", ROWS)
                 m.d.comb += Assert(selected == (rows & ~is_waiting))
