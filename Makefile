@@ -105,11 +105,12 @@ synth-engine: $(READY)  ## area and critical path of the engine by part, 1 to 8 
 bench-engine: $(READY)  ## speed of the engine against its targets, cycle by cycle, into docs/engine-performance.md; fails if one is missed
 	$(BIN)/cdma bench --targets --save docs/measurements/engine_targets.json; status=$$?; $(BIN)/python docs/draw; exit $$status
 
-performance: $(READY)  ## every figure of docs/performance.md and docs/codecs.md again: hours (CDMA_LIBERTY, CDMA_DATA)
+performance: $(READY)  ## every figure of docs/performance.md, docs/codecs.md and docs/zvcplus.md again: hours (CDMA_LIBERTY, CDMA_DATA)
 	$(BIN)/cdma synth $(CONFIGS:%=--config %) -o $(OUT)/synth --jobs $(JOBS) --save-baseline docs/measurements/baseline.json
 	$(BIN)/cdma synth --alternatives -o $(OUT)/alternatives --jobs $(JOBS) --save-baseline docs/measurements/alternatives.json
 	$(BIN)/cdma synth --sweep --seeds 3 -o $(OUT)/sweep --jobs $(JOBS) --save-baseline docs/measurements/scaling.json
 	$(BIN)/cdma synth --config zvcplus-fp32 --config zvcplus-fp32-left --no-ecp5 -o $(OUT)/zvcplus --jobs $(JOBS) --save-baseline docs/measurements/zvcplus.json
+	$(BIN)/cdma synth --config zvcplus-fp32+bf16 --config zvcplus-all --no-ecp5 -o $(OUT)/zvcplus-types --jobs $(JOBS) --save-baseline docs/measurements/zvcplus_types.json
 	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json
 	$(BIN)/cdma power --config 8x32 --words 1024 $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power_zvc.json
 	$(BIN)/cdma power --config zvcplus-fp32 --words 1024 $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power_zvcplus.json

@@ -19,6 +19,7 @@ import system
 import tables
 import timing
 import verification
+import zvcplus_page
 
 PICTURES = {
     "datapath": datapath.draw,
@@ -43,6 +44,7 @@ PAGES = {
     engine.PAGE: engine.fill,
     engine_performance.PAGE: engine_performance.fill,
     saved.PAGE: saved.fill,
+    zvcplus_page.PAGE: zvcplus_page.fill,
     system.PAGE: system.fill,
     **dict.fromkeys(performance.PAGES, performance.fill),
 }

@@ -5,14 +5,12 @@
 """
 
 import tables
-from measured import DOCS, UNITS, baseline, records, shown
+from measured import DOCS, UNITS, baseline, records, silicon
 
-from cdma.synth.flow.columns import column_at
 from cdma.synth.power import report
 from cdma.tables import format_table
 
 PAGE = DOCS / "codecs.md"
-_PATHS = ("area_um2", "kge", "critical_ns", "gb_per_s", "gb_per_s_per_mm2")
 
 
 def fill(text: str) -> str:
@@ -34,10 +32,5 @@ def _hardware() -> str:
         found += [("ZVC+", each) for each in plus if each["unit"] == unit]
         for codec, record in found:
             row = {"unit": unit, "codec": codec, "config": record["config"]}
-            row["latency"] = f"{record['latency_cycles']}"
-            for column in (column_at(f"asic.abc.{path}") for path in _PATHS):
-                row[column.heading] = shown(record, column)
-            tuned = column_at("asic.tuned.critical_ns")
-            row[f"tuned: {tuned.heading}"] = shown(record, tuned)
-            rows.append(row)
+            rows.append({**row, **silicon(record)})
     return format_table(rows, list(rows[0]), "markdown")
