@@ -241,7 +241,9 @@ def test_model_on_arrays():
     with pytest.raises(UserError, match=r"^Type of a packet must be one of fp32, bf16, not 'int8'"):
         two.run(array, type="int8")
     with pytest.raises(UserError, match=r"^Types must be 1 names, one for each packet$"):
-        two.run_packets(array, [0, 4])
+        two.run_packets(array.reshape(-1).view(np.uint8), [0, 4])
+    with pytest.raises(TypeError, match=r"must be bytes or an array of uint8, not of 'float32'$"):
+        two.run_packets(array, [0, 4], types=["fp32"])
     one = RtlModel("compressor", TWO.parts[0].format)
     with pytest.raises(UserError, match=r"^Types of packets are for units of several types, not"):
         one.run(array, type="fp32")
