@@ -23,6 +23,8 @@ STALLS = (
     *("never", "bernoulli:0.5"),
     *({port: "always-but-one:5"} for port in ("source", "sink", "status", "command")),
     *({port: "paused:300"} for port in ("sink", "status", "command")),
+    # Later, so that a command comes when all packets before are out.
+    {"command": "paused:300,600"},
 )
 
 
