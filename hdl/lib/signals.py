@@ -10,6 +10,14 @@ def registered(m: Module, value, name: str, *, is_reset: bool = False) -> Signal
     return register
 
 
+def registered_if(m: Module, enable, value, name: str) -> Signal:
+    """``value`` of the last cycle with ``enable``, a cycle later."""
+    register = Signal.like(value, name=name, reset_less=True)
+    with m.If(enable):
+        m.d.sync += register.eq(value)
+    return register
+
+
 def select(m: Module, number: Value, values: list, name: str | None = None) -> Signal:
     """``values[number]``; the first of them when ``number`` is beyond the last."""
     # No m.Switch: Yosys writes its multiplexer as a function with overlapping cases. Verilator
@@ -47,6 +55,14 @@ def duplicates(m: Module, value: Value, name: str, *, enable=1) -> list[Signal]:
         Signal(len(value), name=f"{name}_b", init=0),
         Signal(len(value), name=f"{name}_c", init=ones),
     ]
+    with m.If(enable):
+        m.d.sync += [register.eq(value) for register in registers]
+    return registers
+
+
+def copies_of(m: Module, value: Value, name: str, count: int, *, enable=1) -> list[Signal]:
+    """As many registers of ``value``, as :func:`duplicates`, up to ``2**len(value)``."""
+    registers = [Signal(len(value), name=f"{name}{k}", init=k) for k in range(count)]
     with m.If(enable):
         m.d.sync += [register.eq(value) for register in registers]
     return registers

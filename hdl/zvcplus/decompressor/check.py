@@ -219,7 +219,7 @@ class StreamCheck(wiring.Component):
         with m.Elif(step & restarts):
             m.d.sync += kept.eq(0)
         # Whole rows up to the last place that was right; the first of them is in the first row.
-        m.submodules.whole = whole = Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS)
+        m.submodules.whole = whole = Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS, for_cells=True)
         m.d.comb += [
             whole.enable.eq(registered(m, step, "counts", is_reset=True)),
             whole.restart.eq(registered(m, restarts, "restarts_rows")),

@@ -159,6 +159,7 @@ class ControlFetcher(wiring.Component):
             window.rows.eq(self.rows),
             window.slot.eq(place.slot),
             window.bit.eq(place.bit),
+            window.chunk.eq(place.chunk),
             window.load.eq(phase[1]),
             reader.bits.eq(window.bits),
             reader.nothing.eq(steps.is_empty),

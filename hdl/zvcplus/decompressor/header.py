@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import popcount
+from cdma.hdl.lib.prefix import carry_save, popcount
+from cdma.hdl.lib.signals import registered
 from cdma.hdl.zvcplus.config import WIDTH_BITS, Config
 from cdma.hdl.zvcplus.decompressor.layouts import Header, window_bits
 
@@ -81,9 +82,9 @@ class HeaderReader(wiring.Component):
             m.d.comb += [header.length.eq(Mux(is_extended, 5, 2)), header.flags.eq(0)]
         with m.If(self.nothing):
             m.d.comb += header.eq(0)
-        m.d.sync += [
-            self.header.eq(header),
-            self.control.eq(Mux(self.skip, 0, header.length)),
+        m.d.comb += [
+            self.header.eq(registered(m, header, "held")),
+            self.control.eq(registered(m, Mux(self.skip, 0, header.length), "held_control")),
         ]
         return m
 
@@ -112,6 +113,8 @@ class HeaderReader(wiring.Component):
         ones = (1 << word.flags) - 1
         # Nibbles and a base, in units of their own, then the rest, which is constant.
         nibbles = popcount(m, flags)
+        base_bits = Mux(has_base, word.exponent, 0)
+        sent = self._sent(m, flags, at + word.flags, nibbles, has_base)
         m.d.comb += [
             has_flags.eq(~is_raw_mask & ~is_dense),
             has_base.eq(d == 7),
@@ -129,17 +132,23 @@ class HeaderReader(wiring.Component):
                 )
             ),
             result.length.eq(
-                Mux(
-                    has_flags,
-                    at + word.flags + 4 * nibbles,
-                    Mux(is_dense, at, at + word.block_words),
-                )
-                + Mux(has_base, word.exponent, 0)
+                Mux(has_flags, sent, Mux(is_dense, at, at + word.block_words) + base_bits)
                 + (Mux(bits[start - 1], word.count_bits, 0) if self.config.has_repeats else 0)
             ),
         ]
         if self.config.has_repeats:
             m.d.comb += result.nibbles.eq(Mux(has_flags, nibbles, Mux(is_dense, 0, word.flags)))
+
+    def _sent(self, m, flags, fixed, nibbles, has_base):
+        """Bits of a control with flags: those that are fixed, its nibbles, and a base."""
+        exponent = self.config.word.exponent
+        if exponent % 4:
+            return fixed + 4 * nibbles + Mux(has_base, exponent, 0)
+        # In units of nibbles, a base is one more term: no sum follows that of the nibbles.
+        half, bits = len(flags) // 2, len(self.header.length) - 2
+        terms = [popcount(m, part) for part in (flags[:half], flags[half:])]
+        terms.append(Mux(has_base, fixed + exponent, fixed) >> 2)
+        return Cat(Const(fixed % 4, 2), sum(carry_save(m, terms, bits))[:bits])
 
     def _int_fields(self, m, start, is_raw_mask, is_dense, result, name):
         word, bits = self.config.word, self.bits

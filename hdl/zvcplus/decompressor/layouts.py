@@ -201,14 +201,15 @@ class PayloadPlace(data.StructLayout):
 
     Members
     -------
-    slot : a bit per slot of the ring: of the row
+    slot : a bit per slot of the ring: of the row, or with ``wraps`` of the one in front
+    wraps : the row is the next behind that slot's
     bit : bit of the row
     crosses : rows from that of the control in front to it
     """
 
     def __init__(self, config: Config, depth: int):
         crosses = range(most_crossed(config) + 1)
-        super().__init__({"slot": depth, "bit": BIT_BITS, "crosses": crosses})
+        super().__init__({"slot": depth, "wraps": 1, "bit": BIT_BITS, "crosses": crosses})
 
 
 class SizedBeat(data.StructLayout):
@@ -218,7 +219,7 @@ class SizedBeat(data.StructLayout):
     -------
     starts : per lane, bits of the beat's payload in front of its word, modulo a row
     length : bits of the beat's payload
-    first : the beat begins a block
+    first, begins : the beat begins a block; three copies that synthesis does not merge
     tags : :class:`BeatTags`
     """
 
@@ -228,6 +229,7 @@ class SizedBeat(data.StructLayout):
                 "starts": data.ArrayLayout(BIT_BITS, config.lanes),
                 "length": BIT_BITS + 1,
                 "first": 1,
+                "begins": 2,
                 "tags": BeatTags(config),
             }
         )
@@ -239,6 +241,7 @@ class PlacedBeat(data.StructLayout):
     Members
     -------
     slot : a bit per slot of the ring: of the row with the beat's first bit
+    is_odd : the number of that slot is odd
     bit : place of that bit in the row
     starts : per lane, place of its word
     is_empty : the beat has no payload
@@ -250,6 +253,7 @@ class PlacedBeat(data.StructLayout):
         super().__init__(
             {
                 "slot": depth,
+                "is_odd": 1,
                 "bit": BIT_BITS,
                 "starts": data.ArrayLayout(BIT_BITS, config.lanes),
                 "is_empty": 1,

@@ -86,19 +86,17 @@ class MaskDecoder(wiring.Component):
     def _sent(self, m):
         """Of each nibble as it is sent, a cycle later: its bits of the mask, how many are 1, and
         the bit in front of it."""
-        before, items, parities = Const(0, 1), [], []
+        turns, items, parities = Const(0, 1), [], []
         for rank in range(self.groups):
             sent, inside = self.body.word_select(rank, 4), Signal(name=f"inside{rank}")
-            m.d.comb += inside.eq(before)
+            m.d.comb += inside.eq(turns & self.differences)
             own, count = self._own(m, sent, rank)
             item = self._item(m, own, count, Const(0, 1), inside, f"item{rank}")
             items.append(registered(m, item, f"sent{rank}"))
-            behind = Signal(name=f"behind{rank}")
-            m.d.comb += behind.eq(inside ^ (own[-1] & self.differences))
-            before = behind
+            turns = turns ^ sent.xor()
             if rank % CHAIN == CHAIN - 1:
-                parities.append(registered(m, behind, f"parity{rank}"))
-                before = Const(0, 1)
+                parities.append(registered(m, turns & self.differences, f"parity{rank}"))
+                turns = Const(0, 1)
         # The chains in front of that of a nibble.
         turned, whole = Const(0, 1), []
         for rank, item in enumerate(items):

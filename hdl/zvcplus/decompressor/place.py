@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.prefix import carry_of
 from cdma.hdl.lib.signals import kept_apart, registered
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import (
@@ -16,6 +17,7 @@ from cdma.hdl.zvcplus.decompressor.layouts import (
     window_bits,
 )
 from cdma.hdl.zvcplus.decompressor.rows import slot_of
+from cdma.hdl.zvcplus.decompressor.window import chunk_bits
 
 
 class ControlPlace(wiring.Component):
@@ -50,6 +52,8 @@ class ControlPlace(wiring.Component):
     skip : In, with repeats: bits of repeats at the start of the payload behind the control, in the
         cycle before ``advance``
     slot, row, bit : Out, place of the control, with the slot of its row, a bit per slot
+    chunk : Out, the upper bits of that bit, decoded, for
+        :class:`~cdma.hdl.zvcplus.decompressor.window.ControlWindow`
     here : Out, the rows of the control have come
     tail : Out, the tail
     behind : Out, the place behind the control of the step before
@@ -71,6 +75,7 @@ class ControlPlace(wiring.Component):
     slot: Signal
     row: Signal
     bit: Signal
+    chunk: Signal
     here: Signal
     tail: Signal
     behind: Signal
@@ -94,6 +99,9 @@ class ControlPlace(wiring.Component):
                 "slot": Out(depth, init=1),
                 "row": Out(row_bits(depth)),
                 "bit": Out(BIT_BITS),
+                "chunk": Out(
+                    config.beat_bits // chunk_bits(config.beat_bits, reach(config)), init=1
+                ),
                 "here": Out(1),
                 "tail": Out(place_bits(depth)),
                 "behind": Out(place_bits(depth)),
@@ -104,6 +112,11 @@ class ControlPlace(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bits = BIT_BITS
+        # A packet's start sets all of them.
+        tail, behind, bit, chunk, row, slot = (
+            self._register(m, port)
+            for port in (self.tail, self.behind, self.bit, self.chunk, self.row, self.slot)
+        )
         ahead = Signal(row_bits(self.depth))  # rows that have come, from that of the control on
         # Near its row's end, a control may need another row; that of int8 and its repeats need two
         # rows at least.
@@ -114,27 +127,37 @@ class ControlPlace(wiring.Component):
             ahead.eq(self.come - self.row),
             self.here.eq(~ahead[-1] & (ahead[1 + more : -1].any() | enough)),
         ]
-        after, slot = self._after(m, bits)
+        after, carry, rows = self._after(m, bits)
         length = Cat(self.length, Const(0, bits))[:bits]
         with m.If(self.advance & self.is_first & ~self.is_tail):
-            m.d.sync += self.tail.eq(Cat(length, self.row))
+            m.d.sync += tail.eq(Cat(length, row))
         with m.Elif(self.advance):
-            m.d.sync += self.tail.eq(after)
+            m.d.sync += tail.eq(after)
         with m.Elif(self.follow & ~self.is_first):
-            m.d.sync += self.tail.eq(Cat(self.bit, self.row))
+            m.d.sync += tail.eq(Cat(bit, row))
         # A packet's first control stands at the start of a row, and no payload is behind it.
         with m.If(self.start):
-            m.d.sync += [
-                self.bit.eq(0),
-                self.row.eq(self.start_row),
-                self.slot.eq(slot_of(self.start_row, self.depth)),
-            ]
-        with m.Elif(self.advance & self.is_first):
-            m.d.sync += self.bit.eq(self.length)
+            m.d.sync += [bit.eq(0), chunk.eq(1)]
         with m.Elif(self.advance):
-            m.d.sync += [self.bit.eq(after), self.row.eq(after[bits:]), self.slot.eq(slot)]
-        self._behind(m, bits)
+            next_bit = Mux(self.is_first, length, after[:bits])
+            m.d.sync += [bit.eq(next_bit), chunk.eq(self._chunk_of(next_bit))]
+        # Both next rows are there before the carry, which only selects.
+        advances = ~self.start & self.advance & ~self.is_first
+        start = Cat(self.start_row, slot_of(self.start_row, self.depth))
+        stays = Mux(self.start, start, Cat(row, slot))
+        following = []
+        for name, new in zip(("same", "next"), rows, strict=True):
+            each = kept_apart(f"{name}_row", len(stays))
+            m.d.comb += each.eq(Mux(advances, Cat(new, slot_of(new, self.depth)), stays))
+            following.append(each)
+        m.d.sync += Cat(row, slot).eq(Mux(carry, following[1], following[0]))
+        self._behind(m, bits, behind)
         return m
+
+    def _register(self, m, port):
+        register = Signal.like(port, name=f"held_{port.name}", reset_less=True)
+        m.d.comb += port.eq(register)
+        return register
 
     def _after(self, m, bits):
         """Behind the control and the payload. The bits carry into the row late: both rows are there
@@ -169,21 +192,29 @@ class ControlPlace(wiring.Component):
                 for carry, each in enumerate(rows)
             ),
         ]
-        chosen = Mux(added[-1], *(Cat(row, slot_of(row, self.depth)) for row in reversed(rows)))
-        row = len(self.row)
-        return Cat(added[:-1], chosen[:row]), chosen[row:]
+        return Cat(added[:-1], Mux(added[-1], rows[1], rows[0])), added[-1], rows
 
-    def _behind(self, m, bits):
+    def _chunk_of(self, bit):
+        """The chunk of a bit, decoded."""
+        count = len(self.chunk)
+        upper = bit[BIT_BITS - (count.bit_length() - 1) :]
+        return Cat(upper == k for k in range(count)) if count > 1 else Const(1, 1)
+
+    def _behind(self, m, bits, behind):
         """Behind the control alone, and behind bits of repeats there."""
         end = Signal(bits + 1)
-        m.d.comb += end.eq(self.tail[:bits] + self.control)
+        control = Cat(self.control, Const(0, bits))[:bits]
+        # The carry in a tree of its own.
+        m.d.comb += end.eq(
+            Cat((self.tail[:bits] + control)[:bits], carry_of(self.tail[:bits], control))
+        )
         following = kept_apart("following", row_bits(self.depth))
         m.d.comb += following.eq(self.tail[bits:] + 1)
         with m.If(self.advance & self.is_first):
-            m.d.sync += self.behind.eq(Cat(self.length, Const(0, bits))[:bits])
-            m.d.sync += self.behind[bits:].eq(self.row)
+            m.d.sync += behind.eq(Cat(self.length, Const(0, bits))[:bits])
+            m.d.sync += behind[bits:].eq(self.row)
         with m.Elif(self.advance):
-            m.d.sync += self.behind.eq(Cat(end[:-1], Mux(end[-1], following, self.tail[bits:])))
+            m.d.sync += behind.eq(Cat(end[:-1], Mux(end[-1], following, self.tail[bits:])))
         words, row, crosses = end, self.tail[bits:], end[-1]
         if self.config.has_repeats:
             skipped = Signal(place_bits(self.depth))
@@ -193,9 +224,9 @@ class ControlPlace(wiring.Component):
             row, crosses = skipped[bits:], words[-1]
             if most_crossed(self.config) > 1:  # the bits of repeats can end in another row
                 crosses += registered(m, (self.tail[:bits] + self.skip)[bits], "passed")
-        rows = [slot_of(row, self.depth), slot_of(row, self.depth).rotate_left(1)]
         m.d.comb += [
             self.front.bit.eq(words),
-            self.front.slot.eq(Mux(words[-1], rows[1], rows[0])),
+            self.front.slot.eq(slot_of(row, self.depth)),
+            self.front.wraps.eq(words[-1]),
             self.front.crosses.eq(crosses),
         ]

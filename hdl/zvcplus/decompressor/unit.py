@@ -17,10 +17,10 @@ from cdma.hdl.zvcplus.decompressor.payload.beats import BlockBeats
 from cdma.hdl.zvcplus.decompressor.payload.copy import LeftCopy
 from cdma.hdl.zvcplus.decompressor.payload.placer import BeatPlacer
 from cdma.hdl.zvcplus.decompressor.payload.reader import PayloadReader
+from cdma.hdl.zvcplus.decompressor.payload.unpacker import FieldUnpacker
 from cdma.hdl.zvcplus.decompressor.payload.words import WordBuilder
 from cdma.hdl.zvcplus.decompressor.rows import RowRing
 from cdma.hdl.zvcplus.decompressor.steps import PHASES
-from cdma.hdl.zvcplus.network import BitUnpacker
 
 
 class Decompressor(wiring.Component):
@@ -89,7 +89,7 @@ class Decompressor(wiring.Component):
         has its first two controls; and the most by which a packet takes longer than its beats."""
         steps = 2 * PHASES
         beats = 2  # through placer and reader
-        network = BitUnpacker.latency(config.lanes, config.word.bits) + WordBuilder.LATENCY
+        network = FieldUnpacker.LATENCY + WordBuilder.LATENCY
         # Repeats take a cycle to be spread to their words, and one to be copied.
         repeats = 3 if config.has_repeats else 0
         # The first control of int8 and its repeats reach into a second row.
@@ -106,15 +106,14 @@ class Decompressor(wiring.Component):
         m.submodules.beats = beats = BlockBeats(config)
         m.submodules.placer = placer = BeatPlacer(config, depth)
         m.submodules.reader = reader = PayloadReader(config, depth)
-        m.submodules.unpacker = unpacker = BitUnpacker(config.lanes, config.word.bits)
-        stages = BitUnpacker.latency(config.lanes, config.word.bits)
-        m.submodules.beside = beside = DelayLine(BeatTags(config), stages)
+        m.submodules.unpacker = unpacker = FieldUnpacker(config.lanes, config.word.bits)
+        m.submodules.beside = beside = DelayLine(BeatTags(config), FieldUnpacker.LATENCY)
         m.submodules.builder = builder = WordBuilder(config)
         m.submodules.built = built = DelayLine(BeatTags(config), WordBuilder.LATENCY)
         m.submodules.output = output = BeatOutput(config)
         wiring.connect(m, wiring.flipped(self.i), rows.i)
         # A command is taken before its rows come: who sends it may wait for that.
-        m.submodules.commands = commands = Skid(DecompressorCommand())
+        m.submodules.commands = commands = Queue(DecompressorCommand(), 1)
         wiring.connect(m, wiring.flipped(self.i_command), commands.i)
         wiring.connect(m, commands.o, fetcher.i_command)
         wiring.connect(m, fetcher.o, beats.i)
@@ -140,6 +139,7 @@ class Decompressor(wiring.Component):
             unpacker.enable.eq(enable),
             unpacker.bits.eq(reader.bits),
             unpacker.starts.eq(reader.starts),
+            unpacker.crossing.eq(reader.crossing),
             beside.enable.eq(enable),
             beside.i_valid.eq(reader.o_valid),
             beside.i.eq(reader.tags),

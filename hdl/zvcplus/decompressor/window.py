@@ -4,10 +4,18 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import one_of, registered
+from cdma.hdl.lib.signals import one_of, registered, registered_if
 
 CHUNK = 64  # bits that the first stage selects by, at least; less of a window beyond a row
 MOST_TURN_BITS = 3  # of a place, in one selection of the second stage
+
+
+def chunk_bits(row_bits: int, width: int) -> int:
+    """Bits of a chunk, for a window of ``width`` bits. The last bit of a chunk may be the window's
+    first."""
+    if width > row_bits:
+        return row_bits // 2
+    return min(max(CHUNK, 1 << max(width - 2, 0).bit_length()), row_bits)
 
 
 class ControlWindow(wiring.Component):
@@ -35,6 +43,7 @@ class ControlWindow(wiring.Component):
     rows : In, array of rows
     slot : In, a bit per row: of the window's first bit
     bit : In, place of that bit in the row
+    chunk : In, a bit per chunk of a row: the same of its upper bits
     load : In, load the registers of the second stage, with the place of the cycle before
     bits : Out, the window
     """
@@ -42,6 +51,7 @@ class ControlWindow(wiring.Component):
     rows: data.View
     slot: Signal
     bit: Signal
+    chunk: Signal
     load: Signal
     bits: Signal
 
@@ -60,11 +70,13 @@ class ControlWindow(wiring.Component):
         self.row_bits = row_bits
         self.depth = depth
         self.width = width
+        size = chunk_bits(row_bits, width)
         super().__init__(
             {
                 "rows": In(data.ArrayLayout(row_bits, depth)),
                 "slot": In(depth),
                 "bit": In(range(row_bits)),
+                "chunk": In(row_bits // size),
                 "load": In(1),
                 "bits": Out(width),
             }
@@ -73,22 +85,14 @@ class ControlWindow(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         is_wide = self.width > self.row_bits
-        # The last bit of a chunk may be the first of the window.
-        chunk = min(max(CHUNK, 1 << max(self.width - 2, 0).bit_length()), self.row_bits)
-        chunk = self.row_bits // 2 if is_wide else chunk
-        chunk_bits = chunk.bit_length() - 1
+        chunk = chunk_bits(self.row_bits, self.width)
+        place_bits = chunk.bit_length() - 1
         per_row = self.row_bits // chunk
         chunks = [
             row.word_select(k, chunk) for row in map(Value.cast, self.rows) for k in range(per_row)
         ]
         at = Signal(len(chunks))  # the chunk of the first bit
-        m.d.comb += at.eq(
-            Cat(
-                slot & (self.bit[chunk_bits:] == k) if per_row > 1 else slot
-                for slot in self.slot
-                for k in range(per_row)
-            )
-        )
+        m.d.comb += at.eq(Cat(slot & chunk for slot in self.slot for chunk in self.chunk))
         is_odd = self.slot[1::2].any()
         if is_wide:
             chosen = self._four(m, at, chunks)
@@ -102,7 +106,7 @@ class ControlWindow(wiring.Component):
                     (1, at[::2], "odd"),
                 )
             ]
-            place = Cat(self.bit[:chunk_bits], self.bit[chunk_bits] if per_row > 1 else is_odd)
+            place = Cat(self.bit[:place_bits], self.bit[place_bits] if per_row > 1 else is_odd)
         turned = Cat(chosen)
         left = len(place)
         while left:
@@ -110,8 +114,7 @@ class ControlWindow(wiring.Component):
             size = -(-left // -(-left // MOST_TURN_BITS))
             left -= size
             turned = self._turn(m, turned, left, place[left:][:size])
-        with m.If(self.load):
-            m.d.sync += self.bits.eq(turned)
+        m.d.comb += self.bits.eq(registered_if(m, self.load, turned[: self.width], "turned"))
         return m
 
     def _four(self, m, at, chunks):

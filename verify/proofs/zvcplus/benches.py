@@ -7,7 +7,6 @@ from cdma.hdl.lib.countdown import Countdown
 from cdma.hdl.lib.counter import Counter
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.lib.skid import Skid
 from cdma.hdl.zvc.beat import COUNT_BITS, CompressorStatus, DecompressorCommand
 from cdma.hdl.zvcplus.compressor.line import ElasticLine
 from cdma.hdl.zvcplus.compressor.plain.coder import PlainCoder
@@ -18,13 +17,13 @@ from cdma.hdl.zvcplus.compressor.unit import Compressor
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.check import ROW_STEP_BITS
 from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, PayloadPlace
+from cdma.hdl.zvcplus.decompressor.payload.unpacker import FieldUnpacker
 from cdma.hdl.zvcplus.decompressor.payload.words import WordBuilder
 from cdma.hdl.zvcplus.decompressor.unit import Decompressor
-from cdma.hdl.zvcplus.network import BitUnpacker
 from cdma.verify.proofs.bench import Bench
 from cdma.verify.proofs.lib.counter import Leaves, Sums
 from cdma.verify.proofs.lib.delay import Delays
-from cdma.verify.proofs.lib.queue import KeepsOrder, PassesOrKeeps
+from cdma.verify.proofs.lib.queue import KeepsOrder
 from cdma.verify.proofs.zvcplus.decompressor.window import window
 from cdma.verify.proofs.zvcplus.line import MovesOn
 
@@ -91,14 +90,16 @@ def _decompressor():
         "core.fronts": _wide("lib/queue", _fronts),
         "core.beats": Bench("zvcplus/beats_of_blocks"),
         "core.placer": Bench("zvcplus/beat_placer", cycles=6),
-        "core.unpacker": Bench("zvcplus/bit_unpacker", _network, 6),
+        "core.unpacker": Bench("zvcplus/field_unpacker", _network, 6),
         "core.beside": _wide("lib/delay_line", lambda c: Delays(_beside(c))),
         "core.builder": Bench("zvcplus/word_builder", _type, 5),
         "core.built": _wide(
             "lib/delay_line", lambda c: Delays(DelayLine(BeatTags(c), WordBuilder.LATENCY))
         ),
         "core.output": Bench("zvcplus/beat_output"),
-        "core.commands": _wide("lib/skid", lambda c: PassesOrKeeps(Skid(DecompressorCommand()))),
+        "core.commands": _wide(
+            "lib/queue", lambda c: KeepsOrder(Queue(DecompressorCommand(), 1), pipe=False)
+        ),
     }
 
 
@@ -128,7 +129,7 @@ def _beats(config):
 
 def _whole_rows(config):
     byte_bits = config.beat_bytes.bit_length() - 1
-    return Sums(Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS))
+    return Sums(Counter(COUNT_BITS - byte_bits, ROW_STEP_BITS, for_cells=True))
 
 
 def _fronts(config):
@@ -137,4 +138,4 @@ def _fronts(config):
 
 
 def _beside(config):
-    return DelayLine(BeatTags(config), BitUnpacker.latency(config.lanes, config.word.bits))
+    return DelayLine(BeatTags(config), FieldUnpacker.LATENCY)

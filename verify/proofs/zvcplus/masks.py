@@ -154,7 +154,7 @@ PROOFS = (
         slow=("16 nibbles",),
         depth=3,
         broken=faults(
-            4, 5, late("dut.rank2"), stuck_at(0, "dut.sent1", 5), stuck_at(1, "dut.behind2")
+            4, 5, late("dut.rank2"), stuck_at(0, "dut.sent1", 5), stuck_at(1, "dut.inside3")
         ),
     ),
     Proof(

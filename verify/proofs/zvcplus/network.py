@@ -3,6 +3,7 @@
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal
 
+from cdma.hdl.zvcplus.decompressor.payload.unpacker import FieldUnpacker, halves_of
 from cdma.hdl.zvcplus.network import BitPacker, BitUnpacker, levels_of
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.stream_rules import anything, leave_open
@@ -50,7 +51,12 @@ class Moves(Elaboratable):
             m.d.comb += moved.eq(dut.bits.bit_select(place, 1))
         known = Signal(place_bits + 2, name="known")
         m.d.comb += known.eq(Cat(moved, bit < width, at))
-        expected, valid = delayed(m, dut.enable, known, dut.latency(lanes, size))
+        if isinstance(dut, FieldUnpacker):
+            latency = dut.LATENCY
+            m.d.comb += dut.crossing.eq(halves_of(dut.starts[lanes // 2]))
+        else:
+            latency = dut.latency(lanes, size)
+        expected, valid = delayed(m, dut.enable, known, latency)
         if self.packs:
             found = dut.bits.bit_select(expected[2:], 1)
         else:
@@ -84,6 +90,16 @@ PROOFS = (
         sizes=SIZES,
         slow=("8x8", "8x32"),
         depth=4,
+        broken=faults((4, 4), 6, stuck_at(1, "dut.level3", 2), inverted("dut.level1", 3)),
+    ),
+    Proof(
+        name="field_unpacker",
+        promise="Each word gets its bits of the row, lowest first",
+        components=(FieldUnpacker,),
+        design=lambda size: Moves(FieldUnpacker(*size), packs=False),
+        sizes=SIZES | {"16x16": (16, 16)},
+        slow=("8x8", "8x32", "16x16"),
+        depth=3,
         broken=faults((4, 4), 6, stuck_at(1, "dut.level3", 2), inverted("dut.level1", 3)),
     ),
 )

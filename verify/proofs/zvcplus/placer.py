@@ -38,7 +38,8 @@ class FollowsThePayload(Elaboratable):
             Assume(front.slot == slot_of(front_row, dut.depth)),
             Assume(beat.length <= ROW),
             Assume(beat.first | is_known),
-            first.eq(Mux(beat.first, front_row * ROW + front.bit, used)),
+            Assume(beat.begins == beat.first.replicate(2)),
+            first.eq(Mux(beat.first, (front_row + front.wraps) * ROW + front.bit, used)),
             Assert(dut.o.valid == (dut.i.valid & (~beat.first | dut.i_front.valid))),
             Assert(enters == leaves),
             Assert(fronts == (enters & beat.first)),
@@ -49,6 +50,7 @@ class FollowsThePayload(Elaboratable):
             m.d.comb += [
                 Assert(placed.bit == first[:BIT_BITS]),
                 Assert(placed.slot == slot_of(first[BIT_BITS:], dut.depth)),
+                Assert(placed.is_odd == first[BIT_BITS]),
                 Assert(placed.is_empty == (beat.length == 0)),
                 Assert(placed.crosses == Mux(beat.first, front.crosses, 0)),
                 Assert(placed.tags.as_value() == beat.tags.as_value()),
@@ -81,7 +83,7 @@ PROOFS = (
         sizes=SIZES,
         slow=("int8", "bf16-left", "int8-left"),
         broken=faults(
-            SIZES["fp32"], 6, late("dut.slot"), inverted("dut.next", 8), inverted("dut.new", 3)
+            SIZES["fp32"], 6, late("dut.slot"), inverted("dut.is_front_odd"), inverted("dut.bit", 3)
         ),
     ),
 )

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.prefix import PrefixSum, popcount, prefix_sums
+from cdma.hdl.lib.prefix import PrefixSum, add, popcount, prefix_sums
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.network import expand, routes
 from cdma.hdl.zvcplus.config import Config
@@ -55,7 +55,7 @@ class BlockBeats(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        lanes, beats = self.config.lanes, self.config.block_beats
+        beats = self.config.block_beats
         block = Signal(Block(self.config), reset_less=True)  # its mask moves down beat by beat
         is_kept = Signal()
         beat, is_first = Signal(range(beats)), Signal(init=1)
@@ -65,26 +65,43 @@ class BlockBeats(wiring.Component):
         self._tag(m, block, beat, sized.tags)
         m.d.comb += [
             sized.first.eq(is_first),
+            sized.begins.eq(is_first.replicate(2)),
             loads.eq(is_kept & is_free),
-            self.i.ready.eq(~is_kept | (is_block_end & is_free)),
         ]
         moved = _moved(block, self.config)
-        with m.If(self.i.ready):
-            m.d.sync += [block.eq(self.i.payload), is_kept.eq(self.i.valid)]
+        # What comes next is chosen early; whether it comes is known late.
+        is_new, moves = Signal(), Signal()
+        first = self.i.payload
+        m.d.comb += [
+            is_new.eq(~is_kept | is_block_end),
+            moves.eq(~is_kept | is_free),
+            self.i.ready.eq(is_new & moves),
+        ]
+        with m.If(moves):
             m.d.sync += [
-                beat.eq(0),
-                is_first.eq(1),
-                is_block_end.eq(_is_last(self.i.payload, 0, self.config)),
-            ]
-        with m.Elif(loads):
-            m.d.sync += [
-                block.mask.eq(moved[0]),
-                beat.eq(beat + 1),
-                is_first.eq(0),
-                is_block_end.eq(_is_last(block, beat + 1, self.config)),
+                block.mask.eq(Mux(is_new, first.mask, moved[0])),
+                is_kept.eq(~is_new | self.i.valid),
+                beat.eq(Mux(is_new, 0, beat + 1)),
+                is_first.eq(is_new),
+                is_block_end.eq(
+                    Mux(
+                        is_new,
+                        _is_last(first, 0, self.config),
+                        _is_last(block, beat + 1, self.config),
+                    )
+                ),
             ]
             if not self.config.word.is_float:
-                m.d.sync += block.widths.as_value().eq(moved[1])
+                m.d.sync += block.widths.as_value().eq(
+                    Mux(is_new, first.widths.as_value(), moved[1])
+                )
+        with m.If(self.i.ready):
+            moving = {"mask"} if self.config.word.is_float else {"mask", "widths"}
+            m.d.sync += [
+                block[name].eq(first[name])
+                for name in dict(Block(self.config))
+                if name not in moving
+            ]
         if self.config.has_repeats:
             is_told = self._spread(m, block, loads, sized.tags, is_first, is_block_end)
             sized, widths, pairs, gives = self._keep_spread(
@@ -96,21 +113,22 @@ class BlockBeats(wiring.Component):
             gives, mask = loads, sized.tags.mask
             widths = _widths(block.widths.as_value(), self.config)
             # Of the beat at hand, from a cycle before.
-            pairs = [Signal(len(widths[0]) + 1, name=f"pair{k}") for k in range(lanes // 2)]
-            first = self.i.payload
-            new = _pairs(first.mask, first.widths.as_value(), self.config)
-            following = _pairs(*moved, self.config)
-            for pair, one, other in zip(pairs, new, following, strict=True):
-                with m.If(self.i.ready):
-                    m.d.sync += pair.eq(one)
-                with m.Elif(loads):
-                    m.d.sync += pair.eq(other)
+            new = _fours(m, first.mask, first.widths.as_value(), self.config)
+            following = _fours(m, *moved, self.config)
+            pairs = []
+            for one, other in zip(new, following, strict=True):
+                pair = Signal(len(one), name=f"pair{len(pairs)}", reset_less=True)
+                with m.If(moves):
+                    m.d.sync += pair.eq(Mux(is_new, one, other))
+                pairs.append(pair)
         sums = self._added_up(m, mask, widths, pairs)
+        given, begins = Signal(SizedBeat(self.config), reset_less=True), Signal(2, init=1)
+        m.d.comb += [self.o.payload.eq(given), self.o.payload.begins.eq(begins)]
         with m.If(gives):
-            m.d.sync += [self.o.payload.eq(sized), self.o.payload.length.eq(sums[-1])]
+            m.d.sync += [given.eq(sized), given.length.eq(sums[-1]), begins.eq(sized.begins)]
             m.d.sync += [
                 start.eq(below)
-                for start, below in zip(list(self.o.payload.starts)[1:], sums[:-1], strict=True)
+                for start, below in zip(list(given.starts)[1:], sums[:-1], strict=True)
             ]
         m.d.sync += self.o.valid.eq(gives | (self.o.valid & ~self.o.ready))
         return m
@@ -192,10 +210,15 @@ class BlockBeats(wiring.Component):
         return ~(is_first & used) | self.i_repeats.valid
 
     def _added_up(self, m, mask, widths, pairs):
-        """Prefix sums of the words' widths, of which those of pairs are known."""
+        """Prefix sums of the words' widths. Those of pairs are known; without repeats, the second
+        pair of four words has the sum of all four."""
         own = [width & bit.replicate(len(width)) for width, bit in zip(widths, mask, strict=True)]
         terms = [pairs[lane // 2] if lane % 2 else each for lane, each in enumerate(own)]
-        return prefix_sums(m, terms, 2)
+        if self.config.has_repeats:
+            return prefix_sums(m, terms, 2)
+        for lane in range(2, len(terms), 4):
+            terms[lane] = add(m, terms[lane], terms[lane - 1])
+        return prefix_sums(m, terms, 4)
 
 
 class _Spread(data.StructLayout):
@@ -232,6 +255,12 @@ def _pairs(mask, widths, config: Config):
             | Cat(Const(0, 1), width & (one & other).replicate(len(width)))
         )
     return sums
+
+
+def _fours(m, mask, widths, config: Config):
+    """The same, but every other sum is that of four words."""
+    sums = _pairs(mask, widths, config)
+    return [add(m, each, sums[k - 1]) if k % 2 else each for k, each in enumerate(sums)]
 
 
 def _is_last(block, beat, config: Config):

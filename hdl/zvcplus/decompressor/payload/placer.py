@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from cdma.hdl.lib.prefix import carry_of
+from cdma.hdl.lib.signals import kept_apart
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import BIT_BITS, PayloadPlace, PlacedBeat, SizedBeat
 
@@ -47,34 +49,40 @@ class BeatPlacer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         beat, placed, front = self.i.payload, self.o.payload, self.i_front.payload
-        bit = Signal(BIT_BITS)  # behind the last beat
-        slot = Signal(self.depth)
+        bit = Signal(BIT_BITS, reset_less=True)  # behind the last beat
+        slot = Signal(self.depth, reset_less=True)
+        # The row of a block's first beat.
+        row = Mux(front.wraps, front.slot.rotate_left(1), front.slot)
+        odd = [kept_apart(name) for name in ("is_odd", "is_front_odd")]  # before one is chosen
         is_known = ~beat.first | self.i_front.valid
         m.d.comb += [
             self.o.valid.eq(self.i.valid & is_known),
             self.i.ready.eq(self.o.ready & is_known),
             self.i_front.ready.eq(self.i.valid & self.o.ready & beat.first),
-            placed.bit.eq(Mux(beat.first, front.bit, bit)),
-            placed.slot.eq(Mux(beat.first, front.slot, slot)),
+            placed.bit.eq(Mux(beat.begins[0], front.bit, bit)),
+            placed.slot.eq(Mux(beat.begins[1], row, slot)),
+            *(
+                is_odd.eq(each)
+                for is_odd, each in zip(
+                    odd, (slot[1::2].any(), front.slot[1::2].any() ^ front.wraps), strict=True
+                )
+            ),
+            placed.is_odd.eq(Mux(beat.begins[1], odd[1], odd[0])),
             placed.is_empty.eq(beat.length == 0),
             placed.crosses.eq(front.crosses & beat.first.replicate(len(front.crosses))),
             placed.tags.eq(beat.tags),
         ]
-        # Both sums are there before it is known which is used.
         for start, own in zip(placed.starts, beat.starts, strict=True):
-            m.d.comb += start.eq(
-                Mux(beat.first, (front.bit + own)[:BIT_BITS], (bit + own)[:BIT_BITS])
-            )
+            m.d.comb += start.eq(placed.bit + own)
         ends = [
-            self._behind(m, front.bit, front.slot, beat.length, "new"),
-            self._behind(m, bit, slot, beat.length, "next"),
+            self._behind(front.bit, row, beat.length),
+            self._behind(bit, slot, beat.length),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += Cat(bit, slot).eq(Mux(beat.first, *ends))
         return m
 
-    def _behind(self, m, bit, slot, length, name):
+    def _behind(self, bit, slot, length):
         """Place behind a beat of at most a row."""
-        total = Signal(BIT_BITS + 1, name=name)
-        m.d.comb += total.eq(bit + length[:BIT_BITS])
-        return Cat(total[:-1], Mux(total[-1] | length[-1], slot.rotate_left(1), slot))
+        crosses = carry_of(bit, length[:BIT_BITS]) | length[-1]
+        return Cat((bit + length)[:BIT_BITS], Mux(crosses, slot.rotate_left(1), slot))

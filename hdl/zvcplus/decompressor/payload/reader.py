@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import duplicates, one_of
+from cdma.hdl.lib.signals import copies_of, one_of
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import (
     BIT_BITS,
@@ -16,10 +16,13 @@ from cdma.hdl.zvcplus.decompressor.layouts import (
     most_crossed,
     most_passed,
 )
+from cdma.hdl.zvcplus.decompressor.payload.unpacker import Crossing, halves_of
 from cdma.hdl.zvcplus.network import exceeded
 
 #: Bits of a place that are compared with those of a bit in one tree.
 LOW_BITS = 4
+#: Registers of the choice of rows, each for a part of a row: its fan-out is large.
+COPIES = 6
 
 
 class PayloadReader(wiring.Component):
@@ -56,6 +59,8 @@ class PayloadReader(wiring.Component):
     o_valid : Out, there is a beat whose rows have come
     bits : Out, its bits
     starts : Out, per lane, place of its word in them
+    crossing : Out, :class:`~cdma.hdl.zvcplus.decompressor.payload.unpacker.Crossing` of the first
+        word of the upper half
     tags : Out, :class:`~cdma.hdl.zvcplus.decompressor.layouts.BeatTags`
     """
 
@@ -71,6 +76,7 @@ class PayloadReader(wiring.Component):
     o_valid: Signal
     bits: Signal
     starts: data.View
+    crossing: data.View
     tags: data.View
 
     def __init__(self, config: Config, depth: int):
@@ -91,21 +97,28 @@ class PayloadReader(wiring.Component):
                 "o_valid": Out(1),
                 "bits": Out(config.beat_bits),
                 "starts": Out(data.ArrayLayout(BIT_BITS, config.lanes)),
+                "crossing": Out(Crossing(BIT_BITS)),
                 "tags": Out(BeatTags(config)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        beat, tags = self.i.payload, self.tags
+        beat = self.i.payload
+        tags = Signal.like(self.tags, reset_less=True)
+        starts = Signal.like(self.starts, reset_less=True)
+        crossing = Signal.like(self.crossing, reset_less=True)
         slot = Signal(self.depth)  # of the last beat that was loaded
-        is_empty, is_loaded, has_come = Signal(), Signal(), Signal()
+        is_empty, is_loaded, has_come = Signal(reset_less=True), Signal(), Signal()
         moves = Signal()  # the next beat is loaded, if there is one
         m.d.comb += [
             self.o_valid.eq(is_loaded & has_come),
             moves.eq(self.enable & (~is_loaded | has_come)),
             self.i.ready.eq(moves),
             self.read.eq(self.enable & self.o_valid & tags.final),
+            self.tags.eq(tags),
+            self.starts.eq(starts),
+            self.crossing.eq(crossing),
         ]
         # Whether the rows have come: of the beat that waits, and of the next.
         waiting = self._has_come(m, slot, is_empty, tags)
@@ -118,7 +131,8 @@ class PayloadReader(wiring.Component):
             m.d.sync += [
                 tags.eq(beat.tags),
                 is_empty.eq(beat.is_empty),
-                self.starts.eq(beat.starts),
+                starts.eq(beat.starts),
+                crossing.eq(halves_of(beat.starts[self.config.lanes // 2])),
             ]
         if self.config.has_repeats:
             with m.If(moves & self.i.valid):
@@ -171,17 +185,15 @@ class PayloadReader(wiring.Component):
     def _read(self, m, moves):
         """Choose two rows, and from which of them each bit comes."""
         beat, size = self.i.payload, self.config.beat_bits
-        is_odd = beat.slot[1::2].any()
+        is_odd = beat.is_odd
         # Bits below the place are of the row behind. Both halves of the place are decoded ahead.
         low, high = beat.bit[:LOW_BITS], beat.bit[LOW_BITS:]
-        exceeds = Signal(1 << LOW_BITS)  # the place, in its part of a row
+        # The place exceeds a bit, in its part of a row: for each half of the row.
+        exceeds = copies_of(m, Cat(exceeded(low)), "exceeds", 2, enable=moves)
         # Per part, and behind the last: bits in front of it are of the odd row.
-        is_odd_up_to = Signal((1 << len(high)) + 1)
+        is_odd_up_to = Signal((1 << len(high)) + 1, reset_less=True)
         with m.If(moves):
-            m.d.sync += [
-                exceeds.eq(Cat(exceeded(low))),
-                is_odd_up_to.eq(Cat(~is_odd, *(each ^ is_odd for each in exceeded(high)))),
-            ]
+            m.d.sync += is_odd_up_to.eq(Cat(~is_odd, *(each ^ is_odd for each in exceeded(high))))
         # Each copy of the selects drives a part of the bits.
         choices = {
             "even": (beat.slot[::2] | beat.slot[1::2].rotate_left(1), list(self.rows)[::2]),
@@ -189,7 +201,7 @@ class PayloadReader(wiring.Component):
         }
         pair = []
         for name, (chosen, rows) in choices.items():
-            copies = duplicates(m, chosen, name, enable=moves)
+            copies = copies_of(m, chosen, name, COPIES, enable=moves)
             part = -(-size // len(copies))
             pair.append(
                 Cat(
@@ -200,7 +212,7 @@ class PayloadReader(wiring.Component):
         chosen = [
             Mux(is_below, is_odd_up_to[part], is_odd_up_to[part + 1])
             for part in range(1 << len(high))
-            for is_below in exceeds
+            for is_below in exceeds[part >> (len(high) - 1)]
         ]
         m.d.comb += self.bits.eq(
             Cat(Mux(*each) for each in zip(chosen, pair[1], pair[0], strict=True))

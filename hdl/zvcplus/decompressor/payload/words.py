@@ -1,10 +1,10 @@
 """Words from their bits in the payload."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import any_of, one_of
+from cdma.hdl.lib.signals import any_of, one_of, registered_if
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import BeatTags
@@ -68,9 +68,7 @@ class WordBuilder(wiring.Component):
         cut, made = self._floats(m) if word.is_float else self._integers(m)
         past = []
         for lane in range(lanes):
-            held = Signal(word.bits, name=f"held{lane}", reset_less=True)
-            with m.If(self.enable):
-                m.d.sync += held.eq(cut(lane))
+            held = registered_if(m, self.enable, cut(lane), f"held{lane}")
             is_set = tags.mask[lane] & kept[lane]
             m.d.comb += self.words[lane].eq(made(held) & is_set.replicate(word.bits))
             past.append(~kept[lane] & held.any())
@@ -88,31 +86,36 @@ class WordBuilder(wiring.Component):
         return cut, lambda held: (held + ~self.o_tags.code.raw)[:bits]
 
     def _floats(self, m):
-        """Cut out mantissa, exponent or complement of its offset, and sign, and make the words."""
-        word, code = self.config.word, self.tags.code
+        """Take whole fields, and make words of mantissa, exponent or complement of its offset, and
+        sign."""
+        word, code = self.config.word, self.o_tags.code
         widths = range(word.exponent + 1)  # of the exponent's field
-        has_width, own = Signal(len(widths)), Signal(word.exponent)
-        is_sent = Signal()
-        m.d.comb += [
-            is_sent.eq(code.k == AS_IS),
-            has_width.eq(
-                Cat((code.k == k) & (k < AS_IS) | is_sent & (k == word.exponent) for k in widths)
+        # The width is decoded while the field is still in the network.
+        sent = self.tags.code.k == AS_IS
+        has_width = registered_if(
+            m,
+            self.enable,
+            Cat(
+                (self.tags.code.k == k) & (k < AS_IS) | sent & (k == word.exponent) for k in widths
             ),
-            own.eq(Cat(has_width[k + 1 :].any() for k in range(word.exponent))),
-        ]
+            "has_width",
+        )
+        own = registered_if(
+            m,
+            self.enable,
+            thermometer(Mux(sent, word.exponent, self.tags.code.k), word.exponent),
+            "own",
+        )
+        is_offset = registered_if(m, self.enable, ~sent, "is_offset")
 
         def cut(lane):
-            field = self.fields[lane]
-            above = field[word.mantissa :]
-            exponent = (above & own) ^ (~is_sent).replicate(word.exponent)
-            sign = one_of(has_width, list(above)) & code.wide
-            return Cat(field[: word.mantissa], exponent[: word.exponent], sign)
-
-        was_sent = self.o_tags.code.k == AS_IS
+            return self.fields[lane]
 
         def made(held):
-            exponent = held[word.mantissa : -1]
-            built = (self.o_tags.code.base + exponent + ~was_sent)[: word.exponent]
-            return Cat(held[: word.mantissa], built, held[-1])
+            above = held[word.mantissa :]
+            exponent = (above & own)[: word.exponent] ^ is_offset.replicate(word.exponent)
+            built = (code.base + exponent + is_offset)[: word.exponent]
+            sign = one_of(has_width, list(above)) & code.wide
+            return Cat(held[: word.mantissa], built, sign)
 
         return cut, made

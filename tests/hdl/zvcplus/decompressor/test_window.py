@@ -2,7 +2,7 @@
 
 import pytest
 
-from cdma.hdl.zvcplus.decompressor.window import ControlWindow
+from cdma.hdl.zvcplus.decompressor.window import ControlWindow, chunk_bits
 
 
 @pytest.mark.parametrize("width", [1, 59, pytest.param(99, marks=pytest.mark.slow), 128, 129, 193])
@@ -16,9 +16,10 @@ def test_bits_are_cut_out_at_any_place(play, rng, width):
     inputs, expected = [], []
     for rows, place in steps:
         given = {"rows": rows, "slot": 1 << place // size, "bit": place % size}
+        given |= {"chunk": 1 << place % size // chunk_bits(size, width)}
         inputs += [
             given | {"load": 0},
-            {"slot": 1, "bit": 0, "load": 1},
+            {"slot": 1, "bit": 0, "chunk": 1, "load": 1},
             {"load": 0},
         ]
         whole = sum(row << size * k for k, row in enumerate([*rows, *rows]))

@@ -114,8 +114,11 @@ class CutsBlocks(Elaboratable):
                 per_group = config.lanes // config.beat_groups
                 for pair in range(config.lanes // 2):
                     width = kept.widths[2 * pair // per_group]
-                    own = probe(m, f"dut.pair{pair}", len(width) + 1)
-                    m.d.comb += Assert(own == _sum(kept.mask, pair, width))
+                    total = _sum(kept.mask, pair, width)
+                    if pair % 2:  # of four words
+                        total += _sum(kept.mask, pair - 1, kept.widths[2 * (pair - 1) // per_group])
+                    own = probe(m, f"dut.pair{pair}", len(width) + 1 + pair % 2)
+                    m.d.comb += Assert(own == total)
 
     def _cut(self, m, number, tags, is_end):
         """The next beat of the block."""
@@ -215,6 +218,7 @@ class CutsBlocks(Elaboratable):
                 *(Assert(width <= config.word.bits) for width in kept.widths),
                 Assert(entry.beat.starts[0] == 0),
                 Assert(entry.beat.first == kept.is_first),
+                Assert(entry.beat.begins == kept.is_first.replicate(2)),
                 self._are_equal(entry.beat.tags, kept.tags),
                 *(
                     Assert(
@@ -252,6 +256,7 @@ class CutsBlocks(Elaboratable):
             m.d.comb += [Assert(width <= dut.config.word.bits) for width in widths]
             m.d.comb += [
                 Assert(beat.first == expected.is_first),
+                Assert(beat.begins == expected.is_first.replicate(2)),
                 self._are_equal(beat.tags, tags),
                 Assert(beat.starts[0] == 0),
                 Assert(behind == beat.starts[lane] + own),

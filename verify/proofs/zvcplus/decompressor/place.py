@@ -64,11 +64,17 @@ class FollowsThePlace(Elaboratable):
         m.d.comb += [
             Assert(Cat(dut.bit, dut.row) == place),
             Assert(dut.slot == slot_of(dut.row, depth)),
+            Assert(dut.chunk == 1 << (dut.bit >> BIT_BITS - (len(dut.chunk) - 1).bit_length())),
             Assert(dut.tail == tail),
             Assert(dut.behind == behind),
             Assert(~is_fresh | (dut.bit == 0)),
             Cover((place == 5 * ROW + 7) & (tail == 4 * ROW + 250)),
         ]
+        # Registers have no reset: a start and its first step set them. Here they begin as zeros.
+        is_begun = Signal()
+        is_zero = (Cat(dut.bit, dut.row, dut.tail, dut.behind) == 0) & (dut.slot == 1)
+        m.d.sync += is_begun.eq(1)
+        m.d.comb += Assume(is_begun | (is_zero & (dut.chunk == 1)))
         self._show_rows(m, place)
         self._front(m, tail)
         return m
@@ -120,7 +126,10 @@ class FollowsThePlace(Elaboratable):
         with m.If(is_known):
             m.d.comb += [
                 Assert(front.bit == place[:BIT_BITS]),
-                Assert(front.slot == slot_of(place[BIT_BITS:], dut.depth)),
+                Assert(
+                    Mux(front.wraps, front.slot.rotate_left(1), front.slot)
+                    == slot_of(place[BIT_BITS:], dut.depth)
+                ),
                 Assert(front.crosses == (place[BIT_BITS:] - row)[: len(row)]),
                 Cover(front.crosses & (front.bit == 9)),
             ]

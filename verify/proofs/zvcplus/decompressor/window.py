@@ -29,6 +29,12 @@ class ShowsTheStream(Elaboratable):
             Assume(number < dut.width),
             Assume((dut.slot != 0) & ((dut.slot & (dut.slot - 1)) == 0)),
             behind.eq(dut.bit + number),
+            *(
+                own.eq(dut.bit[-((len(dut.chunk) - 1).bit_length()) :] == k)
+                for k, own in enumerate(dut.chunk)
+                if len(dut.chunk) > 1
+            ),
+            *([dut.chunk.eq(1)] if len(dut.chunk) == 1 else []),
         ]
         slot, rows = Signal(dut.depth), list(dut.rows)
         m.d.comb += slot.eq(Mux(behind >= dut.row_bits, dut.slot.rotate_left(1), dut.slot))
@@ -80,8 +86,8 @@ PROOFS = (
             SIZES["128 bits, 4 rows"],
             5,
             late("dut.even"),
-            stuck_at(0, "dut.turn3", 1),
-            inverted("dut.at", 3),
+            stuck_at(0, "dut.turn5", 1),
+            inverted("dut.odd", 9),
         ),
     ),
 )

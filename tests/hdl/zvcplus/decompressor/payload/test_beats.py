@@ -69,6 +69,7 @@ def beats_of(blocks: list[dict], config: Config) -> list[dict]:
                     "starts": [0, *(end % 256 for end in ends[:-1])],
                     "length": ends[-1],
                     "first": int(k == 0),
+                    "begins": 3 * (k == 0),
                     "tags": tags,
                 }
             )
@@ -110,10 +111,13 @@ def test_beats_are_placed(exchange, rng, stalls):
     for beat in beats:
         if beat["first"]:
             place = (place + int(rng.integers(60))) % (256 * depth)
-            front = {"slot": 1 << place // 256, "bit": place % 256}
+            wraps = int(rng.integers(2))
+            row = (place // 256 - wraps) % depth
+            front = {"slot": 1 << row, "wraps": wraps, "bit": place % 256}
             fronts.append(front | {"crosses": int(rng.integers(2))})
         starts = [(place + start) % 256 for start in beat["starts"]]
         placed = {"slot": 1 << place // 256, "bit": place % 256, "starts": starts}
+        placed |= {"is_odd": place // 256 % 2}
         placed |= {"is_empty": int(beat["length"] == 0), "tags": beat["tags"]}
         expected.append(placed | {"crosses": fronts[-1]["crosses"] if beat["first"] else 0})
         place = (place + beat["length"]) % (256 * depth)
