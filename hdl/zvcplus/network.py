@@ -1,4 +1,4 @@
-"""Order-preserving networks for bits: fields of any width to consecutive places, and back."""
+"""An order-preserving network for bits: fields of any width to consecutive places."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -6,11 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 #: Levels of multiplexers between two registers.
 LEVELS_PER_STAGE = 3
-#: Those in front of the first register of an unpacker.
-FIRST_LEVELS = 2
-#: Levels of a packer before its first register: most of them rotate words, whose switches have
-#: nothing to decode.
-PACKER_LEVELS = 5
+#: Levels before the first register: most of them rotate words, whose switches have nothing to
+#: decode.
+FIRST_LEVELS = 5
 
 
 class BitPacker(wiring.Component):
@@ -115,68 +113,8 @@ class BitPacker(wiring.Component):
 
 def _stages(levels: int) -> list[range]:
     """Levels between registers of a :class:`BitPacker`."""
-    ends = [*range(min(levels, PACKER_LEVELS), levels, LEVELS_PER_STAGE), levels]
+    ends = [*range(min(levels, FIRST_LEVELS), levels, LEVELS_PER_STAGE), levels]
     return [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
-
-
-class BitUnpacker(wiring.Component):
-    """Bring consecutive fields of a row to the lowest bits of their words.
-
-    The reverse of :class:`BitPacker`: word ``i`` gets the bits of the row from place ``starts[i]``
-    on, cyclically. Only the bits of its field mean anything, the others are anything.
-
-    Throughput one beat a cycle while ``enable``. Latency :meth:`latency` cycles. Two levels are in
-    front of the first register, so that ``bits`` may be late, and at most three are behind the
-    last: ``words`` are combinational from it.
-
-    Parameters
-    ----------
-    lanes : int
-        Words in a beat, a power of two of at least 2.
-    word_bits : int
-        Bits in a word, a power of two of at least 2.
-
-    Members
-    -------
-    enable : In, the registers load
-    bits : In, ``lanes * word_bits`` bits
-    starts : In, array of ``lanes`` places
-    words : Out, array of ``lanes`` words
-    """
-
-    enable: Signal
-    bits: Signal
-    starts: data.View
-    words: data.View
-
-    def __init__(self, lanes: int, word_bits: int):
-        self.lanes = lanes
-        self.word_bits = word_bits
-        super().__init__(
-            {
-                "enable": In(1),
-                "bits": In(lanes * word_bits),
-                "starts": In(data.ArrayLayout(levels_of(lanes, word_bits), lanes)),
-                "words": Out(data.ArrayLayout(word_bits, lanes)),
-            }
-        )
-
-    @staticmethod
-    def latency(lanes: int, word_bits: int) -> int:
-        """Cycles from ``bits`` to ``words``."""
-        return -(-(levels_of(lanes, word_bits) - FIRST_LEVELS) // LEVELS_PER_STAGE)
-
-    def elaborate(self, platform):
-        m = Module()
-        levels = levels_of(self.lanes, self.word_bits)
-        bits, starts = self.bits, list(self.starts)
-        for passed, level in enumerate(reversed(range(levels)), 1):
-            crossings = _crossings(m, starts, level, self.word_bits)
-            bits = _level(m, bits, starts, level, self.word_bits, crossings, is_reverse=True)
-            if level and passed >= FIRST_LEVELS and (passed - FIRST_LEVELS) % LEVELS_PER_STAGE == 0:
-                bits, starts = _stage(m, f"before{level}", self.enable, bits, starts)
-        m.d.comb += Value.cast(self.words).eq(bits)
-        return m
 
 
 def levels_of(lanes: int, word_bits: int) -> int:
@@ -223,23 +161,15 @@ def _crossings(m: Module, starts: list, level: int, word_bits: int) -> list:
     return found
 
 
-def _level(
-    m: Module,
-    bits: Value,
-    starts: list,
-    level: int,
-    word_bits: int,
-    crossings: list,
-    *,
-    is_reverse: bool = False,
-):
+def _level(m: Module, bits: Value, starts: list, level: int, word_bits: int, crossings: list):
     """The bits behind one level."""
     span, after = 1 << level, Signal(len(bits), name=f"level{level}")
     if span < word_bits:
         for word, start in enumerate(starts):
             old = bits.word_select(word, word_bits)
-            turned = old.rotate_right(span) if is_reverse else old.rotate_left(span)
-            m.d.comb += after.word_select(word, word_bits).eq(Mux(start[level], turned, old))
+            m.d.comb += after.word_select(word, word_bits).eq(
+                Mux(start[level], old.rotate_left(span), old)
+            )
         return after
     for crossing, group in zip(crossings, range(0, len(bits), 2 * span), strict=True):
         low, high = bits[group : group + span], bits[group + span : group + 2 * span]

@@ -4,7 +4,7 @@ from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal
 
 from cdma.hdl.zvcplus.decompressor.payload.unpacker import FieldUnpacker, halves_of
-from cdma.hdl.zvcplus.network import BitPacker, BitUnpacker, levels_of
+from cdma.hdl.zvcplus.network import BitPacker, levels_of
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.stream_rules import anything, leave_open
 from cdma.verify.proofs.proof import Proof, faults
@@ -81,16 +81,6 @@ PROOFS = (
         slow=("8x8", "8x32"),
         depth=4,
         broken=faults((4, 4), 6, inverted("dut.level3", 9), late("dut.after2_bits")),
-    ),
-    Proof(
-        name="bit_unpacker",
-        promise="Each word gets its bits of the row, lowest first",
-        components=(BitUnpacker,),
-        design=lambda size: Moves(BitUnpacker(*size), packs=False),
-        sizes=SIZES,
-        slow=("8x8", "8x32"),
-        depth=4,
-        broken=faults((4, 4), 6, stuck_at(1, "dut.level3", 2), inverted("dut.level1", 3)),
     ),
     Proof(
         name="field_unpacker",
