@@ -8,6 +8,7 @@ Clock pins are excluded: such a fault is in the clock tree, not in the logic.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from amaranth.back import rtlil
@@ -196,6 +197,7 @@ def weave(drawn: Drawn, mutants: list[Mutant], scratch: Path) -> Mutated:
     return Mutated(made["mutated.v"], made["mutated.il"], mutants)
 
 
+@lru_cache(maxsize=8)
 def cells(text: str) -> list[Cell]:
     """The cells of a netlist, in order."""
     found = []

@@ -93,6 +93,8 @@ class Judge:
         The unit with its mutants, see :func:`graph`.
     scratch : Path
         Existing folder for the temporary files of Yosys.
+    in_reset : bool
+        Compare the outputs in the cycle of reset too, as those that others take in any cycle.
 
     Raises
     ------
@@ -100,9 +102,10 @@ class Judge:
         When Yosys is missing or fails.
     """
 
-    def __init__(self, graph: aiger.Graph, scratch: Path):
+    def __init__(self, graph: aiger.Graph, scratch: Path, *, in_reset: bool = False):
         self.graph = graph
         self._scratch = scratch
+        self._in_reset = in_reset
 
     @cached_property
     def _matters(self):
@@ -194,7 +197,8 @@ class Judge:
         }
         for variable, literal in differ.items():
             logic.latches[literal] = reached.pop(variable, 0)
-        seen = logic.both(side.counts, outputs_differ(logic, side.outputs, outputs))
+        counts = logic.either(side.counts, side.began ^ 1) if self._in_reset else side.counts
+        seen = logic.both(counts, outputs_differ(logic, side.outputs, outputs))
         return side, seen, reached
 
     def _differ(self, mutant, side, trace):

@@ -5,6 +5,9 @@ regression fails when the proof fails, so such a fault is noticed. Proofs have s
 numbers and queues than any engine that is built, but the same statement made both cells. Where the
 cell of the proof has fewer bits, the fault is at the bit with the same distance from the nearer
 end.
+
+What no proof notices may be no fault: :mod:`cdma.verify.mutation.engine.parts` looks for a proof of
+that.
 """
 
 import re
@@ -19,7 +22,9 @@ from cdma.toolchain.cache import cache_folder
 from cdma.verify.formal import netlist, prover
 from cdma.verify.mutation.component import ResizedComponent
 from cdma.verify.mutation.engine.campaign import interval
+from cdma.verify.mutation.engine.parts import unchanged
 from cdma.verify.mutation.mutants import Drawn, Mutant
+from cdma.verify.mutation.proof import EQUIVALENT
 from cdma.verify.proofs.proof import Proof
 from cdma.verify.proofs.registry import registry
 
@@ -195,33 +200,75 @@ def with_proofs(record: dict, drawn: Drawn, *, jobs: int = 1, scheduler: str | N
     -------
     dict
         With ``noticed``, a count, and ``noticed`` as the verdict of such survivors. They are among
-        the faults that are found: ``score``, ``low`` and ``high``.
+        the faults that are found: ``score``, ``low`` and ``high``. Others that are proven to be no
+        faults count as equivalent.
     """
+    where = {"jobs": jobs, "scheduler": scheduler}
     left = {each["number"] for each in record["survivors"] if each["verdict"] == OPEN}
-    mutants = [each for each in drawn.mutants if each.number in left]
-    found = {
-        each.number: each for each in put_to_proofs(drawn, mutants, jobs=jobs, scheduler=scheduler)
-    }
+    # Those of a component follow each other: its netlists are kept in memory.
+    mutants = sorted(
+        (each for each in drawn.mutants if each.number in left), key=lambda each: each.module
+    )
+    found = {each.number: each for each in put_to_proofs(drawn, mutants, **where)}
+    unnoticed = [
+        each for each in mutants if each.number not in found or not found[each.number].is_noticed
+    ]
+    parts = without_effect(drawn, unnoticed, **where)
     survivors = []
     for each in record["survivors"]:
-        judged = found.get(each["number"])
-        if each["number"] in left:
+        number = each["number"]
+        judged = found.get(number)
+        if number in parts:
+            known = f"changes no output of {parts[number]}"
+            each = {**each, "verdict": EQUIVALENT, "known": known}
+        elif number in left:
             each = {**each, "known": str(judged) if judged else "no proof has its cell"}
-        verdict = {"verdict": "noticed"} if judged and judged.is_noticed else {}
-        survivors.append({**each, **verdict})
+            if judged and judged.is_noticed:
+                each["verdict"] = "noticed"
+        survivors.append(each)
     noticed = sum(each.is_noticed for each in found.values())
-    faults = record["mutants"] - record["equivalent"]
+    equivalent = record[EQUIVALENT] + len(parts)
+    faults = record["mutants"] - equivalent
     score = (record["killed"] + noticed) / faults
     low, high = interval(record["killed"] + noticed, faults)
     return {
         **record,
         "noticed": noticed,
-        "open": record["open"] - noticed,
+        EQUIVALENT: equivalent,
+        "open": record["open"] - noticed - len(parts),
         "score": score,
         "low": round(low, 4),
         "high": round(high, 4),
         "survivors": survivors,
     }
+
+
+def without_effect(
+    drawn: Drawn,
+    mutants: Iterable[Mutant],
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    cache: str | None = None,
+) -> dict[int, str]:
+    """Numbers of those mutants that are proven to change no output of the part that they are in,
+    and the path of the part. Parameters as of :func:`put_to_proofs`."""
+    packed = Packed(drawn)
+    tasks = [Task(f"part of mutant {each.number}", (packed, each, cache), 1) for each in mutants]
+    found = {}
+    with closing(sweep(_part, tasks, jobs=jobs, scheduler=scheduler)) as outcomes:
+        for outcome in in_order(tasks, outcomes):
+            if outcome.error is not None:
+                raise outcome.error
+            number, path = outcome.value
+            if path:
+                found[number] = path
+    return found
+
+
+def _part(task):
+    packed, mutant, cache = task
+    return mutant.number, unchanged(packed.value, mutant, cache_folder(cache, "mutation"))
 
 
 def judge(task: tuple[Packed, Mutant, str | None]) -> Judged | None:

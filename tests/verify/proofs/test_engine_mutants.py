@@ -52,7 +52,8 @@ def test_components_of_the_library_come_last():
     ]
 
 
-def test_a_record_counts_what_proofs_notice(monkeypatch):
+@pytest.mark.parametrize("is_none", [False, True])
+def test_a_record_counts_what_proofs_notice(monkeypatch, is_none):
     outcomes = {1: REFUTED, 2: BROKEN, 3: HOLDS}
     survivors = [
         {"number": number, "verdict": "equivalent" if number == 5 else "open", "known": ""}
@@ -64,19 +65,26 @@ def test_a_record_counts_what_proofs_notice(monkeypatch):
         assert [each.number for each in mutants] == [1, 2, 3, 4]
         return (Judged(each, "engine/x", "2 lanes", found, 3) for each, found in outcomes.items())
 
+    def parts(drawn, mutants, **where):
+        assert [each.number for each in mutants] == [3, 4]
+        return {4: "link"} if is_none else {}
+
     monkeypatch.setattr(engine_mutants, "put_to_proofs", judged)
+    monkeypatch.setattr(engine_mutants, "without_effect", parts)
     drawn = Drawn("engine", "", [mutant("link", number=number) for number in range(1, 8)])
     made = with_proofs(record, drawn)
-    assert (made["killed"], made["noticed"], made["open"]) == (90, 2, 2)
-    assert made["score"] == 92 / 94
+    assert (made["killed"], made["noticed"]) == (90, 2)
+    assert (made["open"], made["equivalent"]) == ((1, 7) if is_none else (2, 6))
+    assert made["score"] == 92 / (93 if is_none else 94)
     assert made["low"] < made["score"] < made["high"]
     assert [each["known"] for each in made["survivors"]] == [
         "refuted by engine/x in cycle 3",
         "breaks engine/x",
         "is allowed by engine/x",
-        "no proof has its cell",
+        "changes no output of link" if is_none else "no proof has its cell",
         "",
     ]
+    assert made["survivors"][3]["verdict"] == ("equivalent" if is_none else "open")
     assert [each["verdict"] for each in made["survivors"][:3]] == ["noticed", "noticed", "open"]
 
 

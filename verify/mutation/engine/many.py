@@ -13,29 +13,35 @@ from cdma.sim.engine.model import OFFLOAD
 from cdma.verify.mutation.engine.jobs import state
 from cdma.verify.mutation.engine.land import MarkedModel, OpenModel
 
-#: Stripe of the error: bits 13 to 16 are set, so other channels' numbers have them too.
-_FAR = 0x1_E003
+#: Stripes of errors: bits 13 to 16 are set, so other channels' numbers have them too; a nearer one
+#: has the bits below.
+FAR, NEARER = 0x1_E003, 0x7D0
 #: Cycles of a stripe, and a few more.
 _STRIPE_CYCLES = 80
 #: Most bursts that wait, cycles for which they do, and the timeout.
 _WAITING, _DELAY, _TIMEOUT = 17, 2500, 300
 
 
-def far_stripe(model: OpenModel) -> list:
-    """An error behind a hundred thousand stripes, and what the registers keep of each channel."""
+def far_stripe(model: OpenModel, last: int = FAR, *, rows: bool = False) -> list:
+    """An error behind very many stripes, and what the registers keep of each channel.
+
+    The stripes are of one row, or each is a row.
+    """
     stripe = model.config.stripe_bytes
     device = 7 * stripe
-    model.engine.fault(DEVICE, device + _FAR * stripe, 4, response=2)
+    model.engine.fault(DEVICE, device + last * stripe, 4, response=2)
     job = Descriptor(
         Op.MEASURE,
         device=device,
-        row_bytes=stripe * (_FAR + 64),
+        row_bytes=stripe * (1 if rows else last + 64),
+        rows=last + 64 if rows else 1,
+        pitch=stripe if rows else 0,
         word_bytes=model.config.word_bytes,
         limit=model.config.word_bytes,
     )
-    done = model.run_long(OFFLOAD, job, _STRIPE_CYCLES * _FAR)
-    if done.stripe != _FAR:
-        raise SimulationError(f"{done}, expected an error of stripe {_FAR:,}")
+    done = model.run_long(OFFLOAD, job, _STRIPE_CYCLES * last)
+    if done.stripe != last:
+        raise SimulationError(f"{done}, expected an error of stripe {last:,}")
     return [str(done), model.engine.cycle, *state(model)]
 
 

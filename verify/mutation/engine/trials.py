@@ -79,6 +79,9 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     def played(play, made):
         return [*play(made), *made.moves()]
 
+    def many_rows(made):
+        return many.far_stripe(made, many.NEARER, rows=True)
+
     def batch(number):
         return Trial(f"batch {number}", lambda: _batch(config, seed, number, verilog, cache))
 
@@ -114,6 +117,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("values", lambda: played(registers.values, model(41)))
     yield Trial("stops", lambda: played(registers.stops, model(42)))
     yield Trial("borders", lambda: played(borders.borders, land(43)))
+    yield Trial("many rows", lambda: played(many_rows, land(48)))
     yield Trial("waiting", lambda: many.waiting(lambda n: model(50 + n, log2=5)))
     yield Trial("bad entries", lambda: rare.bad_entries(lambda n: model(90 + n)))
     yield Trial("falling latencies", lambda: played(clocks.falling_latencies, model(44)))

@@ -1,0 +1,120 @@
+"""Faults that change no output of the part that they are in."""
+
+import pytest
+
+from cdma.verify.mutation.engine.parts import Part, parts_of, unchanged
+from cdma.verify.mutation.mutants import Drawn, Mutant
+
+_CELL = r"""
+  attribute \src "hdl/box.py:1"
+  cell ${kind} {name}
+{parameters}
+{pins}
+  end
+"""
+_WIRES = r"""
+module \top
+  wire input 1 \aclk
+  wire input 2 \aresetn
+  wire input 3 \go
+  wire output 4 \y
+  wire width 2 \box.count
+  wire width 2 \box.more
+  wire width 2 \box.following
+  wire width 2 \box.next
+  wire \box.is_two
+  wire \box.is_three
+  wire \box.inner.and
+  wire \box.any
+"""
+#: A box counts 0, 1, 2 and begins again. Inside it, another one looks at a count of 3 that it never
+#: has after a reset, and at ``go``.
+_CELLS = [
+    ("eq", r"\box.$1", {"A": r"\box.count", "B": "2'10", "Y": r"\box.is_two"}, (2, 2, 1)),
+    ("eq", r"\box.$2", {"A": r"\box.count", "B": "2'11", "Y": r"\box.is_three"}, (2, 2, 1)),
+    ("add", r"\box.$3", {"A": r"\box.count", "B": "2'01", "Y": r"\box.more"}, (2, 2, 2)),
+    (
+        "mux",
+        r"\box.$4",
+        {"A": r"\box.more", "B": "2'00", "S": r"\box.is_two", "Y": r"\box.following"},
+        2,
+    ),
+    (
+        "mux",
+        r"\box.$5",
+        {"A": "2'00", "B": r"\box.following", "S": r"\aresetn", "Y": r"\box.next"},
+        2,
+    ),
+    ("dff", r"\box.$6", {"D": r"\box.next", "CLK": r"\aclk", "Q": r"\box.count"}, 2),
+    (
+        "and",
+        r"\box.\inner.$7",
+        {"A": r"\box.is_three", "B": r"\go", "Y": r"\box.inner.and"},
+        (1, 1, 1),
+    ),
+    ("or", r"\box.$8", {"A": r"\box.is_two", "B": r"\box.inner.and", "Y": r"\box.any"}, (1, 1, 1)),
+    # In the cycle of reset the count may be anything.
+    ("and", r"\box.$9", {"A": r"\box.any", "B": r"\aresetn", "Y": r"\y"}, (1, 1, 1)),
+]
+
+
+def box():
+    """The netlist of the box."""
+    text = _WIRES
+    for kind, name, pins, bits in _CELLS:
+        if isinstance(bits, int):
+            parameters = {"WIDTH": bits, **({"CLK_POLARITY": 1} if kind == "dff" else {})}
+        else:
+            parameters = {f"{pin}_WIDTH": each for pin, each in zip("ABY", bits, strict=True)}
+            parameters |= {"A_SIGNED": 0, "B_SIGNED": 0}
+        text += _CELL.format(
+            kind=kind,
+            name=f"$flatten{name}",
+            parameters="\n".join(
+                rf"    parameter \{key} {value}" for key, value in parameters.items()
+            ),
+            pins="\n".join(rf"    connect \{pin} {net}" for pin, net in pins.items()),
+        ).strip("\n")
+        text += "\n"
+    return text + "end\n"
+
+
+def mutant(name, module, mode="const0"):
+    cell = rf"$flatten{name}"
+    command = f"-mode {mode} -module top -cell {cell} -port Y -portbit 0"
+    return Mutant(1, mode, "and", module, "Y", 0, None, "hdl/box.py:1", command)
+
+
+def found(each, tmp_path):
+    return unchanged(Drawn("engine", box(), [each]), each, tmp_path)
+
+
+def test_a_fault_that_only_a_state_shows_that_is_never_reached(tmp_path):
+    assert found(mutant(r"\box.$2", "box"), tmp_path) == "box"
+
+
+@pytest.mark.parametrize(
+    "each", [mutant(r"\box.$1", "box"), mutant(r"\box.$2", "box", "const1")], ids=["low", "high"]
+)
+def test_a_fault_that_is_one(each, tmp_path):
+    assert found(each, tmp_path) is None
+
+
+def test_what_a_part_never_gets_is_known_around_it(tmp_path):
+    inside = mutant(r"\box.\inner.$7", "box.inner")
+    assert not Part(Drawn("engine", box(), [inside]), "box.inner", [inside], tmp_path).is_unchanged(
+        inside, 10
+    )
+    assert found(inside, tmp_path) == "box"
+
+
+def test_parts_are_the_component_and_that_around_it():
+    inside = mutant(r"\a.\b.\c.$1", "a.b.c")
+    assert parts_of(inside) == ["a.b.c", "a.b"]
+    assert parts_of(mutant(r"\a.$1", "a")) == ["a"]
+
+
+def test_a_part_has_the_registers_of_its_components(tmp_path):
+    each = mutant(r"\box.$2", "box")
+    assert Part(Drawn("engine", box(), [each]), "box", [each], tmp_path).bits == 2
+    assert Part(Drawn("engine", box(), [each]), "box.inner", [each], tmp_path).bits == 0
