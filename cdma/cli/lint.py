@@ -22,7 +22,7 @@ examples:
   cdma lint --config 8x32 --config zvcplus-fp32
   cdma lint --unit compressor --verilog rtl/compressor.v
   cdma lint --unit engine --channels 2
-  cdma lint --config zvcplus-all-left --tool verilator --tool slang --tool yosys
+  cdma lint --config zvcplus-all --tool slang --tool yosys
 ends with status 1 when a tool finds anything that is not waived
 """
 #: Named here too, so that ``--help`` loads none of them.

@@ -36,6 +36,15 @@ def test_units_have_no_finding(unit, config):
 
 
 @pytest.mark.slow
+def test_the_compressor_of_all_types_has_no_finding():
+    tools, missing = check.installed(["verilator", "slang", "yosys"])
+    if missing:
+        pytest.skip("; ".join(missing))
+    records = list(lint(tools, ["compressor"], [MIXED_NAMED["zvcplus-all"]]))
+    assert [record["findings"] for record in records] == [[]] * len(tools)
+
+
+@pytest.mark.slow
 def test_every_waiver_is_needed():
     found, missing = check.installed()
     if missing:
