@@ -61,23 +61,38 @@ class FollowsThePlace(Elaboratable):
             m.d.sync += tail.eq(place)
         with m.If(dut.start):
             m.d.sync += [place.eq(dut.start_row << BIT_BITS), is_fresh.eq(1)]
-        m.d.comb += [
-            Assert(Cat(dut.bit, dut.row) == place),
-            Assert(dut.slot == slot_of(dut.row, depth)),
-            Assert(dut.chunk == 1 << (dut.bit >> BIT_BITS - (len(dut.chunk) - 1).bit_length())),
-            Assert(dut.tail == tail),
-            Assert(dut.behind == behind),
-            Assert(~is_fresh | (dut.bit == 0)),
-            Cover((place == 5 * ROW + 7) & (tail == 4 * ROW + 250)),
-        ]
-        # Registers have no reset: a start and its first step set them. Here they begin as zeros.
-        is_begun = Signal()
-        is_zero = (Cat(dut.bit, dut.row, dut.tail, dut.behind) == 0) & (dut.slot == 1)
-        m.d.sync += is_begun.eq(1)
-        m.d.comb += Assume(is_begun | (is_zero & (dut.chunk == 1)))
-        self._show_rows(m, place)
-        self._front(m, tail)
+        has_place, has_tail, has_behind = self._known(m)
+        chunk_bits = (len(dut.chunk) - 1).bit_length()
+        m.d.comb += Assert(~is_fresh | (has_place & (place[:BIT_BITS] == 0)))
+        with m.If(has_place):
+            m.d.comb += [
+                Assert(Cat(dut.bit, dut.row) == place),
+                Assert(dut.slot == slot_of(dut.row, depth)),
+                Assert(dut.chunk == 1 << (dut.bit >> BIT_BITS - chunk_bits)),
+            ]
+            self._show_rows(m, place)
+        with m.If(has_tail):
+            m.d.comb += [
+                Assert(dut.tail == tail),
+                Cover((place == 5 * ROW + 7) & (tail == 4 * ROW + 250)),
+            ]
+        with m.If(has_behind):
+            m.d.comb += Assert(dut.behind == behind)
+        self._front(m, tail, has_tail)
         return m
+
+    def _known(self, m):
+        """Whether place, tail and the place behind are known. Their registers have no reset: a
+        start sets them, and the steps behind it."""
+        dut, names = self.dut, ("has_place", "has_tail", "has_behind")
+        has_place, has_tail, has_behind = (Signal(name=name) for name in names)
+        with m.If(dut.start | dut.advance):
+            m.d.sync += has_place.eq(1)
+        with m.If(dut.advance | (dut.follow & ~dut.is_first)):
+            m.d.sync += has_tail.eq(dut.advance | has_place)
+        with m.If(dut.advance):
+            m.d.sync += has_behind.eq(dut.is_first | has_tail)
+        return has_place, has_tail, has_behind
 
     def _show_rows(self, m, place):
         """A control is there when the row of its last bit that is read has come."""
@@ -95,14 +110,14 @@ class FollowsThePlace(Elaboratable):
             Cover(~dut.here & (ahead == least)),
         ]
 
-    def _front(self, m, tail):
+    def _front(self, m, tail, has_tail):
         """The words of the payload are behind the control, and bits of repeats."""
         dut, front = self.dut, self.dut.front
         size = place_bits(dut.depth)
         start, place = Signal(size), Signal(size)
         row, was_row = (Signal(size - BIT_BITS, name=name) for name in ("in_row", "was_row"))
         m.d.comb += [start.eq(tail), place.eq(start + dut.control)]
-        is_known = 1
+        is_known = has_tail
         if not dut.config.has_repeats:
             m.d.comb += row.eq(start[BIT_BITS:])
         else:
@@ -110,7 +125,7 @@ class FollowsThePlace(Elaboratable):
             m.d.sync += [
                 skipped.eq(tail + dut.skip),
                 was_row.eq(tail[BIT_BITS:]),
-                is_known.eq(1),
+                is_known.eq(has_tail),
             ]
             m.d.comb += start.eq(skipped)
             if most_crossed(dut.config) == 1:
