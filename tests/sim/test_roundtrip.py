@@ -37,9 +37,8 @@ def test_words_come_back_under_back_pressure(verify, some_config):
     verify(UNIT, under_back_pressure(packets), some_config)
 
 
-@pytest.mark.parametrize(
-    "name", ["zvcplus-fp32+bf16", pytest.param("zvcplus-all", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["zvcplus-fp32+bf16", "zvcplus-all"])
 def test_words_come_back_when_types_change_from_packet_to_packet(verify, name):
     config, rng = MIXED[name], np.random.default_rng(23)
     of_a_type = {number: stimulus.packets(part, seed=23) for number, part in config.parts.items()}

