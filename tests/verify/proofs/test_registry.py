@@ -19,7 +19,7 @@ UNPROVEN = (
     *("DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
     "HostWriter",
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
-    *("zvcplus/PayloadReader", "StreamCheck"),
+    "StreamCheck",
     *("BlockCoder", "PlainCoder"),
     *("MixedCompressor", "MixedDecompressor"),
 )
