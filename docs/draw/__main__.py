@@ -19,7 +19,6 @@ import system
 import tables
 import timing
 import verification
-import zvcplus_page
 
 PICTURES = {
     "datapath": datapath.draw,
@@ -40,12 +39,11 @@ PAGES = {
     readme.PAGE: readme.fill,
     choosing.PAGE: choosing.fill,
     verification.PAGE: verification.fill,
-    codecs_page.PAGE: codecs_page.fill,
     engine.PAGE: engine.fill,
     engine_performance.PAGE: engine_performance.fill,
     saved.PAGE: saved.fill,
-    zvcplus_page.PAGE: zvcplus_page.fill,
     system.PAGE: system.fill,
+    **dict.fromkeys(codecs_page.PAGES, codecs_page.fill),
     **dict.fromkeys(performance.PAGES, performance.fill),
 }
 

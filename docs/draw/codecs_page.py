@@ -1,7 +1,7 @@
-"""Tables of docs/codecs.md: the units of both codecs in standard cells, from the measurements.
+"""Tables of docs/codecs.md and docs/zvcplus.md: units of both codecs in standard cells.
 
-``docs/measurements/zvcplus.json`` and ``power_*.json`` have what ``make performance`` wrote,
-``baseline.json`` the zero-value codec.
+``docs/measurements/zvcplus.json``, ``zvcplus_types.json`` and ``power_*.json`` have what ``make
+performance`` wrote, ``baseline.json`` the zero-value codec.
 """
 
 import tables
@@ -10,12 +10,13 @@ from measured import DOCS, UNITS, baseline, records, silicon
 from cdma.synth.power import report
 from cdma.tables import format_table
 
-PAGE = DOCS / "codecs.md"
+PAGES = DOCS / "codecs.md", DOCS / "zvcplus.md"
 
 
 def fill(text: str) -> str:
-    """The page with its tables as they are measured."""
-    return tables.fill(text, {"hardware": _hardware, "energy": _energy}, tables.ABSENT)
+    """A page with its tables as they are measured."""
+    made = {"hardware": _hardware, "energy": _energy, "types": _types}
+    return tables.fill(text, made, tables.ABSENT)
 
 
 def _energy() -> str:
@@ -33,4 +34,11 @@ def _hardware() -> str:
         for codec, record in found:
             row = {"unit": unit, "codec": codec, "config": record["config"]}
             rows.append({**row, **silicon(record)})
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def _types() -> str:
+    """Units of several types."""
+    found = sorted(records("zvcplus_types"), key=lambda each: UNITS.index(each["unit"]))
+    rows = [{"unit": each["unit"], "config": each["config"], **silicon(each)} for each in found]
     return format_table(rows, list(rows[0]), "markdown")

@@ -2,7 +2,6 @@
 saved."""
 
 import itertools
-import json
 from collections import Counter
 
 import tables
@@ -193,7 +192,7 @@ def _engine_survivors() -> str:
 def _unit_fuzz() -> str:
     """Random packets of each configuration, those with the most first."""
     files = sorted((tables.MEASUREMENTS / "fuzz").glob("*.json"))
-    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    found = [tables.read(f"fuzz/{file.stem}") for file in files]
     if not found:
         raise tables.NotMeasured("fuzz")
     found.sort(key=lambda rows: -rows[0]["packets"])

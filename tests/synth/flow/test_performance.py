@@ -16,7 +16,7 @@ PAGES = [
     ("performance", "docs/performance.md"),
     ("performance", "docs/experiments.md"),
     ("codecs_page", "docs/codecs.md"),
-    ("zvcplus_page", "docs/zvcplus.md"),
+    ("codecs_page", "docs/zvcplus.md"),
     ("choosing", "docs/choosing-parameters.md"),
     ("readme", "README.md"),
     ("engine", "docs/engine.md"),

@@ -11,6 +11,7 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
+from cdma.verify.proofs.engine.offload.stripes import offer_stripes
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import Proof, faults, named
 
@@ -77,33 +78,12 @@ class PassesStripes(Elaboratable):
         return m
 
     def _beats(self, m):
-        """A stripe is raw or not from its first beat on; a beat stays until it is taken."""
-        dut, config, beat = self.dut, self.config, self.dut.i.payload
-        fresh = anything(m, len(Value.cast(beat)), "fresh")
-        kept, is_kept = Signal(len(fresh)), Signal()
-        self.enters = enters = Signal()
-        self.number, is_raw = Signal(range(config.stripe_beats + 1)), Signal()
-        m.d.comb += [
-            dut.i.valid.eq(is_kept | anything(m, 1, "i_valid")),
-            Value.cast(beat).eq(Mux(is_kept, kept, fresh)),
-            enters.eq(dut.i.valid & dut.i.ready),
-            Assume((beat.count != 0) & (beat.count <= config.lanes)),
-            Assume(beat.last | (beat.count == config.lanes)),
-            Assume(beat.last | (self.number != config.stripe_beats - 1)),
-            Assume((self.number == 0) | (beat.raw == is_raw)),
-        ]
+        """Words behind a beat's last are zero."""
+        config, beat = self.config, self.dut.i.payload
+        self.enters, self.number, is_raw = offer_stripes(m, self.dut.i, config)
         for lane in range(config.lanes):
             m.d.comb += Assume((beat.count > lane) | (beat.words[lane] == 0))
-        m.d.sync += [is_kept.eq(dut.i.valid & ~dut.i.ready), kept.eq(Value.cast(beat))]
-        with m.If(enters):
-            m.d.sync += [
-                self.number.eq(Mux(beat.last, 0, self.number + 1)),
-                is_raw.eq(beat.raw),
-            ]
-        m.d.comb += [
-            Assert(self.number < config.stripe_beats),
-            Assert(self.unit.is_open == ((self.number != 0) & ~is_raw)),
-        ]
+        m.d.comb += Assert(self.unit.is_open == ((self.number != 0) & ~is_raw))
 
     def _rows(self, m):
         dut, unit, beat, row = self.dut, self.unit, self.dut.i.payload, self.dut.o

@@ -13,6 +13,7 @@ from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
+from cdma.verify.proofs.engine.offload.stripes import offer_stripes
 from cdma.verify.proofs.proof import Proof, faults, named
 
 _PACKETS = 16  # that the component lets into the compressor
@@ -95,35 +96,19 @@ class PassesStripes(Elaboratable):
         return m
 
     def _beats(self, m):
-        """A stripe is raw or not from its first beat on; a beat stays until it is taken."""
+        """All beats enter the compressor, those of raw stripes too."""
         dut, config, beat = self.dut, self.config, self.dut.i.payload
-        fresh = anything(m, len(Value.cast(beat)), "fresh")
-        kept, is_kept = Signal(len(fresh)), Signal()
-        self.enters, self.is_raw = enters, is_raw = Signal(), Signal(name="stripe_is_raw")
-        number = Signal(range(config.stripe_beats + 1))
+        self.enters, number, self.is_raw = offer_stripes(m, dut.i, config)
+        into, size = self.unit.i.payload, config.word_bytes
         m.d.comb += [
-            dut.i.valid.eq(is_kept | anything(m, 1, "i_valid")),
-            Value.cast(beat).eq(Mux(is_kept, kept, fresh)),
-            enters.eq(dut.i.valid & dut.i.ready),
-            Assume((beat.count != 0) & (beat.count <= config.lanes)),
-            Assume(beat.last | (beat.count == config.lanes)),
-            Assume(beat.last | (number != config.stripe_beats - 1)),
-            Assume(~self.unit.is_open | (beat.raw == is_raw)),
             Assert((number != 0) == self.unit.is_open),
-            Assert(number < config.stripe_beats),
-            Assert(self.unit.takes == enters),
-            Assert(
-                ~dut.i.valid | (Value.cast(self.unit.i.payload.words) == Value.cast(beat.words))
-            ),
-            Assert(self.unit.i.payload.last == beat.last),
+            Assert(self.unit.takes == self.enters),
+            Assert(~dut.i.valid | (Value.cast(into.words) == Value.cast(beat.words))),
+            Assert(into.last == beat.last),
         ]
         for lane in range(config.lanes):
-            size = config.word_bytes
             due = (beat.count > lane).replicate(size)
-            m.d.comb += Assert(self.unit.i.payload.keep[lane * size : (lane + 1) * size] == due)
-        m.d.sync += [is_kept.eq(dut.i.valid & ~dut.i.ready), kept.eq(Value.cast(beat))]
-        with m.If(enters):
-            m.d.sync += [number.eq(Mux(beat.last, 0, number + 1)), is_raw.eq(beat.raw)]
+            m.d.comb += Assert(into.keep[lane * size : (lane + 1) * size] == due)
 
     def _counts(self, m):
         """Raw stripes are in front of all others in the compressor."""
