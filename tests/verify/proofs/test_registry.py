@@ -17,7 +17,6 @@ from cdma.verify.proofs.registry import chosen, registry
 #: package where two have the name.
 UNPROVEN = (
     *("DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
-    "HostWriter",
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     "StreamCheck",
     *("BlockCoder", "PlainCoder"),
