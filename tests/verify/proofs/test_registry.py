@@ -18,7 +18,6 @@ from cdma.verify.proofs.registry import chosen, registry
 UNPROVEN = (
     *("DataPath", "FrontEnd", "Rings", "OffloadUnit", "PrefetchUnit"),
     *("ControlFetcher", "zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
-    "StreamCheck",
     *("BlockCoder", "PlainCoder"),
     *("MixedCompressor", "MixedDecompressor"),
 )
