@@ -11,6 +11,7 @@ import choosing
 import codecs_page
 import datapath
 import engine
+import engine_datapath
 import engine_performance
 import performance
 import readme
@@ -19,9 +20,12 @@ import system
 import tables
 import timing
 import verification
+import zvcplus_datapath
 
 PICTURES = {
     "datapath": datapath.draw,
+    "zvcplus-datapath": zvcplus_datapath.draw,
+    "engine-datapath": engine_datapath.draw,
     "butterfly": butterfly.draw,
     "compressor-timing": timing.draw_compressor,
     "decompressor-timing": timing.draw_decompressor,
