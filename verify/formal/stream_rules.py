@@ -19,6 +19,15 @@ def leave_open(m: Module, component, *names: str) -> None:
         m.d.comb += value.eq(anything(m, len(value), f"any_{name}"))
 
 
+def leave_ports_open(m: Module, component, flow, *but: str) -> None:
+    """Drive all inputs or all outputs of a component, ``flow``, with unconstrained values in each
+    cycle, ``but`` those named. The signals of a stream go both ways."""
+    for path, member, value in component.signature.flatten(component):
+        if member.flow == flow and path[0] not in but:
+            value = Value.cast(value)
+            m.d.comb += value.eq(anything(m, len(value), "any_" + "_".join(map(str, path))))
+
+
 def offer(m: Module, port, name: str) -> Signal:
     """Drive a stream: any payload at any time, held until the transfer.
 

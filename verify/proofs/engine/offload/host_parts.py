@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from unittest import mock
 
-from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal
 from amaranth.lib.wiring import Out
 
 from cdma.hdl.engine.common.crc import UnitCrc
@@ -12,7 +12,7 @@ from cdma.hdl.engine.offload.ledger import Ledger
 from cdma.hdl.engine.offload.limit import Limit
 from cdma.hdl.engine.offload.write.writer import StreamWriter
 from cdma.verify.formal.names import elaborated
-from cdma.verify.formal.stream_rules import anything
+from cdma.verify.formal.stream_rules import anything, leave_ports_open
 from cdma.verify.proofs.engine.offload.ledger import PlainCounter, PlainLateCounter
 from cdma.verify.proofs.engine.offload.limit import SETTLED
 
@@ -94,10 +94,7 @@ class AnyStream(StreamWriter):
 
     def elaborate(self, platform):
         m = Module()
-        for path, member, value in self.signature.flatten(self):
-            if member.flow == Out:
-                value = Value.cast(value)
-                m.d.comb += value.eq(anything(m, len(value), "any_" + "_".join(map(str, path))))
+        leave_ports_open(m, self, Out)
         has, kept = Signal(name="has"), self.kept_address
         was_tight, was_flushed = Signal(name="was_tight"), Signal(name="was_flushed")
         is_single = self.row_words == 1

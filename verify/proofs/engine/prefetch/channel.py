@@ -14,7 +14,7 @@ from cdma.hdl.engine.prefetch.writer import StripeWriter
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything
+from cdma.verify.formal.stream_rules import anything, leave_ports_open
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import Proof, faults, named
 
@@ -34,7 +34,7 @@ class AnyDecompressor(StripeDecompressor):
 
     def elaborate(self, platform):
         m = Module()
-        _leave_open(m, self, Out)
+        leave_ports_open(m, self, Out)
         begins = self.i_stripe.valid & self.i_stripe.ready
         ends = self.o.valid & self.o.ready & self.o.payload.last
         m.d.comb += Assume(~self.o.valid | (self.owed != 0))
@@ -48,7 +48,7 @@ class AnyWriter(StripeWriter):
 
     def elaborate(self, platform):
         m = Module()
-        _leave_open(m, self, Out, "has_place")
+        leave_ports_open(m, self, Out, "has_place")
         has_place = Signal(name="has")
         ends = self.i.valid & self.i.ready & self.i.payload.last
         m.d.comb += [
@@ -78,7 +78,7 @@ class KeepsTasks(Elaboratable):
         codec, writer = AnyDecompressor(self.config), dut.writer
         with mock.patch.object(channel, "StripeDecompressor", return_value=codec):
             m.submodules.dut = elaborated(dut, platform)
-        _leave_open(m, dut, In, "push")
+        leave_ports_open(m, dut, In, "push")
         had_push = Signal()
         m.d.comb += [
             dut.push.eq(anything(m, 1, "any_push")),
@@ -167,15 +167,6 @@ class KeepsTasks(Elaboratable):
         with m.If(is_current):
             m.d.comb += Assert(dut.events.stripe == kept.number)
             m.d.comb += Cover(kept.number != 0)
-
-
-def _leave_open(m, component, flow, *but):
-    """Drive the inputs or the outputs of a component with any value in each cycle, ``but`` those
-    named; a stream's go both ways."""
-    for path, member, value in component.signature.flatten(component):
-        if member.flow == flow and path[0] not in but:
-            value = Value.cast(value)
-            m.d.comb += value.eq(anything(m, len(value), "any_" + "_".join(map(str, path))))
 
 
 def _same(one, other, name):
