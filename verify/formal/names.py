@@ -5,10 +5,11 @@ import sys
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 from amaranth import tracer
-from amaranth.hdl import Elaboratable, Module
+from amaranth.hdl import Elaboratable, Fragment, Module
 
 
 def elaborated(component: Elaboratable, platform) -> Module:
@@ -26,6 +27,14 @@ def elaborated(component: Elaboratable, platform) -> Module:
     component._MustUse__used = True
     with mock.patch.object(tracer, "get_var_name", name):
         return component.elaborate(platform)
+
+
+def all_named(component: Elaboratable, platform) -> Fragment:
+    """Elaborate a component with all of its subcomponents, so that all signals have their names."""
+    component._MustUse__used = True
+    return elaborated(
+        SimpleNamespace(elaborate=lambda platform: Fragment.get(component, platform)), platform
+    )
 
 
 def _name(frame):

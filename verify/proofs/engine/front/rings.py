@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
-from types import SimpleNamespace
 from unittest import mock
 
 from amaranth.asserts import AnyConst
@@ -13,7 +12,6 @@ from amaranth.hdl import (
     Cat,
     Cover,
     Elaboratable,
-    Fragment,
     Module,
     Mux,
     Signal,
@@ -28,7 +26,7 @@ from cdma.hdl.engine.front.ring.fetch import RINGS
 from cdma.hdl.engine.front.ring.finish import Finisher
 from cdma.hdl.engine.front.ring.rings import Rings
 from cdma.verify.formal.fault import late, stuck_at
-from cdma.verify.formal.names import elaborated
+from cdma.verify.formal.names import all_named
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
 from cdma.verify.proofs.engine.front.rings_parts import (
@@ -94,10 +92,7 @@ class KeepsRings(Elaboratable):
             stack.enter_context(mock.patch.multiple(rings, **parts))
             self.states, self.flight = [], []
             self.dut = dut = Rings(self.config)
-            # All names are kept, and all sizes: the parts are elaborated here.
-            whole = SimpleNamespace(elaborate=lambda platform: Fragment.get(dut, platform))
-            dut._MustUse__used = True
-            m.submodules.dut = elaborated(whole, platform)
+            m.submodules.dut = all_named(dut, platform)
         self._software(m)
         self._data_path(m)
         self._start(m)

@@ -320,7 +320,7 @@ class WritesJobs(Elaboratable):
             on_way.eq(sum(line[k] for k in range(length))),
             ahead.eq(sum(starts)),
             Assert((tagged + on_way)[:_NUMBER] == (begun + ahead)[:_NUMBER]),
-            Assert(ahead <= 2),
+            Assert(ahead <= 1 + is_new),
             Assert(~dut.ends | (tagged == begun)),
             Cover(ahead == 2),
             Cover(dut.ends & (begun == 2)),

@@ -16,11 +16,12 @@ from cdma.verify.formal.stream_rules import anything, leave_open
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
 
 WORD_BITS, ADDRESS_BITS = 8, 4
-_BURST, _PART = 8, 4  # bytes of the longest burst, and of its parts
-_FRAMES, _DEPTH = 16, 8  # of the ring; bursts that have begun and are not answered
-_TAGS = 4  # cycles from a burst's begin to its tag, at most
+BURST, PART = 8, 4  # bytes of the longest burst, and of its parts
+FRAMES, DEPTH = 16, 8  # of the ring; bursts that have begun and are not answered
+TAGS = 4  # cycles from a burst's begin to its tag, at most
 _SETTLES = 4  # cycles in which the count of frames settles, at most
-_REPORT = 3  # cycles in which a report is taken
+REPORT = 2  # cycles for which a report waits, at most: two other sources are taken first
+COUNT_BITS = DEPTH.bit_length() + 1
 
 
 class WritesStreams(Elaboratable):
@@ -37,11 +38,11 @@ class WritesStreams(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         with (
-            mock.patch.object(writer, "PART_BYTES", _PART),
-            mock.patch.object(writer, "_LEAST_FRAMES", _FRAMES),
+            mock.patch.object(writer, "PART_BYTES", PART),
+            mock.patch.object(writer, "_LEAST_FRAMES", FRAMES),
         ):
             self.dut = dut = StreamWriter(
-                ADDRESS_BITS, self.link_bytes, WORD_BITS, self.row_words, _DEPTH, _BURST
+                ADDRESS_BITS, self.link_bytes, WORD_BITS, self.row_words, DEPTH, BURST
             )
             m.submodules.dut = elaborated(dut, platform)
         self._streams(m)
@@ -58,12 +59,14 @@ class WritesStreams(Elaboratable):
         has_ended, was_tight = Signal(init=1), Signal()
         discards, drops, address = Signal(), Signal(2), Signal(ADDRESS_BITS)
         low = self.row_words * WORD_BITS // 8 if self.row_words > 1 else 1
+        is_tight = dut.is_tight if self.row_words == 1 else 1
         m.d.comb += [
             dut.start.eq(anything(m, 1, "start") & has_ended & ~dut.is_open & ~dut.clear),
             dut.address.eq(Mux(dut.start, anything(m, ADDRESS_BITS, "any_address"), address)),
             dut.valid.eq(anything(m, 1, "valid") & ~has_ended),
             # Rows that are dropped have no words: all but those on their way when a discard begins.
-            Assume(~dut.valid | (dut.i.count == 0) | (~was_tight & ~drops[1])),
+            # Rows of one word are those of the index, which come in the cycle itself.
+            Assume(~dut.valid | (dut.i.count == 0) | (~(was_tight & is_tight) & ~drops[1])),
             dut.i.as_value().eq(anything(m, len(dut.i.as_value()), "any_row")),
             dut.flush.eq(has_ended),
             dut.discard.eq(anything(m, 1, "discard") | discards),
@@ -78,10 +81,10 @@ class WritesStreams(Elaboratable):
             discards.eq(dut.discard & ~dut.clear),
             drops.eq(Mux(dut.clear, 0, Cat(dut.discard, drops))),
         ]
-        self.discards, self.has_ended = discards, has_ended
+        self.discards, self.drops, self.has_ended = discards, drops, has_ended
         # Each burst that begins ends once, and finds room.
-        begun, ends = Signal(), probe(m, "dut.cutter.o__valid", 1)
-        opens = dut.opens
+        self.begun, ends = Signal(name="begun"), probe(m, "dut.cutter.o__valid", 1)
+        opens, begun = dut.opens, self.begun
         m.d.sync += begun.eq(begun + opens - ends)
         m.d.comb += [
             Assert(~ends | probe(m, "dut.sender.i__ready", 1)),
@@ -100,20 +103,22 @@ class WritesStreams(Elaboratable):
             client.w,
             client.b,
             self.link_bytes,
-            most=_DEPTH - writer._NOT_ISSUED,
+            most=DEPTH - writer._NOT_ISSUED,
             depth=3,
             gap=2,
             holds_data=False,
-            burst_bytes=_BURST,
-            page_bytes=_BURST,
+            burst_bytes=BURST,
+            page_bytes=BURST,
         )
         m.d.comb += Assert(client.b.ready)
 
     def _frames(self, m):
         """No frame is loaded that is not complete, and of a stream that has not ended."""
         dut, frame = self.dut, max(8 * self.link_bytes // WORD_BITS, self.row_words)
-        frames, is_open, is_read = Signal(range(_FRAMES + 2), name="complete"), Signal(), Signal()
+        frames, is_open, is_read = Signal(range(FRAMES + 2), name="complete"), Signal(), Signal()
+        self.frames, self.has_words, self.is_read = frames, is_open, is_read
         level, total = Signal(range(frame)), Signal(range(2 * frame + 1))
+        self.level = level
         load, completes, count = probe(m, "dut.ring.load", 1), Signal(), dut.i.count
         reads_open = load & (frames == 0) & ~dut.start
         moves = completes | (dut.start & is_open & ~is_read)
@@ -123,7 +128,7 @@ class WritesStreams(Elaboratable):
             Assert(~load | (frames != 0) | (self.has_ended & is_open & ~is_read)),
             Assert(~load | ~dut.clear),
             # The frames of a row are none that are kept.
-            Assert(~dut.valid | (count == 0) | (frames + 1 + (total > frame) <= _FRAMES)),
+            Assert(~dut.valid | (count == 0) | (frames + 1 + (total > frame) <= FRAMES)),
         ]
         m.d.sync += [
             frames.eq(frames + moves - (load & ~reads_open)),
@@ -142,22 +147,25 @@ class WritesStreams(Elaboratable):
     def _log(self, m):
         """Tags come some cycles after their bursts have begun; reports are taken in a few."""
         dut = self.dut
-        opened = [Signal(name=f"opened{k}") for k in range(_TAGS)]
+        opened = [Signal(name=f"opened{k}") for k in range(TAGS)]
         m.d.sync += [opened[0].eq(dut.opens)]
-        m.d.sync += [opened[k + 1].eq(opened[k]) for k in range(_TAGS - 1)]
-        late_by = Signal(range(_TAGS + 1))
-        waits, stalls = Signal(range(_REPORT + 2)), dut.o_error.valid & ~dut.o_error.ready
+        m.d.sync += [opened[k + 1].eq(opened[k]) for k in range(TAGS - 1)]
+        late_by = Signal(range(TAGS + 1))
+        is_index, any_tags = self.row_words == 1, anything(m, 1, "any_tags")
+        waits, stalls = Signal(range(REPORT + 2)), dut.o_error.valid & ~dut.o_error.ready
         m.d.comb += [
             late_by.eq(AnyConst(len(late_by))),
-            Assume(late_by <= _TAGS),
-            dut.tags.eq(Array([dut.opens, *opened])[late_by]),
-            dut.o_error.ready.eq(anything(m, 1, "error_ready") | (waits == _REPORT)),
+            Assume(late_by <= TAGS),
+            dut.tags.eq(any_tags if is_index else Array([dut.opens, *opened])[late_by]),
+            dut.o_error.ready.eq(anything(m, 1, "error_ready") | (waits == REPORT)),
         ]
         m.d.sync += waits.eq(Mux(stalls, waits + 1, 0))
-        bits = _DEPTH.bit_length() + 1
+        bits = COUNT_BITS
         counts = [Signal(bits, name=name) for name in ("tagged", "issued", "answered", "done")]
         tagged, issued, answered, done = counts
         behind, ends = Signal(bits), Signal()
+        self.tagged, self.issued, self.answered, self.done = counts
+        self.opened, self.late_by, self.waits, self.report = opened, late_by, waits, REPORT
         is_bad = is_error(dut.client.b.payload)
         # As the proof of the log says.
         m.d.comb += [
@@ -177,18 +185,47 @@ class WritesStreams(Elaboratable):
             done.eq(done + ends),
             was_tagged.eq(tagged),
             was_issued.eq(issued),
-            had_error.eq((had_error | (dut.answers & is_bad)) & ~dut.clear),
+            had_error.eq((had_error | (dut.o_error.valid & dut.o_error.ready)) & ~dut.clear),
         ]
         with m.If(dut.clear):
             m.d.sync += [count.eq(0) for count in (*counts, was_tagged, was_issued)]
-        m.d.comb += Assert(behind <= _DEPTH)
-        with m.If(~had_error):
+        self.behind, self.had_error = behind, had_error
+        if is_index:
+            self._tag_index(m)
+        m.d.comb += [
+            Assert(behind <= DEPTH),
+            # All tags have come before all is forgotten.
+            Assume(~dut.clear | ~Cat(opened).any()),
+        ]
+        # Until the first error's report is taken: no other one counts.
+        with m.If(~had_error & ~(dut.o_error.valid & dut.o_error.ready)):
             m.d.comb += [
-                Assert(~dut.tags | ((tagged - done)[:bits] < _DEPTH)),
-                Assert(~issues | ((issued - done)[:bits] < _DEPTH)),
+                # What is dropped needs no tag.
+                Assert(~dut.tags | self.discards | ((tagged - done)[:bits] < DEPTH)),
+                Assert(~issues | ((issued - done)[:bits] < DEPTH)),
                 Assert(~dut.answers | (tagged != done)),
                 Assert(~dut.answers | (issued != done)),
             ]
+
+    def _tag_index(self, m):
+        """Tags of the index come when its entries are counted, which may be given a little later:
+        up to one burst before they begin, or two before a stream's first."""
+        dut = self.dut
+        begun = [Signal(COUNT_BITS, name=f"n_begun{k}") for k in range(TAGS)]
+        is_new, tagged = Signal(name="is_new"), Signal(COUNT_BITS, name="now_tagged")
+        m.d.sync += is_new.eq(dut.start | (is_new & ~dut.opens))
+        m.d.sync += [begun[0].eq(begun[0] + dut.opens)]
+        m.d.sync += [begun[k + 1].eq(begun[k]) for k in range(TAGS - 1)]
+        with m.If(dut.clear):
+            m.d.sync += [each.eq(0) for each in begun]
+        most = 1 + (is_new & ~dut.opens)
+        m.d.comb += [
+            tagged.eq(self.tagged + dut.tags),
+            Assume((begun[0] + dut.opens + most - tagged)[:COUNT_BITS] <= 3 + TAGS),
+            Assume((tagged - begun[-1])[:COUNT_BITS] <= 2 + TAGS),
+            Assume(~(dut.start | dut.clear) | (self.tagged == begun[0])),
+        ]
+        self.is_new, self.n_begun = is_new, begun
 
     def _moves_on(self, m):
         """Rows wait only for bursts that are on their way: else the stream would stop for ever."""
