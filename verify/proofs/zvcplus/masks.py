@@ -10,6 +10,26 @@ from cdma.verify.formal.stream_rules import leave_open
 from cdma.verify.proofs.proof import Proof, faults
 
 
+def spread_mask(m: Module, flags, body, differences) -> Signal:
+    """The mask whose nibbles with a flag are in ``body``, one after the other."""
+    groups = len(flags)
+    spread, mask = Signal(4 * groups), Signal(4 * groups)
+    for group in range(groups):
+        behind = Signal(4 * groups, name=f"behind{group}")
+        own = spread.word_select(group, 4)
+        m.d.comb += [
+            behind.eq(Mux(flags[group], body >> 4, body)),
+            own.eq(Mux(flags[group], body[:4], 0)),
+        ]
+        body = behind
+    before = 0
+    for bit in range(len(mask)):
+        one = Signal(name=f"one{bit}")
+        m.d.comb += [one.eq(spread[bit] ^ (before & differences)), mask[bit].eq(one)]
+        before = one
+    return mask
+
+
 class DecodesMasks(Elaboratable):
     """Nibbles are taken from the body one after the other, and differences added bit by bit.
 
@@ -23,21 +43,7 @@ class DecodesMasks(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         leave_open(m, dut, "flags", "body", "differences", "dense", "load")
-        spread, mask = Signal(4 * dut.groups), Signal(4 * dut.groups)
-        body = dut.body
-        for group in range(dut.groups):
-            behind = Signal(len(dut.body), name=f"behind{group}")
-            own = spread.word_select(group, 4)
-            m.d.comb += [
-                behind.eq(Mux(dut.flags[group], body >> 4, body)),
-                own.eq(Mux(dut.flags[group], body[:4], 0)),
-            ]
-            body = behind
-        before = 0
-        for bit in range(len(mask)):
-            one = Signal(name=f"one{bit}")
-            m.d.comb += [one.eq(spread[bit] ^ (before & dut.differences)), mask[bit].eq(one)]
-            before = one
+        mask = spread_mask(m, dut.flags, dut.body, dut.differences)
         masks = [mask | dut.dense.replicate(len(mask))]
         for cycle in range(2):
             was = Signal(len(mask), name=f"mask{cycle}")

@@ -1,0 +1,349 @@
+"""Blocks and payloads of packets, compared with controls that stand behind one another."""
+
+from contextlib import ExitStack
+from unittest import mock
+
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+
+from cdma.hdl.zvcplus.config import Config
+from cdma.hdl.zvcplus.decompressor import fetcher
+from cdma.hdl.zvcplus.decompressor.check import StreamCheck
+from cdma.hdl.zvcplus.decompressor.fetcher import ControlFetcher
+from cdma.hdl.zvcplus.decompressor.layouts import (
+    BIT_BITS,
+    Block,
+    Header,
+    place_bits,
+    reach,
+    row_bits,
+)
+from cdma.hdl.zvcplus.decompressor.payload.words import AS_IS
+from cdma.hdl.zvcplus.decompressor.rows import slot_of
+from cdma.hdl.zvcplus.decompressor.unit import Decompressor
+from cdma.verify.formal.fault import inverted, late, stuck_at
+from cdma.verify.formal.names import elaborated
+from cdma.verify.formal.prover import probe
+from cdma.verify.formal.stream_rules import anything, leave_open, offer, take
+from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.zvcplus.decompressor.any_ends import AnyEnds
+from cdma.verify.proofs.zvcplus.masks import spread_mask
+
+SENT, SAME = 7, 3  # of d: the base follows; it is that of the block before
+CHECK_CYCLES = 3  # from a packet's last step to its end at the output
+#: Parts whose ports the model looks at.
+PARTS = ("ControlSteps", "ControlPlace", "HeaderReader", "MaskDecoder", "PayloadLength")
+
+
+class AnyCheck(StreamCheck):
+    """Finds any error of a packet, in the time of a check. ``is_busy`` until it is given."""
+
+    def __init__(self, config, depth):
+        super().__init__(config, depth)
+        self.is_busy = Signal()
+
+    def elaborate(self, platform):
+        m = Module()
+        ends = self.phase[-1] & self.is_end
+        m.d.comb += [
+            self.checked.eq(ends),
+            Value.cast(self.end).eq(anything(m, len(Value.cast(self.end)), "any_end")),
+        ]
+        for cycle in range(CHECK_CYCLES):
+            was = Signal(name=f"ends{cycle}")
+            m.d.sync += was.eq(ends)
+            ends = was
+            with m.If(was):
+                m.d.comb += self.is_busy.eq(1)
+        m.d.comb += self.o_valid.eq(ends)
+        return m
+
+
+def with_parts(dut, platform):
+    """The fetcher's module with :class:`AnyCheck`, and its parts by the names of their classes."""
+    parts = {}
+
+    def keep(make):
+        def made(*args, **options):
+            parts[make.__name__] = make(*args, **options)
+            return parts[make.__name__]
+
+        return made
+
+    with ExitStack() as stack:
+        for name in PARTS:
+            part = keep(getattr(fetcher, name))
+            stack.enter_context(mock.patch.object(fetcher, name, side_effect=part))
+        check = keep(AnyCheck)
+        stack.enter_context(mock.patch.object(fetcher, "StreamCheck", side_effect=check))
+        module = elaborated(dut, platform)
+    return module, parts
+
+
+class FollowsControls(Elaboratable):
+    """A packet's stream is a control, then controls, each with the payload of the block two before
+    behind it, and the last payload. Each control is read where it stands, when its rows have come.
+    It gives one block, with the mask, width, base and length that its header says, and the place of
+    its payload. At the end of a packet, the fetcher waits until that has come.
+
+    What a header says of its bits is proven of the reader, and which error a packet has is proven
+    of the check. In place of the check there is one that finds any error.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        dut = self.dut
+        m.submodules.dut, parts = with_parts(dut, platform)
+        self.steps, self.place, self.reader, self.masks, self.lengths = (
+            parts[name] for name in PARTS
+        )
+        self.check = parts["AnyCheck"]
+        leave_open(m, dut, "rows", "come", "start_row")
+        offer(m, dut.i_command, "command")
+        steps = self.steps
+        self.ends = AnyEnds(m, dut, steps)
+        # Invariant: one phase at a time.
+        m.d.comb += Assert((steps.phase != 0) & ((steps.phase & (steps.phase - 1)) == 0))
+        # Room for a payload's place stays until it is used, room for an end, too.
+        for port, name in ((dut.o_front, "front"), (dut.o_end, "end")):
+            has_room = Signal(name=f"{name}_has_room")
+            m.d.sync += has_room.eq(port.ready & ~port.valid)
+            m.d.comb += [
+                port.ready.eq(has_room | anything(m, 1, f"{name}_room")),
+                Assert(~port.valid | port.ready),
+            ]
+        self.at = Signal(place_bits(dut.depth), name="the_place")  # of a step's control
+        self._read(m)
+        self._wait(m)
+        self._give(m)
+        self._follow(m)
+        return m
+
+    def _read(self, m):
+        """Any bit of a control is that of the rows, as they are when its step begins. Its header is
+        there from the step's last cycle on."""
+        dut, steps, header = self.dut, self.steps, self.reader.header
+        number, last = Signal(range(reach(dut.config))), Signal(place_bits(dut.depth))
+        m.d.comb += [
+            number.eq(AnyConst(len(number))),
+            Assume(number < reach(dut.config)),
+            last.eq(self.at + number),
+        ]
+        bit, was = Signal(), [Signal(name=f"bit{cycle}") for cycle in range(2)]
+        for row, slot in zip(dut.rows, slot_of(last[BIT_BITS:], dut.depth), strict=True):
+            with m.If(slot):
+                m.d.comb += bit.eq(Value.cast(row).bit_select(last[:BIT_BITS], 1))
+        m.d.sync += [was[0].eq(bit), was[1].eq(was[0])]
+        with m.If(steps.phase[2] & steps.has_control):
+            m.d.comb += Assert(self.reader.bits.bit_select(number, 1) == was[1])
+        self.header = Signal(Header(dut.config), name="the_header")
+        with m.If(steps.phase[3] & steps.has_control):
+            m.d.sync += self.header.eq(header)
+            m.d.comb += Assert(~steps.is_empty | (header.as_value() == 0))
+        with m.If(~steps.phase[3] & steps.has_block):
+            m.d.comb += Assert(header.as_value() == self.header.as_value())
+
+    def _wait(self, m):
+        """A step begins when the rows of its control have come, or all rows of its packet."""
+        dut, steps, place = self.dut, self.steps, self.place
+        at = self.at
+        begins, last, ahead = Signal(), Signal.like(at), Signal(row_bits(dut.depth))
+        m.d.comb += [
+            begins.eq(steps.phase[0] & steps.proceed & ~steps.starts),
+            last.eq(at + reach(dut.config) - 1),
+            ahead.eq(dut.come - (at >> BIT_BITS)),
+        ]
+        rows_here = ~ahead[-1] & (ahead > (last[BIT_BITS:] - at[BIT_BITS:])[: len(ahead)])
+        with m.If(begins & steps.has_control):
+            m.d.comb += [
+                Assert(rows_here | dut.ended),
+                # The window looks at the control.
+                Assert(Cat(place.bit, place.row) == at),
+                Assert(place.slot == slot_of(place.row, dut.depth)),
+                Cover(steps.is_tail & (at[:BIT_BITS] == 0)),
+            ]
+        # Invariant: a packet's end is checked.
+        is_checked = self.check.is_busy | (steps.is_end & (steps.phase[2] | steps.phase[3]))
+        m.d.comb += Assert(probe(m, "dut.is_pending", 1) == is_checked)
+        with m.If(begins & steps.is_end):
+            m.d.comb += [Assert(self.ends.end_has_come), Assert(dut.o_end.ready)]
+
+    def _give(self, m):
+        """Blocks as their headers say: each is given once."""
+        dut, steps, header, config = self.dut, self.steps, self.header, self.dut.config
+        word, block = config.word, Signal(Block(config), name="the_block")
+        spread = spread_mask(m, header.flags, header.body, header.differences)
+        mask, base = Signal(word.block_words), Signal(word.exponent)
+        width = Signal(range(word.bits + 1))
+        ones = Signal(range(word.block_words + 1))
+        as_is = header.raw | (header.k == AS_IS)
+        m.d.comb += [
+            mask.eq(spread | (header.raw | header.dense).replicate(len(mask))),
+            width.eq(word.mantissa + Mux(header.k == AS_IS, word.exponent, header.k) + header.wide),
+            ones.eq(sum(mask)),
+        ]
+        with m.If(header.raw):
+            m.d.comb += width.eq(word.bits)
+        read = self.reader.header
+        with m.If(steps.phase[1] & steps.has_control & steps.is_first):
+            m.d.sync += base.eq(0)
+        with m.If(steps.phase[3] & steps.has_control & read.coded):
+            m.d.sync += base.eq(Mux(read.d == SENT, read.base, base + read.d - SAME))
+        is_due, takes = Signal(), take(m, dut.o, "o")
+        self.length = length = Signal(range(word.block_words * word.bits + 1), name="the_length")
+        is_coded, is_reserved, control = Signal(), Signal(), Signal.like(header.length)
+        with m.If(steps.phase[1] & steps.has_block):
+            m.d.sync += [
+                is_due.eq(1),
+                block.mask.eq(mask),
+                block.widths[0].eq(width),
+                block.code.raw.eq(header.raw),
+                block.code.wide.eq(header.wide | header.raw),
+                block.code.k.eq(Mux(header.raw, AS_IS, header.k)),
+                block.code.base.eq(Mux(as_is, 0, base)),
+                block.last.eq(steps.is_last),
+                block.words.eq(steps.words),
+                block.parity.eq(self.ends.packet),
+                length.eq(ones * width),
+                control.eq(header.length),
+                is_coded.eq(header.coded),
+                is_reserved.eq(header.reserved),
+            ]
+            m.d.comb += [
+                Assert(~is_due),
+                Cover(width == word.bits),
+                Cover(ones == 3),
+            ]
+        with m.Elif(takes):
+            m.d.sync += is_due.eq(0)
+        # What the payload's length is made from.
+        with m.If(steps.phase[1] & steps.has_block):
+            m.d.comb += [
+                *(
+                    Assert(count == sum(mask.word_select(group, 4)))
+                    for group, count in enumerate(self.masks.counts)
+                ),
+                Assert(self.lengths.widths[0] == width),
+            ]
+        m.d.comb += Assert(dut.o.valid == is_due)
+        with m.If(is_due):
+            m.d.comb += [
+                *(
+                    Assert(Value.cast(dut.o.payload[name]) == Value.cast(block[name]))
+                    for name, _ in Block(config)
+                ),
+            ]
+        m.d.comb += Assert(probe(m, "dut.describe.base", word.exponent) == base)
+        # Two cycles behind a step, the check is told of the errors of the control in front of it.
+        reports = [steps.phase[3] & steps.has_block]
+        for cycle in range(2):
+            reports.append(Signal(name=f"reports{cycle}"))
+            m.d.sync += reports[-1].eq(reports[-2])
+        is_past = is_coded & block.last & ((block.mask >> block.words) != 0)
+        is_long = control + length > config.block_bits
+        with m.If(reports[-1]):
+            m.d.comb += [
+                Assert(self.check.is_reserved == is_reserved),
+                Assert(self.check.is_past == is_past),
+                Assert(self.check.is_long == is_long),
+                Cover(is_reserved),
+                Cover(is_past),
+                Cover(is_long),
+            ]
+
+    def _follow(self, m):
+        """Places of controls and payloads."""
+        dut, steps, place, check = self.dut, self.steps, self.place, self.check
+        at, header = self.at, self.reader.header
+        names = ("tail", "end", "behind")
+        tail, end, behind = (Signal.like(at, name=f"the_{name}") for name in names)
+        names = ("start", "after", "control_end")
+        start, after, control_end = (Signal.like(at, name=f"the_{name}") for name in names)
+        is_first = steps.has_control & steps.is_first
+        m.d.comb += [
+            control_end.eq(at + header.length),
+            start.eq(Mux(steps.is_tail, tail, control_end)),  # of the payload
+            after.eq(start + self.length),
+        ]
+        with m.If(steps.phase[3]):
+            with m.If(steps.has_control):
+                m.d.sync += [
+                    behind.eq(control_end),
+                    at.eq(Mux(is_first, control_end, after)),
+                    tail.eq(Mux(is_first, control_end, after)),
+                ]
+            with m.If(steps.is_tail):
+                m.d.sync += end.eq(after)
+        with m.If(steps.starts):
+            m.d.sync += at.eq(dut.start_row << BIT_BITS)
+        front = dut.o_front.payload
+        m.d.comb += Assert(dut.o_front.valid == (steps.phase[3] & steps.has_block))
+        sums = self.lengths.sum + self.lengths.carry
+        with m.If(dut.o_front.valid):
+            reported = Mux(steps.is_tail, tail, at)
+            m.d.comb += [
+                Assert(front.bit == start[:BIT_BITS]),
+                Assert(
+                    Mux(front.wraps, front.slot.rotate_left(1), front.slot)
+                    == slot_of(start[BIT_BITS:], dut.depth)
+                ),
+                Assert(front.crosses == (start[BIT_BITS:] - reported[BIT_BITS:])[:1]),
+                # Invariant: the place behind the payload.
+                Assert((sums - reported - self.length)[: len(at)] == 0),
+                Assert(check.tail == reported),
+                Assert(check.behind == behind),
+            ]
+        with m.If(steps.phase[1] & steps.is_end):
+            m.d.comb += [Assert(check.tail == end), Cover(steps.has_block)]
+        # Invariants: places until the step begins.
+        is_waiting = steps.phase[0] | steps.phase[1]
+        chunk = place.bit >> BIT_BITS - (len(place.chunk) - 1).bit_length()
+        with m.If(steps.has_control | steps.is_tail):
+            m.d.comb += [
+                Assert(place.slot == slot_of(place.row, dut.depth)),
+                Assert(place.chunk == 1 << chunk),
+            ]
+        with m.If(steps.has_control):
+            m.d.comb += [
+                Assert(Cat(place.bit, place.row) == at),
+                Assert(~steps.is_first | (place.bit == 0)),
+            ]
+        with m.Elif(steps.is_tail):
+            m.d.comb += Assert(Cat(place.bit, place.row) == tail)
+        with m.If(is_waiting & steps.is_end):
+            m.d.comb += Assert(place.tail == end)
+        with m.Elif(is_waiting & steps.is_tail):
+            m.d.comb += Assert(place.tail == tail)
+        with m.If(steps.has_block):
+            m.d.comb += Assert(place.behind == behind)
+
+
+def fetch(config: Config) -> ControlFetcher:
+    """The fetcher of a unit."""
+    return ControlFetcher(config, Decompressor.rows(config))
+
+
+SIZES = {"fp32": Config("fp32")}
+
+PROOFS = (
+    Proof(
+        name="control_fetcher",
+        promise="Each control is read behind the last, and gives its block and its payload's place",
+        components=(ControlFetcher,),
+        design=lambda config: FollowsControls(fetch(config)),
+        sizes=SIZES,
+        slow=("fp32",),
+        depth=6,
+        broken=faults(
+            SIZES["fp32"],
+            12,
+            stuck_at(0, "dut.is_due"),
+            late("dut.describe.base"),
+            inverted("dut.place.added", 8),
+            stuck_at(0, "dut.payload.count0", 1),
+        ),
+    ),
+)
