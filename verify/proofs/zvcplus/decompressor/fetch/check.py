@@ -14,7 +14,7 @@ from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import leave_open
 from cdma.verify.proofs.proof import Proof, faults
-from cdma.verify.proofs.zvcplus.decompressor.any_steps import AnySteps
+from cdma.verify.proofs.zvcplus.decompressor.fetch.any_steps import AnySteps
 from cdma.zvcplus import ErrorCode
 
 ROW = 1 << BIT_BITS

@@ -26,7 +26,7 @@ from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open, offer, take
 from cdma.verify.proofs.proof import Proof, faults
-from cdma.verify.proofs.zvcplus.decompressor.any_ends import AnyEnds
+from cdma.verify.proofs.zvcplus.decompressor.fetch.any_ends import AnyEnds
 from cdma.verify.proofs.zvcplus.masks import spread_mask
 
 SENT, SAME = 7, 3  # of d: the base follows; it is that of the block before
