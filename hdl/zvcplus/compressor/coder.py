@@ -52,7 +52,7 @@ class BlockCoder(RowCoder):
     @staticmethod
     def rows(config: Config) -> int:
         """Beats that wait: of their block and of the next, and while that is planned."""
-        survey, planner, _ = _parts(config)
+        survey, planner, _ = parts_of(config)
         planning = survey.latency(config) + planner.LATENCY
         # Bits of repeats come later than the payload is counted.
         late = RepeatCoder.latency(config) - PayloadCounter.LATENCY if config.has_repeats else 0
@@ -63,14 +63,14 @@ class BlockCoder(RowCoder):
         """The most by which packets take longer than their beats: a packet's last beat waits for
         its plan and for the beats of the block before, gets its place, passes the network, the
         assembler and the queue of rows. One more row may follow."""
-        return BlockCoder.rows(config) + _placing(config) + 1 + 2
+        return BlockCoder.rows(config) + placing(config) + 1 + 2
 
     def elaborate(self, platform):
         m = Module()
         config = self.config
         m.submodules.intake = intake = BlockIntake(config)
         m.submodules.line = line = ElasticLine(intake.words.shape(), self.rows(config))
-        survey_class, planner_class, _ = _parts(config)
+        survey_class, planner_class, _ = parts_of(config)
         m.submodules.survey = survey = survey_class(config)
         m.submodules.planner = planner = planner_class(config)
         m.submodules.counter = counter = PayloadCounter(config)
@@ -115,13 +115,13 @@ class BlockCoder(RowCoder):
         config, enable = self.config, assembler.ready
         plan, payload = order.i_plan.payload, order.i_payload.payload
         m.submodules.placer = placer = BitPlacer(config)
-        _, _, fields_class = _parts(config)
+        _, _, fields_class = parts_of(config)
         m.submodules.fields = fields = fields_class(config)
         m.submodules.network = network = BitPacker(config.lanes, config.word.bits)
         m.submodules.coder = coder = ControlCoder(config)
         m.submodules.rotator = rotator = ControlRotator(config)
         # The place goes beside the coder, then beside the rotator to the assembler.
-        delay = _placing(config) - placer.LATENCY - network.latency(config.lanes, config.word.bits)
+        delay = placing(config) - placer.LATENCY - network.latency(config.lanes, config.word.bits)
         bits = network.bits
         for stage in range(delay):
             held = Signal(config.beat_bits, name=f"bits{stage}", reset_less=True)
@@ -193,14 +193,14 @@ class BlockCoder(RowCoder):
         return words.value
 
 
-def _parts(config: Config) -> tuple[type, type, type]:
+def parts_of(config: Config) -> tuple[type, type, type]:
     """Survey, planner and fields of an element type."""
     if config.word.is_float:
         return FloatSurvey, FloatPlanner, FloatFields
     return IntSurvey, IntPlanner, IntFields
 
 
-def _placing(config: Config) -> int:
+def placing(config: Config) -> int:
     """Cycles from an item to its bits in the assembler, the later of payload and control."""
     network = BitPacker.latency(config.lanes, config.word.bits)
     control = ControlCoder.latency(config) + ControlRotator.LATENCY

@@ -25,10 +25,13 @@ class StreamOrder(wiring.Component):
     ----------
     config : Config
         Element type.
+    has_turns : bool
+        Packets take turns with those of other orders: an input says which control may follow.
 
     Members
     -------
     enable : In, an item is taken, if there is one
+    may_follow : In, with turns: the packet behind the one at hand is of this order too
     i_plan : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.BlockPlan`
     o_plan : Out stream of the same plans
     i_payload : In stream of :class:`~cdma.hdl.zvcplus.compressor.records.Payload`
@@ -53,8 +56,9 @@ class StreamOrder(wiring.Component):
     is_after: Signal
     last: Signal
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, *, has_turns: bool = False):
         self.config = config
+        self.has_turns = has_turns
         repeats = {
             "i_repeats": In(stream.Signature(RepeatBits(config))),
             "has_repeats": Out(1),
@@ -62,6 +66,7 @@ class StreamOrder(wiring.Component):
         super().__init__(
             {
                 **(repeats if config.has_repeats else {}),
+                **({"may_follow": In(1)} if has_turns else {}),
                 "enable": In(1),
                 "i_plan": In(stream.Signature(BlockPlan(config))),
                 "o_plan": Out(stream.Signature(BlockPlan(config))),
@@ -120,6 +125,8 @@ class StreamOrder(wiring.Component):
         """Whether the control of the next block can go now."""
         is_alone = (ahead == 1) & is_final
         behind_packet = self.last & ~has_repeats
+        if self.has_turns:
+            behind_packet = behind_packet & self.may_follow
         if not self.config.has_late_controls:
             return ~ahead[1] & (~is_alone | behind_packet)
         # Alone, unless the packet ends with the block at hand; or, if no bits of repeats are in the
