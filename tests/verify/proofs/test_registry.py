@@ -19,7 +19,7 @@ UNPROVEN = (
     *("DataPath", "FrontEnd", "OffloadUnit", "PrefetchUnit"),
     *("zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("BlockCoder", "PlainCoder"),
-    *("MixedCompressor", "MixedDecompressor"),
+    *("MixedCompressor", "TypeFront", "ItemRows", "MixedDecompressor"),
 )
 
 

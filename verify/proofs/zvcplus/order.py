@@ -6,7 +6,7 @@ from cdma.hdl.zvcplus.compressor.order import StreamOrder
 from cdma.hdl.zvcplus.config import Config
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything, offer, take
-from cdma.verify.proofs.proof import PDR, Proof, faults
+from cdma.verify.proofs.proof import PDR, Proof, faults, swapped
 
 #: Plans that are copied and whose beats are not all issued, at most.
 MOST_COPIED = 3
@@ -58,6 +58,13 @@ class FollowsTheFormat(Elaboratable):
         ]
         if dut.config.has_repeats:
             offer(m, dut.i_repeats, "repeats")
+        if dut.has_turns:
+            # No control follows in an item when the packet behind is not of this order.
+            may_follow = anything(m, 1, "may_follow")
+            m.d.comb += [
+                dut.may_follow.eq(may_follow),
+                Assert(~dut.enable | ~dut.has_control | ~dut.is_after | may_follow),
+            ]
         self._check(m, dut, plan, payload, sends)
         return m
 
@@ -113,6 +120,17 @@ class FollowsTheFormat(Elaboratable):
             m.d.sync += is_second_final.eq(plan.extent.last)
 
 
+class _Hasty(StreamOrder):
+    """An order with turns that does not look at them."""
+
+    def __init__(self, config: Config):
+        super().__init__(config, has_turns=True)
+
+    def elaborate(self, platform):
+        self.has_turns = False
+        return super().elaborate(platform)
+
+
 SIZES = {"fp32": Config("fp32"), "int8-left": Config("int8", "left")}
 
 PROOFS = (
@@ -133,6 +151,20 @@ PROOFS = (
             stuck_at(1, "dut.follows"),
             stuck_at(0, "dut.is_copied"),
             stuck_at(0, "dut.i_payload__ready"),
+        ),
+    ),
+    Proof(
+        name="stream_order_turns",
+        promise="With turns too; no control of a packet comes with the one before if it may not",
+        components=(StreamOrder,),
+        design=lambda config: FollowsTheFormat(StreamOrder(config, has_turns=True)),
+        sizes=SIZES,
+        slow=("int8-left",),
+        mode=PDR,
+        depth=3,
+        broken=(
+            *faults(SIZES["fp32"], 12, late("dut.is_issued")),
+            *swapped(12, {"hasty": lambda: FollowsTheFormat(_Hasty(SIZES["fp32"]))}),
         ),
     ),
 )
