@@ -138,6 +138,10 @@ def test_commands(unit):
         types = ["fp32"] * 3
         found = two.run_packets(content, ends, stall, 1, counts=counts, types=types)
         commands, beats = found.ports["s_axis_cmd"], found.ports["s_axis"]
+        if unit == "decompressor":  # rows may come before their command
+            assert beats["first_cycle"][0] <= commands["first_cycle"][0] + 40
+            assert commands["first_cycle"][1] < found.ports["m_axis"]["last_cycle"][0]
+            continue
         # Without a command no beat is taken; with one, from the next cycle on.
         assert (commands["first_cycle"] < beats["first_cycle"]).all()
         if stall == "never" or "command" in stall:

@@ -22,6 +22,8 @@ def place_bits(depth: int) -> int:
 
 def window_bits(config: Config) -> int:
     """Bits of the longest control that a stream can have, right or wrong."""
+    if config.parts:
+        return max(window_bits(part) for part in config.parts.values())
     word = config.word
     code = 3 + 3 + word.exponent if word.is_float else 1 + WIDTH_BITS * config.block_groups
     repeats = 1 + word.count_bits if config.has_repeats else 0
@@ -30,6 +32,8 @@ def window_bits(config: Config) -> int:
 
 def reach(config: Config) -> int:
     """Bits from the place of a control on that are read: the control, and bits of repeats."""
+    if config.parts:
+        return max(reach(part) for part in config.parts.values())
     return window_bits(config) + (config.word.block_words if config.has_repeats else 0)
 
 
@@ -173,6 +177,11 @@ class BeatTags(data.StructLayout):
         )
 
 
+def tags_of(config: Config) -> data.StructLayout:
+    """Tags of a beat; what several types share has its own."""
+    return config.beat_tags if config.parts else BeatTags(config)
+
+
 class StreamEnd(data.StructLayout):
     """Where the stream of a packet ends.
 
@@ -230,7 +239,7 @@ class SizedBeat(data.StructLayout):
                 "length": BIT_BITS + 1,
                 "first": 1,
                 "begins": 2,
-                "tags": BeatTags(config),
+                "tags": tags_of(config),
             }
         )
 
@@ -258,7 +267,7 @@ class PlacedBeat(data.StructLayout):
                 "starts": data.ArrayLayout(BIT_BITS, config.lanes),
                 "is_empty": 1,
                 "crosses": range(most_crossed(config) + 1),
-                "tags": BeatTags(config),
+                "tags": tags_of(config),
             }
         )
 

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import Beat, DecompressorStatus, thermometer
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.decompressor.layouts import BeatTags, PacketEnd
+from cdma.hdl.zvcplus.decompressor.layouts import PacketEnd, tags_of
 from cdma.zvcplus import ErrorCode
 
 
@@ -49,7 +49,7 @@ class BeatOutput(wiring.Component):
         super().__init__(
             {
                 "valid": In(1),
-                "tags": In(BeatTags(config)),
+                "tags": In(tags_of(config)),
                 "words": In(data.ArrayLayout(config.word.bits, config.lanes)),
                 "is_past": In(1),
                 "ready": Out(1),

@@ -11,10 +11,10 @@ from cdma.hdl.lib.signals import copies_of, one_of
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import (
     BIT_BITS,
-    BeatTags,
     PlacedBeat,
     most_crossed,
     most_passed,
+    tags_of,
 )
 from cdma.hdl.zvcplus.decompressor.payload.unpacker import Crossing, halves_of
 from cdma.hdl.zvcplus.network import exceeded
@@ -98,7 +98,7 @@ class PayloadReader(wiring.Component):
                 "bits": Out(config.beat_bits),
                 "starts": Out(data.ArrayLayout(BIT_BITS, config.lanes)),
                 "crossing": Out(Crossing(BIT_BITS)),
-                "tags": Out(BeatTags(config)),
+                "tags": Out(tags_of(config)),
             }
         )
 

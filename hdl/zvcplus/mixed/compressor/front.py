@@ -12,7 +12,8 @@ from cdma.hdl.zvcplus.compressor.intake import BlockIntake
 from cdma.hdl.zvcplus.compressor.order import StreamOrder
 from cdma.hdl.zvcplus.compressor.repeats import RepeatCoder
 from cdma.hdl.zvcplus.config import Config
-from cdma.hdl.zvcplus.mixed.compressor.records import LANE_BITS, ByteLanes, Item
+from cdma.hdl.zvcplus.mixed.compressor.records import ByteLanes, Item
+from cdma.hdl.zvcplus.mixed.lanes import LANE_BITS
 
 
 class TypeFront(wiring.Component):

@@ -4,16 +4,12 @@ from dataclasses import dataclass
 
 from amaranth.lib import data
 
-from cdma.hdl.zvcplus.config import ByteBeats
 from cdma.hdl.zvcplus.mixed.config import MixedConfig
-from cdma.zvcplus import BEAT_BYTES, Format
-
-#: Bits of a lane.
-LANE_BITS = 8
+from cdma.hdl.zvcplus.mixed.lanes import ByteSide
 
 
 @dataclass(frozen=True)
-class ByteLanes(ByteBeats):
+class ByteLanes(ByteSide):
     """Size of what several types share: a lane is a byte, of a word of any type.
 
     Parameters
@@ -34,16 +30,6 @@ class ByteLanes(ByteBeats):
         return cls(
             max(part.front_bits for part in parts), any(part.has_late_controls for part in parts)
         )
-
-    @property
-    def format(self) -> Format:
-        """Format whose words are bytes."""
-        return Format("int8")
-
-    @property
-    def lanes(self) -> int:
-        """Lanes of a beat."""
-        return BEAT_BYTES
 
 
 class Item(data.StructLayout):

@@ -12,7 +12,8 @@ from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
 from cdma.hdl.zvcplus.compressor.place import BitPlacer
 from cdma.hdl.zvcplus.compressor.records import BitRow, Place
 from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
-from cdma.hdl.zvcplus.mixed.compressor.records import LANE_BITS, ByteLanes, Item
+from cdma.hdl.zvcplus.mixed.compressor.records import ByteLanes, Item
+from cdma.hdl.zvcplus.mixed.lanes import LANE_BITS
 from cdma.hdl.zvcplus.network import BitPacker
 
 
