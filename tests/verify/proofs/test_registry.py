@@ -19,7 +19,9 @@ UNPROVEN = (
     *("DataPath", "FrontEnd", "OffloadUnit", "PrefetchUnit"),
     *("zvcplus/Decompressor", "zvcplus/Compressor"),  # of ZVC+
     *("BlockCoder", "PlainCoder"),
-    *("MixedCompressor", "TypeFront", "ItemRows", "MixedDecompressor"),
+    # Of several types: made of proven components.
+    *("MixedCompressor", "TypeFront", "ItemRows"),
+    *("MixedDecompressor", "TypeFetcher", "TypedWords"),
 )
 
 

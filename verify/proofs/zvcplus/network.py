@@ -16,7 +16,7 @@ class Moves(Elaboratable):
 
     Fields of any widths up to a word follow each other from any place on; together they are at most
     a row long. A word has one lane of the network or several, whose places follow each other, also
-    where the field ends before.
+    where the field ends before. Of the unpacker, bits of the place are inverted in place of a sum.
     """
 
     def __init__(self, network, *, packs: bool, word_lanes: int = 1):
@@ -37,9 +37,9 @@ class Moves(Elaboratable):
         width, moved, first = Signal(range(word_bits + 1)), Signal(), Signal(place_bits)
         for each, own in enumerate(widths):
             m.d.comb += Assume(own <= word_bits)
-            m.d.comb += [
-                dut.starts[each * parts + part].eq(start + part * size) for part in range(parts)
-            ]
+            for part in range(parts):
+                inside = start + part * size if self.packs else start ^ (part * size)
+                m.d.comb += dut.starts[each * parts + part].eq(inside)
             with m.If(word == each):
                 m.d.comb += [width.eq(own), first.eq(start)]
             start = start + own
@@ -122,5 +122,15 @@ PROOFS = (
         slow=("32x8, words of 4",),
         depth=4,
         broken=faults((4, 4, 2), 6, inverted("dut.level3", 9)),
+    ),
+    Proof(
+        name="field_unpacker_joined",
+        promise="Each word of several lanes gets its bits of the row, lowest first",
+        components=(FieldUnpacker,),
+        design=lambda size: joined(FieldUnpacker(*size[:2]), size[2]),
+        sizes=JOINED,
+        slow=("32x8, words of 4",),
+        depth=3,
+        broken=faults((4, 4, 2), 6, stuck_at(1, "dut.level3", 2), inverted("dut.level1", 3)),
     ),
 )

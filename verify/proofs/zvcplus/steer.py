@@ -1,9 +1,9 @@
-"""Packets of several types: each goes its way, and the order is kept where ways meet."""
+"""Packets of several types: each goes its way."""
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from cdma.hdl.zvcplus.mixed.steer import PacketMerge, PacketSteer
+from cdma.hdl.zvcplus.mixed.steer import PacketSteer
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.stream_rules import anything, offer, take
 from cdma.verify.proofs.proof import PDR, Proof, faults
@@ -85,41 +85,6 @@ class GoesItsWay(Elaboratable):
         return Value.cast(one) == Value.cast(other)
 
 
-class KeepsTheirOrder(Elaboratable):
-    """Packets leave in the order of their selects, whole, each from its way."""
-
-    def __init__(self, dut):
-        self.dut = dut
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.dut = dut = self.dut
-        passes = Cat(offer(m, way, f"way{k}") for k, way in enumerate(dut.i))
-        leaves = take(m, dut.o, "o")
-        is_last = dut.o.payload.last if dut.is_framed else 1
-        marked = _Marked(m, dut, dut.depth, leaves & is_last)
-        valid = Cat(way.valid for way in dut.i)
-        m.d.comb += [
-            # A beat that leaves comes from one way, and no beat is taken that does not leave.
-            Assert(passes.any() == leaves),
-            Assert((passes & (passes - 1)) == 0),
-            Assert(~leaves | (marked.level != 0)),
-            *(
-                Assert(~_moves(way) | (Value.cast(way.payload) == Value.cast(dut.o.payload)))
-                for way in dut.i
-            ),
-        ]
-        with m.If(marked.is_here):
-            m.d.comb += [
-                # It leaves when its way has it, and no other way is taken from.
-                Assert(dut.o.valid == (valid & marked.way).any()),
-                Assert(~leaves | (passes == marked.way)),
-                Assert(dut.select == marked.way),
-                Cover(leaves & is_last & (marked.level == dut.depth)),
-            ]
-        return m
-
-
 PROOFS = (
     Proof(
         name="packet_steer",
@@ -135,28 +100,6 @@ PROOFS = (
             stuck_at(1, "dut.i__ready"),
             stuck_at(0, "dut.is_ready"),
             stuck_at(1, "dut.selects.o__ready"),
-            inverted("dut.selects.o__payload"),
-            late("dut.selects.o__payload"),
-        ),
-    ),
-    Proof(
-        name="packet_merge",
-        promise="Packets leave in the order of their selects, whole and unchanged, from their ways",
-        components=(PacketMerge,),
-        design=lambda size: KeepsTheirOrder(PacketMerge(BEAT, size[0], size[1], is_framed=size[2])),
-        sizes={
-            "2 ways, 3 packets": (2, 3, True),
-            "4 ways, 2 packets": (4, 2, True),
-            "2 ways, packets of a beat": (2, 3, False),
-        },
-        mode=PDR,
-        depth=3,
-        broken=faults(
-            (2, 3, True),
-            8,
-            stuck_at(1, "dut.has_beat"),
-            stuck_at(1, "dut.selects.o__ready"),
-            stuck_at(0, "dut.selects.o__valid"),
             inverted("dut.selects.o__payload"),
             late("dut.selects.o__payload"),
         ),
