@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -18,15 +19,22 @@ def elaborated(component: Elaboratable, platform) -> Module:
     Of several signals in one assignment, ``a, b = Signal(), Signal()``, Amaranth names only the
     last: the others are ``$signal``. Here the others are named, too. Subcomponents are not changed.
     """
+    component._MustUse__used = True
+    with naming():
+        return component.elaborate(platform)
+
+
+@contextmanager
+def naming():
+    """Name all signals in one assignment, see :func:`elaborated`."""
     plain = tracer.get_var_name
 
     def name(depth=2, default=None):
         found = plain(depth + 1, default="$signal")
         return found if found != "$signal" else _name(sys._getframe(depth)) or default
 
-    component._MustUse__used = True
     with mock.patch.object(tracer, "get_var_name", name):
-        return component.elaborate(platform)
+        yield
 
 
 def all_named(component: Elaboratable, platform) -> Fragment:

@@ -1,0 +1,52 @@
+"""Parts of a component at hand for a proof: to look at their ports, or to replace them."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from types import ModuleType
+from unittest import mock
+
+from amaranth.hdl import Module
+
+from cdma.verify.formal.names import elaborated, naming
+
+
+def with_parts(
+    component, platform, source: ModuleType, names: tuple[str, ...], instead: Mapping = {}
+) -> tuple[Module, dict]:
+    """Elaborate a component, and keep its parts. All signals of both have names.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        Component to elaborate.
+    platform : object
+        Platform of the elaboration.
+    source : module
+        Python module of the component, which makes one part of each class.
+    names : tuple of str
+        Names of the parts' classes in that module.
+    instead : mapping
+        Classes to use instead of some of them, by name.
+
+    Returns
+    -------
+    The component's module, and the parts by the names of their classes.
+    """
+    parts = {}
+
+    def keep(name, part):
+        def init(self, *args, **options):
+            part.__init__(self, *args, **options)
+            parts[name] = self
+
+        def elaborate(self, platform):
+            with naming():
+                return part.elaborate(self, platform)
+
+        return type(part.__name__, (part,), {"__init__": init, "elaborate": elaborate})
+
+    with ExitStack() as stack:
+        for name in names:
+            kept = keep(name, instead.get(name, getattr(source, name)))
+            stack.enter_context(mock.patch.object(source, name, kept))
+        return elaborated(component, platform), parts
