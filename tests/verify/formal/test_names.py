@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
-from cdma.verify.formal.names import elaborated
+from cdma.verify.formal.names import all_named, elaborated
 
 
 class _Pair(wiring.Component):
@@ -35,3 +35,19 @@ def test_other_components_keep_their_names():
     named = pair.found
     pair.elaborate(None)
     assert pair.found != named
+
+
+def test_subcomponents_are_named_where_all_are():
+    class Around(wiring.Component):
+        def __init__(self):
+            super().__init__({})
+            self.pair = _Pair()
+
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.pair = self.pair
+            return m
+
+    around = Around()
+    all_named(around, None)
+    assert around.pair.found == ["first", "second", "like", "plain", "given", "alone"]

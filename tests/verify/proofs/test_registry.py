@@ -16,7 +16,7 @@ from cdma.verify.proofs.registry import chosen, registry
 #: Components without a proof so far, of the engine and of ZVC+: tested by simulation. With its
 #: package where two have the name.
 UNPROVEN = (
-    *("DataPath", "FrontEnd", "OffloadUnit", "PrefetchUnit"),
+    *("DataPath", "FrontEnd", "OffloadUnit"),
     "BlockCoder",  # of ZVC+
     # Of several types: made of proven components.
     *("MixedCompressor", "TypeFront", "ItemRows"),
