@@ -17,8 +17,7 @@ from cdma.verify.proofs.registry import chosen, registry
 #: package where two have the name.
 UNPROVEN = (
     *("DataPath", "FrontEnd", "OffloadUnit"),
-    "BlockCoder",  # of ZVC+
-    # Of several types: made of proven components.
+    # Of ZVC+ of several types: made of proven components.
     *("MixedCompressor", "TypeFront", "ItemRows"),
     *("MixedDecompressor", "TypeFetcher", "TypedWords"),
 )
