@@ -82,7 +82,7 @@ WAIVERS = (
     Waiver("verilator", "UNUSEDSIGNAL", r"Bits of signal are not used: .*", _PARTS),
     Waiver(
         *("verilator", "UNUSEDSIGNAL"),
-        r"Bits of signal are not driven, nor used: 'total(\$\d+)?'\[\d+\]",
+        r"Bits of signal are not driven, nor used: 'total(\$\d+)?'\[\d+(:\d+)?\]",
         _CARRY,
     ),
     Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: '\$\d+'", _ANONYMOUS),

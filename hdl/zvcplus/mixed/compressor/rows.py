@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.hdl.lib.counter import Counter
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
+from cdma.hdl.lib.signals import registered_if
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
 from cdma.hdl.zvcplus.compressor.place import BitPlacer
@@ -82,9 +83,10 @@ class ItemRows(wiring.Component):
         m.submodules.landed = landed = DelayLine(Landing(size), 1)
         moved = placer.LATENCY + BitPacker.latency(size.lanes, LANE_BITS)
         delay = self.latency(size, self.control_latency) - 1 - moved
-        m.submodules.bits = bits = DelayLine(size.beat_bits, delay)
-        enable = assembler.ready
-        for stage in (placer, network, rotator, coded, rotated, landed, bits):
+        enable, bits = assembler.ready, network.bits
+        for stage in range(delay):
+            bits = registered_if(m, enable, bits, f"bits{stage}")
+        for stage in (placer, network, rotator, coded, rotated, landed):
             m.d.comb += stage.enable.eq(enable)
         m.d.comb += [
             self.enable.eq(enable),
@@ -92,8 +94,7 @@ class ItemRows(wiring.Component):
             *(getattr(placer, name).eq(item[name]) for name in dict(Item(size)) if name != "valid"),
             Value.cast(network.words).eq(self.fields),
             network.starts.eq(placer.starts),
-            bits.i.eq(network.bits),
-            assembler.payload.eq(bits.o),
+            assembler.payload.eq(bits),
             rotator.control.eq(self.control),
             rotator.at.eq(coded.o.at),
             coded.i_valid.eq(placer.o_valid),
