@@ -230,6 +230,29 @@ def test_types_in_turn_back_to_back(verify, unit, config, blocks):
 
 @pytest.mark.slow
 @BOTH
+@pytest.mark.parametrize("blocks", [0.2, 1.5, 4])
+def test_packets_of_one_type_overlap(unit, blocks):
+    """In turn with others they pause; among themselves no longer than in a unit of that type."""
+    two, rng = model(unit, TWO), np.random.default_rng(8)
+    for part in TWO.parts.values():
+        fmt = part.format
+        words = [
+            stimulus.random_words(int(blocks * fmt.block_words), 0.5, fmt, rng) for _ in range(20)
+        ]
+        packets = words
+        if unit == "decompressor":
+            packets = [codec_of(fmt).compress(each, fmt) for each in words]
+        content = np.concatenate([each.view(np.uint8) for each in packets])
+        ends = np.cumsum([0, *(each.nbytes for each in packets)])
+        counts = [each.size for each in words] if unit == "decompressor" else None
+        found = two.run_packets(content, ends, counts=counts, types=[part.type] * 20)
+        cycles = found.ports["m_axis"]["last_cycle"][-1] - found.ports["s_axis"]["first_cycle"][0]
+        beats = sum(packet_beats(each, part) for each in words)
+        assert cycles < beats + emit.latency(unit, TWO) + 19 * emit.pause(unit, part)
+
+
+@pytest.mark.slow
+@BOTH
 def test_reset_in_any_cycle(verify, unit):
     packets = fed(unit, TWO, seed=6, count=8)
     scenarios = [
