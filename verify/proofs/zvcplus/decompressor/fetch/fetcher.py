@@ -1,8 +1,5 @@
 """Blocks and payloads of packets, compared with controls that stand behind one another."""
 
-from contextlib import ExitStack
-from unittest import mock
-
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
@@ -22,9 +19,9 @@ from cdma.hdl.zvcplus.decompressor.payload.words import AS_IS
 from cdma.hdl.zvcplus.decompressor.rows import slot_of
 from cdma.hdl.zvcplus.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import inverted, late, stuck_at
-from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open, offer, take
+from cdma.verify.proofs.parts import with_parts
 from cdma.verify.proofs.proof import Proof, faults
 from cdma.verify.proofs.zvcplus.decompressor.fetch.any_ends import AnyEnds
 from cdma.verify.proofs.zvcplus.masks import spread_mask
@@ -59,27 +56,6 @@ class AnyCheck(StreamCheck):
         return m
 
 
-def with_parts(dut, platform):
-    """The fetcher's module with :class:`AnyCheck`, and its parts by the names of their classes."""
-    parts = {}
-
-    def keep(make):
-        def made(*args, **options):
-            parts[make.__name__] = make(*args, **options)
-            return parts[make.__name__]
-
-        return made
-
-    with ExitStack() as stack:
-        for name in PARTS:
-            part = keep(getattr(fetcher, name))
-            stack.enter_context(mock.patch.object(fetcher, name, side_effect=part))
-        check = keep(AnyCheck)
-        stack.enter_context(mock.patch.object(fetcher, "StreamCheck", side_effect=check))
-        module = elaborated(dut, platform)
-    return module, parts
-
-
 class FollowsControls(Elaboratable):
     """A packet's stream is a control, then controls, each with the payload of the block two before
     behind it, and the last payload. Each control is read where it stands, when its rows have come.
@@ -96,11 +72,13 @@ class FollowsControls(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
-        m.submodules.dut, parts = with_parts(dut, platform)
+        m.submodules.dut, parts = with_parts(
+            dut, platform, fetcher, (*PARTS, "StreamCheck"), {"StreamCheck": AnyCheck}
+        )
         self.steps, self.place, self.reader, self.masks, self.lengths = (
             parts[name] for name in PARTS
         )
-        self.check = parts["AnyCheck"]
+        self.check = parts["StreamCheck"]
         leave_open(m, dut, "rows", "come", "start_row")
         offer(m, dut.i_command, "command")
         steps = self.steps
