@@ -35,14 +35,9 @@ REPEATS = ("no repeats", "some repeated", "all repeated")
 #: What is behind the end of a stream that is too long.
 SURPLUS = ("bits of its last byte", "bytes", "a beat", "beats")
 
-#: Stalls of a decompressor that one of the first codec cannot have. The unit takes the next command
-#: when it has all controls of a packet. The status comes behind the last beat out, though beats of
-#: a bad stream may still come in. Between packets, no beat is taken for some cycles.
-EARLY = (
-    *(("command pauses", phase) for phase in ("filling", "flowing", "draining")),
-    *(("status stalls", phase) for phase in ("flowing", "draining")),
-    *(("source waits", phase) for phase in ("idle", "commanded")),
-)
+#: Stalls of a decompressor that one of the first codec cannot have: the unit takes the next command
+#: when it has all controls of a packet.
+EARLY = tuple(("command pauses", phase) for phase in ("filling", "flowing", "draining"))
 
 #: Back-pressure in which the command is late, and the end of the packet later.
 STALLS = ({"source": "bernoulli:0.7", "command": "bernoulli:0.9"},)

@@ -25,7 +25,7 @@ def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("of random jobs of the engine")
     sizes = "engines of a dozen sizes, each with its share of --packets"
     group.add_argument("--all-sizes", action="store_const", const=True, help=sizes)
-    resume = "go on with the run of the same seed and designs that --save holds"
+    resume = "go on with the run of the same seed that --save holds; sizes that changed begin again"
     group.add_argument("--resume", action="store_const", const=True, help=resume)
     group.add_argument("--round", type=natural, metavar="N", help="of --batch, this round only")
     group.add_argument("--job", type=natural, metavar="N", help="of --round, this job only")
@@ -66,7 +66,8 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
             outcomes[config] = found
             if found.problem:
                 break
-        rows = [engine.row(config, args.seed, each) for config, each in outcomes.items()]
+        played = [config for config, _ in sizes if config in outcomes]
+        rows = [engine.row(config, args.seed, outcomes[config]) for config in played]
         if found.problem:
             break
         if args.save and part < parts:

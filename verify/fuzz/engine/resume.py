@@ -15,10 +15,12 @@ def kept(
 ) -> dict[EngineConfig, Outcome]:
     """Outcomes that a saved report holds, by size; none if there is no such file.
 
+    A size whose design has changed since is left out: it is played again.
+
     Raises
     ------
     UserError
-        The report is of another seed, of other designs or sizes, or of a run that failed.
+        The report is of another seed, of other sizes, or of a run that failed.
     """
     file = Path(path)
     if not file.exists():
@@ -31,9 +33,10 @@ def kept(
             continue
         if row["problem"]:
             raise UserError(f"{file} has a run that failed: play its replay, or delete the file")
-        if (row["seed"], row["design"]) != (seed, report.design(config)):
-            raise UserError(f"{file} has a run of another seed or of other designs: delete it")
-        outcomes[config] = report.outcome_of(row)
+        if row["seed"] != seed:
+            raise UserError(f"{file} has a run of another seed: delete it")
+        if row["design"] == report.design(config):
+            outcomes[config] = report.outcome_of(row)
     if rows:
         raise UserError(f"{file} has a run of other sizes: delete it")
     return outcomes

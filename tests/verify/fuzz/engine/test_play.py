@@ -182,11 +182,25 @@ def test_a_run_that_was_saved_goes_on(played, tmp_path):
     assert all(not before for _, _, before in played), "without --resume it begins again"
 
 
+def test_a_size_that_has_changed_begins_again(played, tmp_path):
+    file = tmp_path / "run.json"
+    assert fuzzed(file, 200) == 0
+    rows = json.loads(file.read_text())
+    rows[1]["design"] = "another"
+    file.write_text(json.dumps(rows))
+    played.clear()
+    assert fuzzed(file, 1000, "--resume") == 0
+    kept = [before for _, _, before in played]
+    assert kept == [0 if number == 1 else row["packets"] for number, row in enumerate(rows)]
+    assert [row["config"] for row in json.loads(file.read_text())] == [
+        row["config"] for row in rows
+    ]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": 5}, "run of another seed or of other designs"),
-        ({"design": "another"}, "run of another seed or of other designs"),
+        ({"seed": 5}, "run of another seed"),
         ({"config": "9x9"}, "run of other sizes"),
         ({"problem": "batch 3, hangs"}, "run that failed"),
     ],
