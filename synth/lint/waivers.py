@@ -119,6 +119,14 @@ _REGISTERS = (
 )
 _PROT = "registers are the same for secure and other accesses, instructions and data"
 _JOB = "a memory of jobs has a port for each stage, and not every stage reads all of a job"
+_UNASKED = (
+    "ports of parts that one of their places has no use for: the number of a job, what a memory of "
+    "another part reads, whether a stripe opens, and a tag that only the index writer has early"
+)
+_STROBES = (
+    "strobes compare each byte of a beat with the first and the last that count: for byte 0 the "
+    "comparison is constant and vanishes"
+)
 _PASSED = "Yosys passes streams as whole ports, also to parts that look at one of their ends"
 #: Additional waivers of the engine.
 ENGINE_WAIVERS = (
@@ -130,13 +138,40 @@ ENGINE_WAIVERS = (
         _WIDTHS,
     ),
     Waiver(
-        "verilator", "UNUSEDSIGNAL", r"Signal is not used: 'registers__\w+(\$\d+)?'", _REGISTERS
+        "verilator",
+        "UNUSEDSIGNAL",
+        r"Signal is not used: 'registers[01]?__\w+(\$\d+)?'",
+        _REGISTERS,
     ),
     Waiver(
         *("slang", "unused-but-set-net"),
-        r"net 'registers__\w+(\$\d+)?' is driven but its value is never used",
+        r"net 'registers[01]?__\w+(\$\d+)?' is driven but its value is never used",
         _REGISTERS,
     ),
+    Waiver(
+        *("verilator", "WIDTHEXPAND"),
+        r"Operator NEGATE expects \d+ bits on the LHS, but LHS's REPLICATE generates \d+ bits\.",
+        _WIDTHS,
+    ),
+    Waiver(
+        *("verilator", "UNSIGNED"),
+        r"Comparison is constant due to unsigned arithmetic",
+        _STROBES,
+    ),
+    Waiver(
+        *("verilator", "UNUSEDSIGNAL"),
+        r"Signal is not used: '(views__\d__number|read__data|oldest|opens|is_early)(\$\d+)?'",
+        _UNASKED,
+    ),
+    Waiver(
+        *("slang", "unused-but-set-net"),
+        r"net '(views__\d__number|read__data|oldest|opens)(\$\d+)?' is driven but its value is "
+        r"never used",
+        _UNASKED,
+    ),
+    Waiver("slang", "unused-port", r"unused port signal 'is_early'", _UNASKED),
+    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'port\$\d+\$0'", _PASSED),
+    Waiver("slang", "unused-port", r"unused port signal 'port\$\d+\$0'", _PASSED),
     Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'axi__a[rw]prot'", _PROT),
     Waiver("slang", "unused-port", r"unused port signal 'axi__a[rw]prot'", _PROT),
     Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'port__[bw]__payload'", _PASSED),
