@@ -6,29 +6,29 @@ Without ``DIR`` it also fills in the tables of README.md and of the pages that h
 import argparse
 from pathlib import Path
 
-import butterfly
 import choosing
 import codecs_page
-import datapath
 import engine
-import engine_datapath
 import engine_performance
 import performance
+import pictures.butterfly
+import pictures.datapath
+import pictures.engine
+import pictures.timing
+import pictures.zvcplus
 import readme
 import saved
 import system
 import tables
-import timing
 import verification
-import zvcplus_datapath
 
 PICTURES = {
-    "datapath": datapath.draw,
-    "zvcplus-datapath": zvcplus_datapath.draw,
-    "engine-datapath": engine_datapath.draw,
-    "butterfly": butterfly.draw,
-    "compressor-timing": timing.draw_compressor,
-    "decompressor-timing": timing.draw_decompressor,
+    "datapath": pictures.datapath.draw,
+    "zvcplus-datapath": pictures.zvcplus.draw,
+    "engine-datapath": pictures.engine.draw,
+    "butterfly": pictures.butterfly.draw,
+    "compressor-timing": pictures.timing.draw_compressor,
+    "decompressor-timing": pictures.timing.draw_decompressor,
 }
 if (tables.MEASUREMENTS / "scaling.json").exists():
     PICTURES["performance-scaling"] = performance.draw

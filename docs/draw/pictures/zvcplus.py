@@ -1,6 +1,6 @@
 """The datapath of both units of ZVC+."""
 
-from svg import CREDIT, FAINT, Sheet
+from pictures.svg import CREDIT, FAINT, Sheet
 
 
 def draw() -> str:

@@ -1,6 +1,6 @@
 """The engine: its front end, both directions and the ports."""
 
-from svg import BOX, CREDIT, EDGE, FAINT, Sheet
+from pictures.svg import BOX, CREDIT, EDGE, FAINT, Sheet
 
 LINK = "#d9ead3"
 

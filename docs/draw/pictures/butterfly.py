@@ -1,6 +1,6 @@
 """The worked example of the butterfly: three words of four lanes, to places 2, 3 and 0."""
 
-from svg import FAINT, MONO, Sheet
+from pictures.svg import FAINT, MONO, Sheet
 
 WORDS = ("a", "0", "c", "d")
 OFFSET = 2

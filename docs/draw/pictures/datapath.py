@@ -1,6 +1,6 @@
 """The datapath of both units."""
 
-from svg import CREDIT, DATA, FAINT, FREE, MASK, Sheet
+from pictures.svg import CREDIT, DATA, FAINT, FREE, MASK, Sheet
 
 #: Eight lanes. The buffer holds complete beats, zeros included; in the assembler and in the ring
 #: each block is its mask and then its words.
