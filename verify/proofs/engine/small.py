@@ -46,3 +46,21 @@ def small(channels: int = 1, lanes: int = 2) -> SmallConfig:
         address_bits=8,
         latency=0,
     )
+
+
+def tiny(link_bytes: int, link_beats: int, address_bits: int) -> SmallConfig:
+    """For whole directions and engines: beats of two bytes, and stripes of 16 bytes; a buffer of
+    ``link_beats`` beats for what the link reads."""
+    return SmallConfig(
+        channels=1,
+        lanes=2,
+        word_bits=8,
+        block_words=8,
+        stripe_bytes=16,
+        stage_bytes=64,
+        queue_bytes=16,
+        link_fifo_bytes=link_beats * link_bytes,
+        link_bytes=link_bytes,
+        address_bits=address_bits,
+        latency=0,
+    )

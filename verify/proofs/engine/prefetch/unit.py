@@ -11,7 +11,7 @@ from cdma.hdl.engine.prefetch.unit import PrefetchUnit
 from cdma.verify.formal.axi_rules import Writes, check_address, check_strobes
 from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything, hold_to_rule
-from cdma.verify.proofs.engine.small import SmallConfig
+from cdma.verify.proofs.engine.small import tiny
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
 
 #: Addresses of streams and of indexes begin here; most bytes of a tensor: two stripes.
@@ -32,23 +32,6 @@ class Freedom:
     ops: tuple[Op, ...] = _OPS
 
 
-def tiny() -> SmallConfig:
-    """Beats of two bytes, stripes of 16, and a link that reads both entries in a beat."""
-    return SmallConfig(
-        channels=1,
-        lanes=2,
-        word_bits=8,
-        block_words=8,
-        stripe_bytes=16,
-        stage_bytes=64,
-        queue_bytes=16,
-        link_fifo_bytes=128,
-        link_bytes=16,
-        address_bits=9,
-        latency=0,
-    )
-
-
 class CarriesOut(Elaboratable):
     """One job of any operation, size, limit and addresses. Stream and index are any, and so are
     the answers of both memories, the order of events, and an abort.
@@ -62,7 +45,8 @@ class CarriesOut(Elaboratable):
     """
 
     def __init__(self, freedom):
-        self.freedom, self.config = freedom, tiny()
+        # The link reads both entries in a beat.
+        self.freedom, self.config = freedom, tiny(link_bytes=16, link_beats=8, address_bits=9)
 
     def elaborate(self, platform):
         m = Module()

@@ -22,7 +22,7 @@ from cdma.hdl.engine.ports import channel, link
 from cdma.hdl.engine.registers import register_map
 from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.prover import probe
-from cdma.verify.proofs.engine.small import SmallConfig
+from cdma.verify.proofs.engine.small import tiny
 from cdma.verify.proofs.engine.whole.ports import Freedom, Port, asks_inside, stays_inside
 from cdma.verify.proofs.engine.whole.software import write_anything, write_program
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
@@ -36,28 +36,13 @@ _COMPLETIONS, _STREAM, _ENTRIES = 64, 128, 192
 _MOST = 32
 
 
-def tiny() -> SmallConfig:
-    """Beats of two bytes, stripes of 16, and a link that reads a descriptor in two beats."""
-    return SmallConfig(
-        channels=1,
-        lanes=2,
-        word_bits=8,
-        block_words=8,
-        stripe_bytes=16,
-        stage_bytes=64,
-        queue_bytes=16,
-        link_fifo_bytes=256,
-        link_bytes=32,
-        address_bits=32,
-        latency=0,
-    )
-
-
 class _Engine(Elaboratable):
     """An engine with memories at its ports."""
 
     def __init__(self, freedom):
-        self.config, self.freedom = tiny(), freedom
+        # The link reads a descriptor in two beats.
+        self.config = tiny(link_bytes=32, link_beats=8, address_bits=32)
+        self.freedom = freedom
         self.dut = AxiEngine(self.config)
 
     def _connect(self, m, data_of=None):
