@@ -11,7 +11,11 @@ from cdma.verify.formal.names import elaborated, naming
 
 
 def with_parts(
-    component, platform, source: ModuleType, names: tuple[str, ...], instead: Mapping = {}
+    component,
+    platform,
+    sources: tuple[ModuleType, ...],
+    names: tuple[str, ...],
+    instead: Mapping = {},
 ) -> tuple[Module, dict]:
     """Elaborate a component, and keep its parts. All signals of both have names.
 
@@ -21,10 +25,10 @@ def with_parts(
         Component to elaborate.
     platform : object
         Platform of the elaboration.
-    source : module
-        Python module of the component, which makes one part of each class.
+    sources : tuple of modules
+        Python modules that make the parts, one of each class.
     names : tuple of str
-        Names of the parts' classes in that module.
+        Names of the parts' classes, each in the first of these modules that has it.
     instead : mapping
         Classes to use instead of some of them, by name.
 
@@ -47,6 +51,7 @@ def with_parts(
 
     with ExitStack() as stack:
         for name in names:
+            source = next(each for each in sources if hasattr(each, name))
             kept = keep(name, instead.get(name, getattr(source, name)))
             stack.enter_context(mock.patch.object(source, name, kept))
         return elaborated(component, platform), parts

@@ -3,21 +3,20 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 
-from cdma.hdl.lib.counter import Counter
-from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import COUNT_BITS
-from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
+from cdma.hdl.zvcplus.compressor.assembler import BitAssembler
 from cdma.hdl.zvcplus.compressor.control import ControlCoder
 from cdma.hdl.zvcplus.compressor.counter import PayloadCounter
 from cdma.hdl.zvcplus.compressor.fields import FloatFields, IntFields
 from cdma.hdl.zvcplus.compressor.intake import BlockIntake
+from cdma.hdl.zvcplus.compressor.landing import land_items
 from cdma.hdl.zvcplus.compressor.line import ElasticLine
 from cdma.hdl.zvcplus.compressor.order import StreamOrder
 from cdma.hdl.zvcplus.compressor.place import BitPlacer
 from cdma.hdl.zvcplus.compressor.planner.floats import FloatPlanner
 from cdma.hdl.zvcplus.compressor.planner.integers import IntPlanner
-from cdma.hdl.zvcplus.compressor.records import BitRow, Place
+from cdma.hdl.zvcplus.compressor.records import BitRow
 from cdma.hdl.zvcplus.compressor.repeats import RepeatCoder
 from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
 from cdma.hdl.zvcplus.compressor.rows import RowCoder
@@ -120,20 +119,9 @@ class BlockCoder(RowCoder):
         m.submodules.network = network = BitPacker(config.lanes, config.word.bits)
         m.submodules.coder = coder = ControlCoder(config)
         m.submodules.rotator = rotator = ControlRotator(config)
-        # The place goes beside the coder, then beside the rotator to the assembler.
         delay = placing(config) - placer.LATENCY - network.latency(config.lanes, config.word.bits)
-        bits = network.bits
-        for stage in range(delay):
-            held = Signal(config.beat_bits, name=f"bits{stage}", reset_less=True)
-            with m.If(enable):
-                m.d.sync += held.eq(bits)
-            bits = held
-        coded = coder.latency(config) - placer.LATENCY
-        m.submodules.coded = coded = DelayLine(Place(config), coded)
-        m.submodules.rotated = rotated = DelayLine(Place(config), rotator.LATENCY - 1)
-        m.submodules.landed = landed = DelayLine(Landing(config), 1)
-        pipeline = (placer, fields, network, coder, rotator, coded, rotated, landed)
-        for stage in pipeline:
+        parts = (placer, rotator, assembler)
+        for stage in (placer, fields, network, coder, rotator):
             m.d.comb += stage.enable.eq(enable)
         sent = Mux(order.has_payload, payload.mask, 0)
         repeats = self._repeats(m, order, coder)
@@ -151,21 +139,10 @@ class BlockCoder(RowCoder):
             fields.coding.eq(payload.coding),
             network.words.eq(fields.fields),
             network.starts.eq(placer.starts),
-            assembler.payload.eq(bits),
             coder.valid.eq(order.has_control),
             coder.plan.eq(plan),
             rotator.control.eq(coder.bits),
-            rotator.at.eq(coded.o.at),
-            coded.i_valid.eq(placer.o_valid),
-            coded.i.eq(placer.place),
-            rotated.i_valid.eq(coded.o_valid),
-            rotated.i.eq(coded.o),
-            landed.i_valid.eq(rotated.o_valid),
-            land(landed.i, rotated.o),
-            assembler.valid.eq(landed.o_valid),
-            assembler.landing.eq(landed.o),
-            assembler.words.eq(self._counted(m, enable & rotated.o_valid, rotated.o)),
-            assembler.control.eq(rotator.bits),
+            land_items(m, config, enable, parts, network.bits, delay, coder.latency(config)),
         ]
 
     def _repeats(self, m, order, coder):
@@ -178,19 +155,6 @@ class BlockCoder(RowCoder):
             coder.repeats.count.eq(Mux(order.has_repeats, repeats.count, 0)),
         ]
         return coder.repeats.count
-
-    def _counted(self, m, enable, place):
-        """Words of the packet up to the item that enters the assembler."""
-        m.submodules.words = words = Counter(COUNT_BITS, len(place.words))
-        is_first = Signal(init=1)
-        with m.If(enable):
-            m.d.sync += is_first.eq(place.last)
-        m.d.comb += [
-            words.enable.eq(enable),
-            words.restart.eq(is_first),
-            words.step.eq(place.words),
-        ]
-        return words.value
 
 
 def parts_of(config: Config) -> tuple[type, type, type]:

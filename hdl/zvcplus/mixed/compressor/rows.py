@@ -4,14 +4,12 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.counter import Counter
-from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.lib.signals import registered_if
 from cdma.hdl.zvc.beat import COUNT_BITS
-from cdma.hdl.zvcplus.compressor.assembler import BitAssembler, Landing, land
+from cdma.hdl.zvcplus.compressor.assembler import BitAssembler
+from cdma.hdl.zvcplus.compressor.landing import land_items
 from cdma.hdl.zvcplus.compressor.place import BitPlacer
-from cdma.hdl.zvcplus.compressor.records import BitRow, Place
+from cdma.hdl.zvcplus.compressor.records import BitRow
 from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
 from cdma.hdl.zvcplus.mixed.compressor.records import ByteLanes, Item
 from cdma.hdl.zvcplus.mixed.lanes import LANE_BITS
@@ -76,17 +74,10 @@ class ItemRows(wiring.Component):
         m.submodules.rotator = rotator = ControlRotator(size)
         m.submodules.assembler = assembler = BitAssembler(size)
         m.submodules.queue = queue = Queue(BitRow(size, COUNT_BITS), 2)
-        # The place goes beside the control, then beside the rotator to the assembler.
-        coded = self.control_latency - placer.LATENCY
-        m.submodules.coded = coded = DelayLine(Place(size), coded)
-        m.submodules.rotated = rotated = DelayLine(Place(size), rotator.LATENCY - 1)
-        m.submodules.landed = landed = DelayLine(Landing(size), 1)
         moved = placer.LATENCY + BitPacker.latency(size.lanes, LANE_BITS)
         delay = self.latency(size, self.control_latency) - 1 - moved
-        enable, bits = assembler.ready, network.bits
-        for stage in range(delay):
-            bits = registered_if(m, enable, bits, f"bits{stage}")
-        for stage in (placer, network, rotator, coded, rotated, landed):
+        enable, parts = assembler.ready, (placer, rotator, assembler)
+        for stage in (placer, network, rotator):
             m.d.comb += stage.enable.eq(enable)
         m.d.comb += [
             self.enable.eq(enable),
@@ -94,33 +85,9 @@ class ItemRows(wiring.Component):
             *(getattr(placer, name).eq(item[name]) for name in dict(Item(size)) if name != "valid"),
             Value.cast(network.words).eq(self.fields),
             network.starts.eq(placer.starts),
-            assembler.payload.eq(bits),
             rotator.control.eq(self.control),
-            rotator.at.eq(coded.o.at),
-            coded.i_valid.eq(placer.o_valid),
-            coded.i.eq(placer.place),
-            rotated.i_valid.eq(coded.o_valid),
-            rotated.i.eq(coded.o),
-            landed.i_valid.eq(rotated.o_valid),
-            land(landed.i, rotated.o),
-            assembler.valid.eq(landed.o_valid),
-            assembler.landing.eq(landed.o),
-            assembler.words.eq(self._counted(m, enable & rotated.o_valid, rotated.o)),
-            assembler.control.eq(rotator.bits),
+            land_items(m, size, enable, parts, network.bits, delay, self.control_latency),
         ]
         wiring.connect(m, assembler.o, queue.i)
         wiring.connect(m, queue.o, wiring.flipped(self.o))
         return m
-
-    def _counted(self, m, enable, place):
-        """Words of the packet up to the item that enters the assembler."""
-        m.submodules.words = words = Counter(COUNT_BITS, len(place.words))
-        is_first = Signal(init=1)
-        with m.If(enable):
-            m.d.sync += is_first.eq(place.last)
-        m.d.comb += [
-            words.enable.eq(enable),
-            words.restart.eq(is_first),
-            words.step.eq(place.words),
-        ]
-        return words.value

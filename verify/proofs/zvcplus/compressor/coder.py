@@ -5,7 +5,7 @@ from amaranth.lib import data
 
 from cdma.hdl.lib.counter import Counter
 from cdma.hdl.zvc.beat import COUNT_BITS
-from cdma.hdl.zvcplus.compressor import coder
+from cdma.hdl.zvcplus.compressor import coder, landing
 from cdma.hdl.zvcplus.compressor.coder import BlockCoder
 from cdma.hdl.zvcplus.compressor.control import ControlCoder
 from cdma.hdl.zvcplus.compressor.place import BitPlacer, _Appended
@@ -62,7 +62,8 @@ class FitsItsParts(Elaboratable):
         m = Module()
         dut = self.dut
         m.submodules.dut, parts = with_parts(
-            dut, platform, coder, PARTS, {"Counter": PlainCounter, "RepeatCoder": AnyRepeats}
+            *(dut, platform, (coder, landing), PARTS),
+            {"Counter": PlainCounter, "RepeatCoder": AnyRepeats},
         )
         line, survey, planner, counter, repeats, order, placer, assembler, _ = (
             parts[name] for name in PARTS

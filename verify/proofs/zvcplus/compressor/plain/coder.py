@@ -36,7 +36,7 @@ class FitsItsParts(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
-        m.submodules.dut, parts = with_parts(dut, platform, coder, PARTS)
+        m.submodules.dut, parts = with_parts(dut, platform, (coder,), PARTS)
         line, survey, planner, counter, order, placer, window, network, ring = (
             parts[name] for name in PARTS
         )

@@ -73,7 +73,7 @@ class FollowsControls(Elaboratable):
         m = Module()
         dut = self.dut
         m.submodules.dut, parts = with_parts(
-            dut, platform, fetcher, (*PARTS, "StreamCheck"), {"StreamCheck": AnyCheck}
+            dut, platform, (fetcher,), (*PARTS, "StreamCheck"), {"StreamCheck": AnyCheck}
         )
         self.steps, self.place, self.reader, self.masks, self.lengths = (
             parts[name] for name in PARTS
