@@ -35,8 +35,8 @@ class Starter(wiring.Component):
     lets the other ring pass, and is checked again when its turn comes. With one ring at work, a
     descriptor of one row is offered as a job two cycles after it has come, and starts in the cycle
     after that in which it is taken. A job that is offered may be taken back as long as it was not
-    taken: when its ring stops, or for the other ring. No output depends on a job's ``ready`` in the
-    same cycle.
+    taken: in the cycle in which its ring stops, or for the other ring. No output depends on a job's
+    ``ready`` in the same cycle.
 
     A wrong phase and a failed read halt the ring: nothing is started after them until ``run`` was
     0. A FENCE waits until all earlier descriptors of its ring have completed, and all of the other
@@ -175,8 +175,9 @@ class Starter(wiring.Component):
                 m.d.sync += halted[number].eq(0)
             with m.Elif(is_here & is_untrusted):
                 m.d.sync += [halted[number].eq(1), self.halt_status[number].eq(failure)]
+            # A ring that has just stopped shows that it is drained: it gives no job any more.
             m.d.comb += self.job[number].valid.eq(
-                self.offers & ~is_local & ~was_taken & (ring == number)
+                self.offers & ~is_local & ~was_taken & (ring == number) & self.run[number]
             )
             m.d.comb += self.job[number].payload.eq(operands.job[number])
         m.d.comb += self.is_halted.eq(halted)

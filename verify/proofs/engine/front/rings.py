@@ -60,8 +60,8 @@ class KeepsRings(Elaboratable):
 
     A completion has the entry, the phase and the head of its number, and software has read that
     entry. A ring leaves an abort, and begins to run, when none of its descriptors is started or on
-    its way, and no job of it is in the data path. So it is when both rings have stopped, too, but
-    for a job that is taken in the very cycle in which its ring has stopped.
+    its way, and no job of it is in the data path. So it is when both rings have stopped, too, and
+    when software may write the bases, sizes and windows of a ring.
     """
 
     def __init__(self, config):
@@ -343,6 +343,8 @@ class KeepsRings(Elaboratable):
                 Assert(~leaves | (is_none & ~fetcher.asks[ring])),
                 Assert(~runs | is_none),
                 Assert(~(port.abort & self.taken[ring])),
+                # Software may write what a job was checked with, and where its completion goes.
+                Assert(state.is_active | (is_none & ~self.taken[ring])),
                 # Invariants.
                 Assert(~state.is_drained | is_none),
                 Assert(~starts | (~self.resets & ~self.dut.clear)),
@@ -352,7 +354,7 @@ class KeepsRings(Elaboratable):
                 Assert(~state.asks | fetcher.idle[ring]),
                 Cover(leaves & (fetcher.following[ring] == 2)),
             ]
-            quiet.append(is_none & ~fetcher.asks[ring])
+            quiet.append(is_none & ~fetcher.asks[ring] & ~self.taken[ring])
             # Invariant: a reset aborts.
             m.d.comb += Assert(
                 ~self.resets

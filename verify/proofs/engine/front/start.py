@@ -209,7 +209,7 @@ class StartsInOrder(Elaboratable):
         for number, job in enumerate(dut.job):
             with m.If(job.valid):
                 m.d.comb += [
-                    Assert(ring == number),
+                    Assert((ring == number) & dut.run[number]),
                     Assert(at_place & ~is_local & ~is_closed),
                     Assert(dut.has_room[number] & ~self.halted[number] & dut.offers),
                 ]
