@@ -190,8 +190,6 @@ ENGINE_WAIVERS = (
         r"net 'port__data(\$\d+)?' is driven but its value is never used",
         _JOB,
     ),
-    Waiver("verilator", "UNUSEDSIGNAL", r"Signal is not used: 'last(\$\d+)?'", _OUTPUTS),
-    Waiver("slang", "unused-port", r"unused port signal 'last(\$\d+)?'", _OUTPUTS),
 )
 
 _UNREAD = (
