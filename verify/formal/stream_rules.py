@@ -12,6 +12,11 @@ def anything(m: Module, shape, name: str) -> Signal:
     return signal
 
 
+def is_one_at_most(bits: Value) -> Value:
+    """One of the bits is set, or none."""
+    return (bits & (bits - 1)) == 0
+
+
 def leave_open(m: Module, component, *names: str) -> None:
     """Drive inputs of a component with unconstrained values in each cycle."""
     for name in names:

@@ -1,0 +1,1 @@
+"""Proofs about units of several element types."""
