@@ -33,6 +33,17 @@ def leave_ports_open(m: Module, component, flow, *but: str) -> None:
             m.d.comb += value.eq(anything(m, len(value), "any_" + "_".join(map(str, path))))
 
 
+def joined(one, other) -> list[Assert]:
+    """Two interfaces of one signature are connected: each member is the same in both."""
+    found = []
+    for path, _, value in one.signature.flatten(one):
+        twin = other
+        for step in path:
+            twin = twin[step] if isinstance(step, int) else getattr(twin, step)
+        found.append(Assert(Value.cast(value) == Value.cast(twin)))
+    return found
+
+
 def offer(m: Module, port, name: str) -> Signal:
     """Drive a stream: any payload at any time, held until the transfer.
 

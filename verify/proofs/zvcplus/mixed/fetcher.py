@@ -15,7 +15,7 @@ from cdma.hdl.zvcplus.mixed.decompressor.fetcher import GIVEN, TAKEN, TypeFetche
 from cdma.hdl.zvcplus.mixed.decompressor.records import ByteRows, untyped
 from cdma.hdl.zvcplus.mixed.decompressor.unit import MixedDecompressor
 from cdma.hdl.zvcplus.mixed.lanes import LANE_BITS
-from cdma.verify.formal.stream_rules import leave_ports_open
+from cdma.verify.formal.stream_rules import joined, leave_ports_open
 from cdma.verify.proofs.parts import AnyOutputs, with_parts
 from cdma.verify.proofs.proof import Proof, swapped
 
@@ -54,9 +54,9 @@ class PassesForBytes(Elaboratable):
         m.d.comb += [
             *(Assert(_bits(getattr(own, name)) == _bits(getattr(dut, name))) for name in TAKEN),
             *(Assert(_bits(getattr(dut, name)) == _bits(getattr(own, name))) for name in GIVEN),
-            *_same(dut.i_command, own.i_command),
-            *_same(own.o, beats.i),
-            *_same(own.o_end, dut.o_end),
+            *joined(dut.i_command, own.i_command),
+            *joined(own.o, beats.i),
+            *joined(own.o_end, dut.o_end),
             Assert(dut.o_front.valid == own.o_front.valid),
             Assert(own.o_front.ready == dut.o_front.ready),
             *(
@@ -79,23 +79,14 @@ class PassesForBytes(Elaboratable):
             m.d.comb += Assert(start == given.starts[lane * LANE_BITS // config.word.bits])
         if config.has_repeats:
             m.d.comb += [
-                *_same(own.o_repeats, parts["Skid"].i),
-                *_same(parts["Skid"].o, beats.i_repeats),
+                *joined(own.o_repeats, parts["Skid"].i),
+                *joined(parts["Skid"].o, beats.i_repeats),
             ]
         return m
 
 
 def _bits(port):
     return Value.cast(port)
-
-
-def _same(source, sink):
-    """What a source gives is what its sink takes."""
-    return [
-        Assert(sink.valid == source.valid),
-        Assert(source.ready == sink.ready),
-        Assert(_bits(sink.payload) == _bits(source.payload)),
-    ]
 
 
 class _OtherType(TypeFetcher):

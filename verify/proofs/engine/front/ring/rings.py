@@ -29,7 +29,7 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import all_named
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
-from cdma.verify.proofs.engine.front.rings_parts import (
+from cdma.verify.proofs.engine.front.ring.rings_parts import (
     COUNT_BITS,
     FETCHED,
     SLOTS,
@@ -38,7 +38,7 @@ from cdma.verify.proofs.engine.front.rings_parts import (
     AnyCompletions,
     AnyFetcher,
 )
-from cdma.verify.proofs.engine.front.start import AnyChecker, AnyOperands
+from cdma.verify.proofs.engine.front.ring.start import AnyChecker, AnyOperands
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import Proof, faults
 
@@ -141,11 +141,14 @@ class KeepsRings(Elaboratable):
         writes = Cat(pulses).any()
         m.d.sync += [checks.eq(writes), follows.eq(checks)]
         m.d.comb += [Assume(~writes | ~(checks | follows)), Assume(sum(pulses) <= 1)]
-        for name in ("write_data", "write_address"):
-            port = getattr(dut, name)
-            kept = Signal.like(port, name=f"kept_{name}")
-            m.d.comb += port.eq(Mux(checks | follows, kept, anything(m, len(port), f"any_{name}")))
-            m.d.sync += kept.eq(port)
+        # The data stays for as long as a count is checked.
+        kept = Signal.like(dut.write_data, name="kept_data")
+        any_data = anything(m, len(kept), "any_data")
+        m.d.comb += [
+            dut.write_data.eq(Mux(checks | follows, kept, any_data)),
+            dut.write_address.eq(anything(m, len(dut.write_address), "any_address")),
+        ]
+        m.d.sync += kept.eq(dut.write_data)
         # The front end clears all after an abort of both rings, which software does not start then.
         begins, resets, clears = (Signal(name=name) for name in ("begins", "resets", "clears"))
         stops = dut.is_stopped & ~begins
@@ -169,7 +172,7 @@ class KeepsRings(Elaboratable):
         """Jobs are taken, but not during an abort, and answered in order, at any time."""
         self.jobs, self.taken = [], []
         for ring in range(RINGS):
-            port = getattr(self.dut, f"port{ring}")
+            port, stays = getattr(self.dut, f"port{ring}"), Signal(name=f"stays_busy{ring}")
             jobs, given = Signal(range(_MOST + 2), name=f"jobs{ring}"), Signal(name=f"given{ring}")
             done, size = port.done, len(Value.cast(port.done.payload))
             kept, taken = Signal(size, name=f"kept_done{ring}"), Signal(name=f"taken{ring}")
@@ -179,13 +182,14 @@ class KeepsRings(Elaboratable):
                 taken.eq(port.job.valid & port.job.ready),
                 done.valid.eq((jobs != 0) & (given | anything(m, 1, f"answers{ring}"))),
                 Value.cast(done.payload).eq(Mux(given, kept, answer)),
-                port.busy.eq((jobs != 0) | anything(m, 1, f"busy{ring}")),
+                port.busy.eq((jobs != 0) | stays),
                 port.failing.eq(anything(m, 1, f"failing{ring}")),
                 # What is taken was answered: a record of a job has one answer.
                 Assert(~done.ready | done.valid),
                 Assert(~given | (jobs != 0)),
             ]
             m.d.sync += [
+                stays.eq(port.busy & anything(m, 1, f"stays{ring}")),
                 jobs.eq(jobs + taken - (done.valid & done.ready)),
                 given.eq(done.valid & ~done.ready),
                 kept.eq(Value.cast(done.payload)),
@@ -327,6 +331,7 @@ class KeepsRings(Elaboratable):
             state, port = self.states[ring], getattr(self.dut, f"port{ring}")
             fetcher, was = self.fetcher, Signal(State, name=f"was{ring}")
             is_none = Signal(name=f"is_none{ring}")
+            may_be_active = Signal(name=f"may_be_active{ring}", init=1)
             is_here = self.starter.place.ring == ring
             has_begun = self.was_taken & is_here
             starts = probe(m, f"dut.state{ring}.starts", 1)
@@ -338,13 +343,19 @@ class KeepsRings(Elaboratable):
             )
             leaves = (was == State.ABORTING) & (state.state == State.STOPPED)
             runs = (was != State.RUNNING) & (state.state == State.RUNNING)
-            m.d.sync += was.eq(state.state)
+            m.d.sync += [
+                was.eq(state.state),
+                may_be_active.eq(
+                    state.is_active | getattr(self.dut, f"registers{ring}").ctrl_write
+                ),
+            ]
             m.d.comb += [
                 Assert(~leaves | (is_none & ~fetcher.asks[ring])),
                 Assert(~runs | is_none),
                 Assert(~(port.abort & self.taken[ring])),
                 # Software may write what a job was checked with, and where its completion goes.
                 Assert(state.is_active | (is_none & ~self.taken[ring])),
+                Assert(~state.is_active | may_be_active),
                 # Invariants.
                 Assert(~state.is_drained | is_none),
                 Assert(~starts | (~self.resets & ~self.dut.clear)),
