@@ -85,6 +85,7 @@ def test_wheel_generates(python, tmp_path):
         "tail": "zeros",
         "zero_value": 0,
         "fold_negative_zero": False,
+        "target": "fpga",
     }
     assert "module cdma_decompressor (" in (tmp_path / "decompressor.v").read_text()
 

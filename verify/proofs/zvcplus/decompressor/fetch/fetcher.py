@@ -304,7 +304,7 @@ def fetch(config: Config) -> ControlFetcher:
     return ControlFetcher(config, Decompressor.rows(config))
 
 
-SIZES = {"fp32": Config("fp32")}
+SIZES = {name: Config(name) for name in ("fp32", "bf16")}
 
 PROOFS = (
     Proof(
@@ -313,7 +313,7 @@ PROOFS = (
         components=(ControlFetcher,),
         design=lambda config: FollowsControls(fetch(config)),
         sizes=SIZES,
-        slow=("fp32",),
+        slow=("fp32", "bf16"),
         depth=6,
         broken=faults(
             SIZES["fp32"],
