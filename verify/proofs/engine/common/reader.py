@@ -5,6 +5,7 @@ from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signa
 from cdma.hdl.engine.common.bursts import RangeReader
 from cdma.verify.formal.axi_rules import answer_reads, check_address
 from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, offer
 from cdma.verify.proofs.proof import PDR, Proof, faults
@@ -26,7 +27,8 @@ class ReadsRanges(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = self.dut
+        dut = self.dut
+        m.submodules.dut = elaborated(dut, platform)
         client, size = dut.client, DATA_BYTES
         width = ADDRESS_BITS + 1
         beats = answer_reads(m, client.ar, client.r, "r", most_beats=dut.depth)
