@@ -5,7 +5,7 @@ from amaranth.lib import data
 
 from cdma.hdl.zvcplus.mixed.steer import PacketSteer
 from cdma.verify.formal.fault import inverted, late, stuck_at
-from cdma.verify.formal.stream_rules import anything, offer, take
+from cdma.verify.formal.stream_rules import anything, is_one_at_most, offer, take
 from cdma.verify.proofs.proof import PDR, Proof, faults
 
 BEAT = data.StructLayout({"bits": 2, "last": 1})
@@ -29,7 +29,7 @@ class _Marked:
         enters = offer(m, dut.i_select, "select")
         select = dut.i_select.payload
         # One bit of a select is set.
-        m.d.comb += Assume((select != 0) & ((select & (select - 1)) == 0))
+        m.d.comb += Assume((select != 0) & is_one_at_most(select))
         self.level, ahead = Signal(range(depth + 2)), Signal(range(depth + 1))
         self.way, is_inside = Signal(dut.ways), Signal()
         self.is_here = is_inside & (ahead == 0)
@@ -66,7 +66,7 @@ class GoesItsWay(Elaboratable):
         m.d.comb += [
             # A beat that comes in passes on one way, and no beat passes that does not come in.
             Assert(passes.any() == comes),
-            Assert((passes & (passes - 1)) == 0),
+            Assert(is_one_at_most(passes)),
             Assert(~comes | (marked.level != 0)),
             *(Assert(~_moves(way) | self._equal(way.payload, dut.i.payload)) for way in dut.o),
         ]

@@ -14,7 +14,7 @@ from cdma.hdl.engine.front.ring.fetch import RINGS
 from cdma.hdl.engine.front.ring.rings import Rings
 from cdma.hdl.engine.registers import Guard
 from cdma.verify.formal.fault import late, stuck_at
-from cdma.verify.formal.stream_rules import anything, leave_ports_open
+from cdma.verify.formal.stream_rules import anything, is_one_at_most, leave_ports_open
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.parts import AnyOutputs, with_parts
 from cdma.verify.proofs.proof import PDR, Proof, faults
@@ -97,7 +97,7 @@ class KeepsRingsRegisters(_FrontEnd):
         m.d.sync += [wrote.eq(pulses.any()), wrote_before.eq(wrote)]
         m.d.comb += [
             Assert(~pulses.any() | ~(wrote | wrote_before)),
-            Assert((pulses & (pulses - 1)) == 0),
+            Assert(is_one_at_most(pulses)),
             Cover(pulses[3]),
         ]
         data = self._was(m, rings.write_data, "write_data")

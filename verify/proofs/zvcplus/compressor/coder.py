@@ -39,7 +39,7 @@ class FitsItsParts(Elaboratable):
             parts[name] for name in ("ElasticLine", "PayloadCounter", "StreamOrder", "BitAssembler")
         )
         enters = offer(m, dut.i, "i")
-        _, sends = follow_plans(m, config, parts, enters, assembler.ready)
+        sends = follow_plans(m, config, parts, enters, assembler.ready)
         now, valid = Signal(FollowedItem(config), name="item"), Signal(name="item_valid")
         m.d.comb += [
             dut.o.ready.eq(anything(m, 1, "o_ready")),

@@ -1,6 +1,6 @@
 """Beats and plans on their way from the survey to the order: each passes all parts once."""
 
-from amaranth.hdl import Assert, Cover, Module, Signal
+from amaranth.hdl import Assert, Cover, Module, Signal, Value
 
 from cdma.hdl.zvcplus.compressor.coder import parts_of
 from cdma.hdl.zvcplus.compressor.repeats import RepeatCoder
@@ -24,7 +24,7 @@ def names_of(config) -> tuple[str, ...]:
     return (*names, "RepeatCoder") if config.has_repeats else names
 
 
-def follow_plans(m, config, parts, enters, moves) -> tuple[Signal, Signal]:
+def follow_plans(m, config, parts, enters, moves) -> Value:
     """Beats are surveyed as they enter, and no block's statistics are lost or planned twice. A plan
     goes once to the order and to the coder of repeats. An item takes the plan and the payload that
     are there, each once.
@@ -42,7 +42,7 @@ def follow_plans(m, config, parts, enters, moves) -> tuple[Signal, Signal]:
 
     Returns
     -------
-    Whether a control and whether a payload are taken.
+    Whether a payload is taken.
     """
     survey, planner, counter, order = (parts[name] for name in names_of(config)[:4])
     plans, leaves, sends = (each.valid & each.ready for each in (planner.i, planner.o, counter.o))
@@ -74,4 +74,4 @@ def follow_plans(m, config, parts, enters, moves) -> tuple[Signal, Signal]:
             Assert(probe(m, "dut.is_coded", 1) == is_given),
             Assert(planner.o.valid | ~is_given),
         ]
-    return issues, sends
+    return sends

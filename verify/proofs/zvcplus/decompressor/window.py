@@ -8,7 +8,7 @@ from cdma.hdl.zvcplus.decompressor.place import reach
 from cdma.hdl.zvcplus.decompressor.unit import Decompressor
 from cdma.hdl.zvcplus.decompressor.window import ControlWindow
 from cdma.verify.formal.fault import inverted, late, stuck_at
-from cdma.verify.formal.stream_rules import leave_open
+from cdma.verify.formal.stream_rules import is_one_at_most, leave_open
 from cdma.verify.proofs.proof import Proof, faults
 
 
@@ -27,7 +27,7 @@ class ShowsTheStream(Elaboratable):
         m.d.comb += [
             number.eq(AnyConst(len(number))),
             Assume(number < dut.width),
-            Assume((dut.slot != 0) & ((dut.slot & (dut.slot - 1)) == 0)),
+            Assume((dut.slot != 0) & is_one_at_most(dut.slot)),
             behind.eq(dut.bit + number),
             *(
                 own.eq(dut.bit[-((len(dut.chunk) - 1).bit_length()) :] == k)

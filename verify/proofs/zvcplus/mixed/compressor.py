@@ -8,6 +8,7 @@ from amaranth.lib.wiring import Out
 from cdma.hdl.lib.queue import Queue
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvc.output import PacketOutput
+from cdma.hdl.zvcplus.compressor.fields import FloatFields
 from cdma.hdl.zvcplus.compressor.line import ElasticLine
 from cdma.hdl.zvcplus.mixed.compressor import unit
 from cdma.hdl.zvcplus.mixed.compressor.front import TypeFront
@@ -25,8 +26,6 @@ from cdma.verify.proofs.zvcplus.places import delayed
 PARTS = ("PacketSteer", "Queue", "ElasticLine", "ItemRows", "PacketOutput", "StreamReport")
 #: Beats that wait, and commands.
 BEATS, PACKETS = 3, 3
-#: Cycles from an item to its fields.
-FIELDS = 2
 #: Lowest bits of a beat, which say what front it is for.
 _TAG = 2
 
@@ -110,7 +109,7 @@ class AnyFront(TypeFront):
                 item.valid.eq(self.has_payload | any_item[0]),
                 item.last.eq(self.has_payload & ends[0]),
             ]
-        late_field, _ = delayed(m, self.enable, self.mark, FIELDS)
+        late_field, _ = delayed(m, self.enable, self.mark, FloatFields.LATENCY)
         late_control, _ = delayed(m, self.enable, self.mark, self.control_latency(self.config))
         m.d.comb += [self.fields.eq(late_field), self.control.eq(late_control)]
         return m
@@ -171,7 +170,7 @@ class KeepsPackets(_Compressor):
         latest = max(front.control_latency(front.config) for front in self.fronts)
         mark = Signal(name="any_front")
         m.d.comb += mark.eq(Cat(front.mark for front in self.fronts).any())
-        fields, _ = delayed(m, rows.enable, mark, FIELDS)
+        fields, _ = delayed(m, rows.enable, mark, FloatFields.LATENCY)
         control, has_come = delayed(m, rows.enable, mark, latest)
         leaves = line.o.valid & line.o.ready
         ends = rows.enable & rows.item.valid & rows.item.last

@@ -41,7 +41,7 @@ class GivesItemsInItsTurn(Elaboratable):
         leave_open(m, dut, "has_room", "turn", "may_follow", "enable", "has_beat", "words")
         enters = offer(m, dut.i, "i")
         item, moves = dut.item, dut.turn & dut.enable
-        _, sends = follow_plans(m, config, parts, enters, moves)
+        sends = follow_plans(m, config, parts, enters, moves)
         has_control, has_payload = order.has_control & dut.turn, order.has_payload & dut.turn
         payload = counter.o.payload
         repeats = controls.repeats.count if config.has_repeats else 0

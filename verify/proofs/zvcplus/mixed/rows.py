@@ -4,6 +4,7 @@ from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal, Value
 
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.zvcplus.compressor import landing
+from cdma.hdl.zvcplus.compressor.fields import FloatFields
 from cdma.hdl.zvcplus.compressor.rotator import ControlRotator
 from cdma.hdl.zvcplus.mixed.compressor import rows
 from cdma.hdl.zvcplus.mixed.compressor.front import TypeFront
@@ -21,7 +22,7 @@ from cdma.verify.proofs.zvcplus.compressor.landing import FollowedItem, PlainCou
 #: Parts whose ports the model looks at.
 PARTS = ("BitPacker", "ControlRotator", "BitAssembler", "Counter")
 #: Cycles from an item to its fields.
-_FIELDS = 2
+_FIELDS = FloatFields.LATENCY
 
 
 class LatePacker(BitPacker):

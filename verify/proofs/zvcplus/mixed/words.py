@@ -13,7 +13,7 @@ from cdma.hdl.zvcplus.mixed.decompressor.records import ByteRows, untyped
 from cdma.hdl.zvcplus.mixed.decompressor.words import TypedWords
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import leave_open
+from cdma.verify.formal.stream_rules import is_one_at_most, leave_open
 from cdma.verify.proofs.proof import Proof, faults
 
 
@@ -85,7 +85,7 @@ class MakesWordsOfEach(Elaboratable):
         given = dut.tags.select
         m.d.comb += [
             # One bit of a select is set.
-            Assume(~dut.i_valid | ((given != 0) & ((given & (given - 1)) == 0))),
+            Assume(~dut.i_valid | ((given != 0) & is_one_at_most(given))),
             # All registers load when a beat leaves.
             dut.take.eq(dut.o_valid & dut.enable),
         ]

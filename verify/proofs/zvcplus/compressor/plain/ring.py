@@ -10,7 +10,7 @@ from cdma.hdl.zvcplus.config import Config
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, hold_to_rule
+from cdma.verify.formal.stream_rules import anything, hold_to_rule, is_one_at_most
 from cdma.verify.proofs.proof import Proof, faults
 from cdma.verify.proofs.zvcplus.compressor.plain.control import shown_at
 
@@ -54,7 +54,7 @@ class CollectsRows(Elaboratable):
             Assert(dut.o.valid == (count != 0)),
             # The last row of one packet at a time.
             Assert(has_last == ends.any()),
-            Assert((ends & (ends - 1)) == 0),
+            Assert(is_one_at_most(ends)),
             Assert(count < ROWS),
             Assert(is_due | ((count == 0) & ~valid & ~current)),
         ]
@@ -198,7 +198,7 @@ class CollectsRows(Elaboratable):
         ]
         marks = probe(m, "dut.ends_packet", ROWS)
         m.d.comb += [
-            Assert((head != 0) & ((head & (head - 1)) == 0)),
+            Assert((head != 0) & is_one_at_most(head)),
             *(Assert((count != n) | (tail == head.rotate_left(n))) for n in range(ROWS)),
             Assert(probe(m, "dut.count", 2) == count),
         ]

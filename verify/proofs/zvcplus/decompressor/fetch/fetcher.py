@@ -20,7 +20,7 @@ from cdma.hdl.zvcplus.decompressor.rows import slot_of
 from cdma.hdl.zvcplus.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, leave_open, offer, take
+from cdma.verify.formal.stream_rules import anything, is_one_at_most, leave_open, offer, take
 from cdma.verify.proofs.parts import with_parts
 from cdma.verify.proofs.proof import Proof, faults
 from cdma.verify.proofs.zvcplus.decompressor.fetch.any_ends import AnyEnds
@@ -84,7 +84,7 @@ class FollowsControls(Elaboratable):
         steps = self.steps
         self.ends = AnyEnds(m, dut, steps)
         # Invariant: one phase at a time.
-        m.d.comb += Assert((steps.phase != 0) & ((steps.phase & (steps.phase - 1)) == 0))
+        m.d.comb += Assert((steps.phase != 0) & is_one_at_most(steps.phase))
         # Room for a payload's place stays until it is used, room for an end, too.
         for port, name in ((dut.o_front, "front"), (dut.o_end, "end")):
             has_room = Signal(name=f"{name}_has_room")
