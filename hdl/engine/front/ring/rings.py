@@ -149,7 +149,7 @@ class Rings(wiring.Component):
         flight = slice(0, FLIGHT_BITS)
         is_idle = starter.started[number][flight] == counts.head[number][flight]
         is_here = starter.place.ring == number
-        begins = is_here & ((starter.offers & state.run) | starter.starts)
+        begins = is_here & (starter.offers | starter.starts)
         is_drained = Signal(name=f"is_drained{number}")
         # What begins in a cycle counts in that cycle, and what may have been taken in it.
         m.d.sync += is_drained.eq(is_idle & fetcher.idle[number] & ~port.busy & ~begins)

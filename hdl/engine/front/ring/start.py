@@ -68,7 +68,7 @@ class Starter(wiring.Component):
     next_place, place, wants_address : Out, see there
     has_room : In, a bit for each ring: one more descriptor can be started
     job : Out, array of streams of :class:`~cdma.hdl.engine.job.Job`, one at a time
-    offers : Out, level: a job of the ring of ``place`` is offered
+    offers : Out, level: a job of the ring of ``place``, which runs, is offered
     starts : Out, one cycle: the descriptor at ``place`` is started, with ``record``
     record : Out, :class:`~cdma.hdl.engine.front.ring.records.Started`
     started : Out, array: descriptors started
@@ -131,7 +131,7 @@ class Starter(wiring.Component):
         halted = Signal(RINGS)  # since a descriptor that cannot be trusted
         is_untrusted, failure = self._distrust(m)
         status, is_refused, is_local = Signal(8), Signal(), Signal()
-        was_taken, may, goes = Signal(), Signal(), Signal()
+        was_taken, may, goes, holds_job = Signal(), Signal(), Signal(), Signal()
         has_room = Signal(reset_less=True)
         m.d.sync += has_room.eq(of(ring, self.has_room))
         m.d.comb += [
@@ -158,9 +158,11 @@ class Starter(wiring.Component):
             self.record.append.eq(d.append & ~is_refused),
             self.record.address.eq(self.descriptor_address),
             self.appends.eq(goes & self.record.append),
+            # A ring that has just stopped shows that it is drained: it gives no job any more.
+            self.offers.eq(holds_job & of(ring, self.run)),
         ]
         m.d.sync += was_taken.eq(Cat(job.valid & job.ready for job in self.job).any())
-        self._step(m, checker, state, halted, may, goes, uses_arena, is_second)
+        self._step(m, checker, state, halted, may, goes, holds_job, uses_arena, is_second)
         # Two descriptors of a ring do not start in cycles that follow each other, nor in the cycle
         # after a turn.
         following = Signal(COUNT_BITS, reset_less=True)
@@ -175,15 +177,14 @@ class Starter(wiring.Component):
                 m.d.sync += halted[number].eq(0)
             with m.Elif(is_here & is_untrusted):
                 m.d.sync += [halted[number].eq(1), self.halt_status[number].eq(failure)]
-            # A ring that has just stopped shows that it is drained: it gives no job any more.
             m.d.comb += self.job[number].valid.eq(
-                self.offers & ~is_local & ~was_taken & (ring == number) & self.run[number]
+                self.offers & ~is_local & ~was_taken & (ring == number)
             )
             m.d.comb += self.job[number].payload.eq(operands.job[number])
         m.d.comb += self.is_halted.eq(halted)
         return m
 
-    def _step(self, m, checker, state, halted, may, goes, uses_arena, is_second):
+    def _step(self, m, checker, state, halted, may, goes, holds_job, uses_arena, is_second):
         """Go from state to state, and from ring to ring."""
         d, ring, slot = self.descriptor, self.place.ring, self.place.slot
         ready, leaves, turns = Signal(RINGS), Signal(), Signal()
@@ -220,11 +221,11 @@ class Starter(wiring.Component):
             with m.If(leaves):
                 m.d.sync += state.eq(_State.LOOK)
             with m.Elif(checker.done):
-                m.d.sync += [state.eq(_State.ISSUE), self.offers.eq(may)]
+                m.d.sync += [state.eq(_State.ISSUE), holds_job.eq(may)]
         with m.If(state == _State.ISSUE):
-            m.d.sync += self.offers.eq(may & ~goes & ~yields)
+            m.d.sync += holds_job.eq(may & ~goes & ~yields)
             # A job that is offered is taken back first: it may be taken in that cycle.
-            with m.If(goes | (yields & ~self.offers)):
+            with m.If(goes | (yields & ~holds_job)):
                 m.d.comb += turns.eq(other_can)
                 m.d.sync += state.eq(_State.LOOK)
         m.d.comb += checker.idle.eq(state == _State.LOOK)

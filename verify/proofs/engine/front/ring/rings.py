@@ -204,6 +204,7 @@ class KeepsRings(Elaboratable):
         # Named after the last variable of its assignment.
         state = probe(m, "dut.starter.ring", 3)
         self.was_taken = was_taken = probe(m, "dut.starter.was_taken", 1)
+        self.holds_job = holds_job = probe(m, "dut.starter.holds_job", 1)
         is_near = (state == _CHECK) | (state == _ISSUE)
         started, read, log2 = (
             Array(values)[ring]
@@ -213,8 +214,8 @@ class KeepsRings(Elaboratable):
         m.d.comb += [
             Assert(~is_near | (following == (started + 1)[:COUNT_BITS])),
             Assert(starter.place.slot == started[: len(starter.place.slot)]),
-            Assert(~(starter.offers | was_taken) | (state == _ISSUE)),
-            Assert(~starter.offers | ~was_taken | ~Cat(self.taken).any()),
+            Assert(~(holds_job | was_taken) | (state == _ISSUE)),
+            Assert(~holds_job | ~was_taken | ~Cat(self.taken).any()),
             Assert(~was_taken | ~starter.record.is_local),
             Assert(~is_near | each.stays),
             # The completion ring has an entry for what is looked at.
@@ -371,11 +372,11 @@ class KeepsRings(Elaboratable):
                 ~self.resets
                 | self.begins
                 | (state.state == State.ABORTING)
-                | ((state.state != State.RUNNING) & ~(self.starter.offers & is_here))
+                | ((state.state != State.RUNNING) & ~(self.holds_job & is_here))
             )
         m.d.comb += [
             Assert(~self.dut.is_stopped | (quiet[0] & quiet[1])),
-            Assert(~self.dut.clear | (quiet[0] & quiet[1] & ~self.starter.offers)),
+            Assert(~self.dut.clear | (quiet[0] & quiet[1] & ~self.holds_job)),
         ]
 
 
