@@ -20,7 +20,7 @@ from cdma.verify.mutation.proof import EQUIVALENT, Judge
 
 #: Levels of components around a mutant that are tried, and most bits of registers of a part: with
 #: more, a proof takes minutes.
-_LEVELS, _MOST = 2, 600
+_LEVELS, _MOST = 2, 1000
 #: Time limit of ABC for each part, in seconds.
 _SECONDS = 30
 _SCRIPT = """
