@@ -9,6 +9,8 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
+from cdma.engine_codes import Op, Status
+from cdma.golden.engine.descriptor import COMPLETION, CONTROL, DESCRIPTOR
 from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.hdl.zvc.config import NAMED, Config
 from cdma.hdl.zvc.decompressor.unit import Decompressor
@@ -59,6 +61,38 @@ def test_modules_that_are_named_exist(file):
         r"`((?:hdl|sim|golden|synth|cli|docs|tests)/[\w/]+\.\w+)", file.read_text()
     ):
         assert (ROOT / path).is_file(), f"{file.name} names {path}"
+
+
+def _rows(title):
+    """Cells of the table of docs/descriptors.md at or below a line that begins with ``title``."""
+    text = (ROOT / "docs" / "descriptors.md").read_text()
+    below = text[text.index(f"\n{title}") :]
+    lines = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)[0].splitlines()[2:]
+    return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("title", "record"), [("## Descriptor", DESCRIPTOR), ("## Completion", COMPLETION)]
+)
+def test_layout_of_descriptor_and_completion(title, record):
+    found = {name: (int(bytes_), int(offset)) for offset, bytes_, name, _ in _rows(title)}
+    assert found == {
+        name: (type_.itemsize, offset) for name, (type_, offset) in record.fields.items()
+    }
+
+
+def test_bits_of_a_descriptor():
+    found = {}
+    for bits, name, _ in _rows("Bits of"):
+        high, _, low = bits.rpartition(":")
+        found[name] = (int(low), int(high or low) - int(low) + 1)
+    assert found == CONTROL
+
+
+def test_operations_and_statuses():
+    assert {name: int(number) for number, name, _ in _rows("| `op`")} == Op.__members__
+    statuses = {name: int(number) for number, name, *_ in _rows("| `status`")}
+    assert statuses == Status.__members__
 
 
 def test_example_of_the_butterfly():
