@@ -61,6 +61,19 @@ def refuse_same(output: str | os.PathLike, *inputs: str | os.PathLike) -> None:
             raise UserError(f"{output}: is the input too and would be lost, choose another name")
 
 
+def refuse_twice(*outputs: str | os.PathLike) -> None:
+    """Refuse two outputs that are one file, whatever both are called; raises UserError.
+
+    The file need not exist yet.
+    """
+    targets = set()
+    for name in outputs:
+        target = os.path.realpath(name)
+        if target in targets:
+            raise UserError(f"{name}: two outputs would be this one file, choose another name")
+        targets.add(target)
+
+
 @contextmanager
 def writing(name: str) -> Iterator[Path]:
     """As :func:`replacing`; what is written for ``-`` goes to stdout when the block succeeds."""

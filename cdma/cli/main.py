@@ -26,6 +26,7 @@ from cdma.cli import (
     study,
     synth,
 )
+from cdma.cli.overwrites import refuse_overwrites
 from cdma.errors import MissingPackageError, UserError
 from cdma.signals import Terminated, install
 
@@ -101,6 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as exit_:  # how argparse ends after --help, --version or a mistake
         return exit_.code or 0
     try:
+        refuse_overwrites(args)
         status = args.run(args)
         sys.stdout.flush()  # here, where a reader that has gone can still be answered
         return status

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from cdma.errors import UserError
-from cdma.files import make_folder, replacing, write_text
+from cdma.files import make_folder, refuse_twice, replacing, write_text
 
 
 def test_writes_a_new_file_with_the_usual_permissions(tmp_path):
@@ -99,3 +99,11 @@ def test_make_folder_refuses_a_file(tmp_path):
     message = rf"^{re.escape(str(tmp_path))}/file: cannot create this folder \(File exists\)$"
     with pytest.raises(UserError, match=message):
         make_folder(tmp_path / "file")
+
+
+def test_two_outputs_of_one_name_are_refused_before_there_is_a_file(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    refuse_twice(tmp_path / "new", tmp_path / "other")
+    for same in (tmp_path / "new", tmp_path / "link", f"{tmp_path}/./new"):
+        with pytest.raises(UserError, match="two outputs would be this one file"):
+            refuse_twice(tmp_path / "new", same)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.files import replacing
+from cdma.files import refuse_same, refuse_twice, replacing
 from cdma.golden import read_header
 from cdma.golden.container.elements import DTYPES
 from cdma.golden.engine import read_zvc, write_zvc
@@ -49,9 +49,12 @@ def to_streams(
     Raises
     ------
     UserError
-        When the container is damaged or has other words than the engine, or a file cannot be
-        written.
+        When the container is damaged or has other words than the engine, a file cannot be
+        written, or two of the three are one file.
     """
+    refuse_twice(stream, index)
+    for output in (stream, index):
+        refuse_same(output, container)
     with naming(container):
         header = read_header(container)
         blocks = block_words or header.format.block_words
@@ -103,11 +106,12 @@ def to_container(
     ------
     UserError
         When the files are damaged or do not match type and shape, or the container cannot be
-        written.
+        written or is one of them.
     """
     if dtype not in DTYPES:
         raise UserError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
     width = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+    refuse_same(container, stream, index)
     type_ = TYPE_OF.get(dtype, dtype) if codec == "zvcplus" else None
     config = _config(8 * width, lanes, stripe_bytes, block_words, type_)
     data, entries = (np.frombuffer(Path(name).read_bytes(), np.uint8) for name in (stream, index))

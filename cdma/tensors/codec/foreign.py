@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.files import replacing
+from cdma.files import refuse_same, replacing
 from cdma.golden import read_container, read_header, write_container
 from cdma.golden.container.elements import DTYPES
 from cdma.golden.foreign import aie_ml, iaa, nvdla
@@ -42,8 +42,10 @@ def write(container: str, output: str, name: str, **options) -> dict:
     ------
     UserError
         When the container is damaged, the format does not have its elements, or a file cannot be
-        written.
+        written or is the container.
     """
+    for end in SURFACES.values() if name == "nvdla" else ("",):
+        refuse_same(output + end, container)
     with naming(container):
         header = read_header(container)
         words = to_words(read_container(container).reshape(-1))
@@ -89,7 +91,8 @@ def read(
     Raises
     ------
     UserError
-        When the data is damaged or does not have this type and shape, or a file cannot be written.
+        When the data is damaged or does not have this type and shape, or the container cannot be
+        written or is one of the files that are read.
     """
     if dtype not in DTYPES:
         raise UserError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
@@ -97,6 +100,7 @@ def read(
     ends = SURFACES.values() if name == "nvdla" else ("",)
     if Path(source).suffix in ends:
         source = source.removesuffix(Path(source).suffix)
+    refuse_same(container, *(source + end for end in ends))
     parts = [_bytes_of(source + end) for end in ends]
     with refusals_as_user_errors(), naming(source):
         words = _decoded(parts, name, element.itemsize, shape, **options)
