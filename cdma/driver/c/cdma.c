@@ -7,6 +7,9 @@
 #define PLUS_BLOCK_BITS 1029u
 #define RUN CDMA_RING_CTRL_RUN_MASK
 #define ABORT CDMA_RING_CTRL_ABORT_MASK
+#define FLAGS (CDMA_F_INTERRUPT | CDMA_F_FENCE | CDMA_F_INDEX | CDMA_F_CRC | CDMA_F_APPEND)
+/* A wait looks at the state of the ring once in so many polls. */
+#define POLLS 64u
 
 static int read_register(struct cdma *engine, uint32_t address, uint32_t *value)
 {
@@ -78,46 +81,55 @@ static uint32_t waiting(const struct cdma_ring *ring)
     return (uint16_t)(ring->tail - ring->head);
 }
 
-/* Write CQ HEAD. A completion is visible in memory before the engine updates its counts. So wait
- * for the counts first: the engine treats a CQ HEAD past its CQ TAIL as an error. */
+/* Write CQ HEAD, if the engine has counted all completions that were read: it treats a CQ HEAD past
+ * its CQ TAIL as an error, and a completion is visible in memory before it is counted. Returns 1 when
+ * CQ HEAD was written, 0 when it is too early. */
 static int report_head(struct cdma *engine, uint32_t number)
 {
     struct cdma_ring *ring = &engine->ring[number];
     uint32_t counted;
-    int error;
-    for (;;) {
-        error = read_register(engine, CDMA_RING_SQ_HEAD(number), &counted);
-        if (error)
-            return error;
-        if (!((counted - ring->head) & 0x8000u))
-            break;
-        if (gives_up(engine))
-            return CDMA_E_GAVE_UP;
-    }
-    ring->reported = ring->head;
-    return write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
+    int error = read_register(engine, CDMA_RING_SQ_HEAD(number), &counted);
+    if (error)
+        return error;
+    if ((counted - ring->head) & 0x8000u)
+        return 0;
+    error = write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
+    if (!error)
+        ring->reported = ring->head;
+    return error ? error : 1;
 }
 
-/* Most bytes of one stripe's stream with ZVC+, filled up to whole words. */
-static uint64_t plus_bound(const struct cdma_config *config, uint64_t bytes)
+/* Report once for half of the ring's entries, so that most completions need no register access. */
+static int is_report_due(const struct cdma_ring *ring)
 {
-    uint64_t blocks = (bytes + 127u) / 128u;
-    uint64_t most = (blocks * PLUS_BLOCK_BITS + 7u) / 8u;
-    return (most + config->word_bytes - 1u) / config->word_bytes * config->word_bytes;
+    return 2u * (uint16_t)(ring->head - ring->reported) >= 1u << ring->setup.log2;
+}
+
+/* Number of units that hold the bytes. A shift: 32-bit processors divide 64 bits in a library. */
+static uint64_t units_of(uint64_t bytes, uint32_t power)
+{
+    return (bytes + power - 1u) >> log2_of(power);
+}
+
+/* Most bytes of one stripe's stream with ZVC+, padded to whole words. */
+static uint64_t plus_bound(const struct cdma_config *config, uint32_t bytes)
+{
+    uint32_t most = (((bytes + 127u) >> 7) * PLUS_BLOCK_BITS + 7u) >> 3;
+    return units_of(most, config->word_bytes) << log2_of(config->word_bytes);
 }
 
 uint64_t cdma_bound(const struct cdma_config *config, uint64_t bytes)
 {
-    uint64_t block = (uint64_t)config->block_words * config->word_bytes;
+    const uint32_t block = config->block_words * config->word_bytes;
     if (config->codec == CODEC_PLUS)
-        return bytes / config->stripe_bytes * plus_bound(config, config->stripe_bytes) +
-               plus_bound(config, bytes % config->stripe_bytes);
-    return bytes + (bytes + block - 1u) / block * (config->block_words / 8u);
+        return (bytes >> log2_of(config->stripe_bytes)) * plus_bound(config, config->stripe_bytes) +
+               plus_bound(config, (uint32_t)bytes & (config->stripe_bytes - 1u));
+    return bytes + (units_of(bytes, block) << log2_of(config->block_words / 8u));
 }
 
 uint64_t cdma_stripes(const struct cdma_config *config, uint64_t row_bytes)
 {
-    return (row_bytes + config->stripe_bytes - 1u) / config->stripe_bytes;
+    return units_of(row_bytes, config->stripe_bytes);
 }
 
 static int read_config(struct cdma *engine)
@@ -150,6 +162,7 @@ int cdma_open(struct cdma *engine, const struct cdma_io *io)
         return CDMA_E_ARGUMENT;
     engine->io = *io;
     engine->cookie = 0;
+    engine->ring[0].setup.sq = engine->ring[1].setup.sq = 0;
     error = read_register(engine, CDMA_ENGINE_ID, &id);
     if (!error)
         error = read_register(engine, CDMA_ENGINE_VERSION, &version);
@@ -184,6 +197,45 @@ static int is_good(const struct cdma_ring_setup *setup)
            !(setup->sq_address % CDMA_DESCRIPTOR_BYTES) && !(setup->cq_address % 64u);
 }
 
+/* Whether a ring was opened. */
+static int is_open(const struct cdma *engine, uint32_t number)
+{
+    return number <= 1u && engine->ring[number].setup.sq;
+}
+
+/* An error if the ring has ended and nothing of it is outstanding. */
+static int state_of(struct cdma *engine, uint32_t number)
+{
+    uint32_t state, status;
+    int error = read_register(engine, CDMA_RING_STATE(number), &state);
+    if (error)
+        return error;
+    if (FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_ERROR &&
+        FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_HALTED)
+        return 0;
+    error = read_register(engine, CDMA_ENGINE_STATUS, &status);
+    if (error)
+        return error;
+    if (status & CDMA_ENGINE_STATUS_FATAL_MASK)
+        return CDMA_E_FATAL;
+    return state & CDMA_RING_STATE_BUSY_MASK ? 0 : CDMA_E_RING;
+}
+
+/* Set RUN, and wait until the engine has compared the ring with its window. */
+static int run_ring(struct cdma *engine, uint32_t number)
+{
+    uint32_t state;
+    int error = write_register(engine, CDMA_RING_CTRL(number), RUN);
+    while (!error) {
+        error = read_register(engine, CDMA_RING_STATE(number), &state);
+        if (error || FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_STOPPED)
+            break;
+        if (gives_up(engine))
+            error = CDMA_E_GAVE_UP;
+    }
+    return error ? error : state_of(engine, number);
+}
+
 int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
 {
     struct cdma_ring *ring;
@@ -213,7 +265,7 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
     if (!error)
         error = write_register(engine, CDMA_RING_CQ_SIZE(number), setup->log2);
     barrier(engine);
-    return error ? error : write_register(engine, CDMA_RING_CTRL(number), RUN);
+    return error ? error : run_ring(engine, number);
 }
 
 int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job,
@@ -223,15 +275,18 @@ int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job
     volatile uint8_t *at;
     uint32_t control;
     int error;
-    if (number > 1u || !job || job->op > 15u || job->raw > 3u)
+    if (!is_open(engine, number) || !job || job->op > 15u || job->raw > 3u ||
+        job->flags & ~(uint32_t)FLAGS)
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
     if (waiting(ring) >> ring->setup.log2)
         return CDMA_E_FULL;
-    if ((uint16_t)(ring->tail - ring->reported) >> ring->setup.log2) {
+    while ((uint16_t)(ring->tail - ring->reported) >> ring->setup.log2) {
         error = report_head(engine, number);
-        if (error)
+        if (error < 0)
             return error;
+        if (!error && gives_up(engine))
+            return CDMA_E_FULL;
     }
     engine->cookie++;
     if (cookie)
@@ -248,9 +303,11 @@ int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job
     put(at + 48, (uint64_t)job->pitch, 8);
     put(at + 56, engine->cookie, 8);
     put(at, control, 4);
-    ring->tail++;
     barrier(engine);
-    return write_register(engine, CDMA_RING_SQ_TAIL(number), ring->tail);
+    error = write_register(engine, CDMA_RING_SQ_TAIL(number), (uint16_t)(ring->tail + 1u));
+    if (!error)
+        ring->tail++;
+    return error;
 }
 
 int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *completion)
@@ -258,17 +315,17 @@ int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *comp
     struct cdma_ring *ring;
     const volatile uint8_t *at;
     uint8_t last;
-    uint16_t unreported;
     int error;
-    if (number > 1u || !completion)
+    if (!is_open(engine, number) || !completion)
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
-    if (!waiting(ring))
-        return 0;
     at = ring->setup.cq + CDMA_COMPLETION_BYTES * entry_of(ring, ring->head);
     last = at[31];
-    if ((uint32_t)last >> 7 != phase_of(ring, ring->head))
-        return 0;
+    if (!waiting(ring) || (uint32_t)last >> 7 != phase_of(ring, ring->head)) {
+        /* The report that was too early when the last completion was read. */
+        error = is_report_due(ring) ? report_head(engine, number) : 0;
+        return error < 0 ? error : 0;
+    }
     barrier(engine);
     completion->cookie = get(at, 8);
     completion->stream_bytes = get(at + 8, 8);
@@ -278,9 +335,32 @@ int cdma_poll(struct cdma *engine, uint32_t number, struct cdma_completion *comp
     completion->status = at[30];
     completion->channel = last & 0x7Fu;
     ring->head++;
-    unreported = (uint16_t)(ring->head - ring->reported);
-    error = 2u * unreported >= 1u << ring->setup.log2 ? report_head(engine, number) : 0;
-    return error ? error : 1;
+    /* The completion counts whatever becomes of the report: the next call tries again. */
+    if (is_report_due(ring))
+        (void)report_head(engine, number);
+    return 1;
+}
+
+/* Wait for the next completion. A ring that has ended gives none any more. */
+static int wait_for(struct cdma *engine, uint32_t number, struct cdma_completion *completion)
+{
+    uint32_t polls = 0;
+    int found, error;
+    for (;;) {
+        found = cdma_poll(engine, number, completion);
+        if (found)
+            return found;
+        if (gives_up(engine))
+            return CDMA_E_GAVE_UP;
+        if (++polls % POLLS)
+            continue;
+        error = state_of(engine, number);
+        if (error) {
+            /* It may have come since. */
+            found = cdma_poll(engine, number, completion);
+            return found ? found : error;
+        }
+    }
 }
 
 int cdma_run(struct cdma *engine, uint32_t number, const struct cdma_job *job,
@@ -288,22 +368,16 @@ int cdma_run(struct cdma *engine, uint32_t number, const struct cdma_job *job,
 {
     uint64_t cookie;
     int found, error;
-    if (number > 1u || !completion)
+    if (!is_open(engine, number) || !completion)
         return CDMA_E_ARGUMENT;
     if (waiting(&engine->ring[number]))
         return CDMA_E_FULL;
     error = cdma_submit(engine, number, job, &cookie);
     if (error)
         return error;
-    for (;;) {
-        found = cdma_poll(engine, number, completion);
-        if (found < 0)
-            return found;
-        if (found)
-            break;
-        if (gives_up(engine))
-            return CDMA_E_GAVE_UP;
-    }
+    found = wait_for(engine, number, completion);
+    if (found < 0)
+        return found;
     /* The completion of an unreadable or invalid descriptor has cookie 0. */
     if (completion->cookie != cookie && (completion->cookie || !completion->status))
         return CDMA_E_COOKIE;
@@ -369,7 +443,7 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
     struct cdma_completion ended;
     uint32_t status, head;
     int error, found;
-    if (number > 1u)
+    if (!is_open(engine, number))
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
     error = read_register(engine, CDMA_ENGINE_STATUS, &status);
@@ -401,7 +475,7 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
     error = write_register(engine, CDMA_RING_SQ_TAIL(number), ring->tail);
     if (!error)
         error = write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
-    return error ? error : write_register(engine, CDMA_RING_CTRL(number), RUN);
+    return error ? error : run_ring(engine, number);
 }
 
 int cdma_clear_quarantine(struct cdma *engine, uint32_t channel)

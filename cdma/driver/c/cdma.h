@@ -1,4 +1,6 @@
-/* Driver of the cdma engine: C99, freestanding, no allocation, no global state.
+/* Driver of the cdma engine: C99, freestanding, no allocation, no global state. It calls no function
+ * of a library; a compiler may call memcpy, and for 64 bits on a 32-bit processor its own shifts and
+ * products, but no division.
  *
  * One struct cdma belongs to one engine; calls for one engine must not run at the same time.
  * Functions return 0, a negative CDMA_E_ number, or the status of a completion (positive).
@@ -19,10 +21,11 @@ enum {
     CDMA_E_ACCESS = -1,   /* the engine refused a register access */
     CDMA_E_DEVICE = -2,   /* the device is not an engine, or has another major version */
     CDMA_E_ARGUMENT = -3, /* an argument is out of range or misaligned */
-    CDMA_E_FULL = -4,     /* the ring has no room */
+    CDMA_E_FULL = -4,     /* the ring has no room; nothing was submitted */
     CDMA_E_GAVE_UP = -5,  /* io.idle stopped the wait; the engine still owns the descriptor */
     CDMA_E_COOKIE = -6,   /* a completion belongs to another descriptor */
-    CDMA_E_FATAL = -7     /* the link has failed: only aresetn recovers */
+    CDMA_E_FATAL = -7,    /* the link has failed: only aresetn recovers */
+    CDMA_E_RING = -8      /* the ring is in ERROR or HALTED and gives no completion: cdma_recover */
 };
 
 enum { CDMA_RING_OFFLOAD = 0, CDMA_RING_PREFETCH = 1 };
@@ -44,8 +47,9 @@ struct cdma_io {
     int (*write)(void *context, uint32_t address, uint32_t value);
     /* Orders the memory accesses before and after the call; may be NULL. */
     void (*barrier)(void *context);
-    /* Called while the driver waits: sleep until the interrupt, or return at once.
-     * A value other than 0 stops the wait. With NULL, the driver polls without a time limit. */
+    /* Called while the driver waits: sleep until the interrupt, but not for ever (a reset or the
+     * start of a ring has none), or return at once. A value other than 0 stops the wait. With NULL,
+     * the driver polls until the job completes or the ring has ended. */
     int (*idle)(void *context);
 };
 
@@ -100,13 +104,14 @@ uint64_t cdma_stripes(const struct cdma_config *config, uint64_t row_bytes);
 /* Check the device, reset it, read its size. */
 int cdma_open(struct cdma *engine, const struct cdma_io *io);
 
-/* Program a ring and run it. Call it after cdma_open, and again after cdma_reset. */
+/* Program a ring and run it. Call it after cdma_open, and again after cdma_reset. CDMA_E_RING: the
+ * rings do not lie in the host window. */
 int cdma_ring_open(struct cdma *engine, uint32_t ring, const struct cdma_ring_setup *setup);
 
 /* Submit a job. *cookie gets its identifier, which the completion returns. */
 int cdma_submit(struct cdma *engine, uint32_t ring, const struct cdma_job *job, uint64_t *cookie);
 
-/* Read the next completion. Returns 1 if there was one, else 0. */
+/* Read the next completion, without waiting. Returns 1 if there was one, else 0. */
 int cdma_poll(struct cdma *engine, uint32_t ring, struct cdma_completion *completion);
 
 /* Submit a job and wait for its completion. The ring must have no other pending jobs. */

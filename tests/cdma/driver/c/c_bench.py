@@ -24,7 +24,7 @@ READ = CFUNCTYPE(c_int, c_void_p, c_uint32, POINTER(c_uint32))
 WRITE = CFUNCTYPE(c_int, c_void_p, c_uint32, c_uint32)
 BARRIER = CFUNCTYPE(None, c_void_p)
 IDLE = CFUNCTYPE(c_int, c_void_p)
-ACCESS, DEVICE, ARGUMENT, FULL, GAVE_UP, COOKIE, FATAL = range(-1, -8, -1)
+ACCESS, DEVICE, ARGUMENT, FULL, GAVE_UP, COOKIE, FATAL, RING = range(-1, -9, -1)
 F_CRC, F_APPEND = 1 << 7, 1 << 20
 
 
