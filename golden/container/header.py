@@ -4,6 +4,7 @@ import math
 import os
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -30,6 +31,8 @@ TAIL_ONES, ZERO_VALUE, FOLD_NEGATIVE_ZERO = 1, 2, 4
 _FLAGS = TAIL_ONES | ZERO_VALUE | FOLD_NEGATIVE_ZERO
 #: NumPy 1.26 has arrays of at most 32 dimensions.
 MAX_DIMENSIONS = 32
+#: NumPy's limit on the bytes of an array, to which sizes of zero do not count.
+MAX_SPAN = 2**63 - 1
 
 # The fields in front of shape and index, in order.
 _FIELDS = {
@@ -254,8 +257,7 @@ def parse_header(source: BinaryIO) -> Header:
 
     shape_at = _more_bytes(fields["codec"], fields["flags"])
     shape = struct.unpack_from(f"<{fields['ndim']}Q", rest, shape_at)
-    span = math.prod(size for size in shape if size) * item_bytes(name)  # what NumPy limits
-    if math.prod(shape) != words or span > np.iinfo(np.int64).max:
+    if math.prod(shape) != words or span_bytes(shape, name) > MAX_SPAN:
         where = _PREFIX.size + shape_at
         raise refusal(where, f"shape must have {words} elements, not be {shape!r}")
     index_at = shape_at + 8 * len(shape)
@@ -292,6 +294,11 @@ def parse_header(source: BinaryIO) -> Header:
         chunk_raw=raw,
         lossy=lossy,
     )
+
+
+def span_bytes(shape: Sequence[int], dtype: str) -> int:
+    """Bytes of an array, of which ``MAX_SPAN`` is the most; sizes of zero do not count."""
+    return math.prod(size for size in shape if size) * item_bytes(dtype)
 
 
 def flags_of(fmt: Format) -> int:

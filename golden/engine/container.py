@@ -16,7 +16,7 @@ from cdma.golden.container.file import (
     read_stream,
     write_chunks,
 )
-from cdma.golden.container.header import MAX_DIMENSIONS
+from cdma.golden.container.header import MAX_DIMENSIONS, MAX_SPAN, span_bytes
 from cdma.golden.engine import stripes
 from cdma.golden.engine.index import pack_index, possible, unpack_index
 from cdma.golden.engine.offload import offload
@@ -88,11 +88,13 @@ def write_zvc(
         raise ValueError(f"Element type must have {config.word_bytes} bytes, not {dtype!r}")
     if len(shape) > MAX_DIMENSIONS or any(size < 0 for size in shape):
         raise ValueError(f"Shape must be at most {MAX_DIMENSIONS} sizes, not {shape!r}")
+    if span_bytes(shape, dtype) > MAX_SPAN:
+        raise ValueError(f"Shape must span at most {MAX_SPAN} bytes, not {shape!r}")
     data = to_bytes(stream)
     entries = unpack_index(index)
-    memory = stripes.memory_sizes(math.prod(shape) * config.word_bytes, config)
-    if len(entries) != len(memory):
-        raise ValueError(f"Index must have {len(memory)} entries, not {len(entries)}")
+    nbytes = math.prod(shape) * config.word_bytes
+    stripes.check_entries(len(entries), nbytes, config)
+    memory = stripes.memory_sizes(nbytes, config)
     offsets = np.append(0, np.cumsum(config.padded(entries.sizes)))
     bad = np.append(~possible(entries, memory, config) | (offsets[1:] > len(data)), False)
     bad[-1] = offsets[-1] != len(data)

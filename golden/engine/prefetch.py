@@ -166,9 +166,8 @@ def salvage_stripes(
         raise ValueError(f"Stream must have {limit} bytes, not {len(data)}")
     data = data[:limit]
     entries = unpack_index(index)
+    stripes.check_entries(len(entries), count * config.word_bytes, config)
     memory = stripes.memory_sizes(count * config.word_bytes, config)
-    if len(entries) != len(memory):
-        raise ValueError(f"Index must have {len(memory)} entries, not {len(entries)}")
 
     sizes = config.padded(entries.sizes)
     ends = np.cumsum(sizes)

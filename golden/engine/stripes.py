@@ -39,6 +39,16 @@ def memory_sizes(nbytes: int, config: EngineConfig) -> np.ndarray:
     return sizes
 
 
+def check_entries(entries: int, nbytes: int, config: EngineConfig) -> None:
+    """Raise ValueError unless an index with so many entries is one of ``nbytes`` bytes.
+
+    To be called before a caller's number of bytes sizes an array.
+    """
+    expected = config.stripes(nbytes)
+    if entries != expected:
+        raise ValueError(f"Index must have {expected} entries, not {entries}")
+
+
 def coded(words: np.ndarray, config: EngineConfig) -> tuple[np.ndarray, np.ndarray]:
     """The streams of all stripes, and the bytes of each.
 

@@ -59,9 +59,7 @@ def compress(array, fmt: Format | None = None) -> np.ndarray:
         part = words[first : min(first + batch, whole)]
         written += _compress_blocks(part.reshape(-1, fmt.block_words), fmt, stream[written:])
     if whole < len(words):  # the last block is masked as if filled up with zero words
-        last = np.full((1, fmt.block_words), fmt.zero_value, fmt.dtype)
-        last[0, : len(words) - whole] = words[whole:]
-        _compress_blocks(last, fmt, stream[written:], len(words) - whole)
+        _compress_partial(words[whole:], fmt, stream[written:])
     return stream.view(np.uint8)
 
 
@@ -269,12 +267,23 @@ def batch_blocks(fmt: Format) -> int:
     return max(1, _BATCH_BYTES // (fmt.block_words * fmt.word_bytes))
 
 
-def _compress_blocks(
-    blocks: np.ndarray, fmt: Format, out: np.ndarray, count: int | None = None
-) -> int:
-    """Append blocks to the stream; of a partial block, ``count`` words are data."""
+def _compress_blocks(blocks: np.ndarray, fmt: Format, out: np.ndarray) -> int:
+    """Append whole blocks to the stream."""
     bits = stages.nonzero_bits(blocks, fmt)
-    marked = bits
-    if count is not None and fmt.ends_itself:
-        marked = bits | (np.arange(fmt.block_words) >= count)
-    return stages.compact(blocks, bits, stages.pack_masks(marked, fmt), out)
+    return stages.compact(blocks, bits, stages.pack_masks(bits, fmt), out)
+
+
+def _compress_partial(words: np.ndarray, fmt: Format, out: np.ndarray) -> None:
+    """Append a partial block to the stream.
+
+    Only the mask has the length of a block: blocks of 2**32 words may hold few words.
+    """
+    bits = stages.nonzero_bits(words, fmt)
+    mask = out[: fmt.mask_words].view(np.uint8)
+    packed = np.packbits(bits, bitorder="little")
+    mask[: len(packed)] = packed
+    mask[len(packed) :] = 0xFF if fmt.ends_itself else 0
+    if fmt.ends_itself and len(words) % 8:
+        mask[len(packed) - 1] |= 0xFF << len(words) % 8 & 0xFF
+    payload = words[bits]
+    out[fmt.mask_words : fmt.mask_words + len(payload)] = payload

@@ -100,6 +100,8 @@ def test_a_damaged_container_is_refused(tensor):
         ("float64", (8,), "Element type must have 4 bytes, not 'float64'"),
         ("float32", (-1,), "Shape must be at most 32 sizes, not (-1,)"),
         ("float32", (5000,), "Index must have 5 entries, not 1"),
+        ("float32", (10**18,), "Index must have 976562500000000 entries, not 1"),
+        ("float32", (0, 2**61), "Shape must span at most 9223372036854775807 bytes"),
     ],
 )
 def test_refusals(dtype, shape, message):

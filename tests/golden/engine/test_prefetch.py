@@ -197,6 +197,7 @@ def test_bus_errors(tensor):
     [
         ({"index": np.zeros(12, np.uint8)}, "Index must be whole entries of 8 bytes, not 12"),
         ({"index": np.zeros(8, np.uint8)}, "Index must have 3 entries, not 1"),
+        ({"count": 10**18}, "Index must have [0-9]+ entries, not 3"),
         ({"limit": 10000}, "Stream must have 10000 bytes, not 96"),
     ],
 )

@@ -1,5 +1,6 @@
 import hashlib
 import re
+import tracemalloc
 
 import ml_dtypes
 import numpy as np
@@ -326,3 +327,18 @@ def test_refusals():
             decoder(EXAMPLE_STREAM, -1, Format())
         with pytest.raises(TypeError, match=r"^Stream must be bytes"):
             decoder([0], 1, Format())
+
+
+@pytest.mark.parametrize("tail", ["zeros", "ones"])
+def test_a_long_block_of_few_words_takes_the_memory_of_its_mask(tail):
+    fmt = Format(32, 1 << 25, tail)
+    tracemalloc.start()
+    try:
+        stream = compress(np.float32([0, 1, 2]), fmt)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * fmt.mask_bytes  # all words of the block are 32 times as many bytes
+    mask = np.full(fmt.mask_bytes, 255 if tail == "ones" else 0, np.uint8)
+    mask[0] = 0b11111110 if tail == "ones" else 0b110
+    assert stream.tobytes() == mask.tobytes() + np.float32([1, 2]).tobytes()
