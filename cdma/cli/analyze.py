@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from cdma.cli import options
-from cdma.errors import hint
+from cdma.errors import UserError, hint
 from cdma.tensors.load import NAMING
 
 EPILOG = """\
@@ -53,11 +53,14 @@ def run(args: argparse.Namespace) -> int:
     """Analyze, write, report."""
     from cdma.study.algorithms.registry import installed
     from cdma.study.analysis import plan
-    from cdma.study.layouts import LAYOUTS
+    from cdma.study.layouts import LAYOUTS, check_axes
     from cdma.study.report import tables
     from cdma.study.report.files import analyze_into
     from cdma.study.run import reasons
 
+    if args.lanes is not None and not args.rtl:
+        raise UserError("--lanes is for --rtl: add it, or leave --lanes out")
+    check_axes(args.axes)
     algorithms, missing = installed(args.algorithm)
     if missing:
         print(f"{' and '.join(missing)} left out: {hint('study')} adds them", file=sys.stderr)

@@ -4,6 +4,7 @@ import argparse
 import json
 
 from cdma.cli import options
+from cdma.cli.codec.shared import refuse_given
 from cdma.cli.engine import bench as engine_bench
 from cdma.errors import UserError
 
@@ -26,6 +27,8 @@ example:
   cdma bench --engine activations/step0500.relu2.npy --channels 1 4
   cdma bench --targets --channels 1
 """
+#: Size of the array by default, and at most.
+MIB, MOST_MIB = 64, 65_536
 HELP = "measure the speed of the golden model and of the compiled RTL"
 DESCRIPTION = """\
 Measure speed and memory of the golden model beside zlib, and the speed of the compiled RTL beside
@@ -38,9 +41,9 @@ def add_parser(subparsers) -> None:
     parser = options.add_verb(subparsers, "bench", run, HELP, **texts)
     add = parser.add_argument
     add("--json", action="store_true", help="print the result as JSON")
-    add("--mib", type=int, default=64, metavar="N", help="size of the array in MiB (default: 64)")
+    add("--mib", type=int, metavar="N", help=f"size of the array in MiB (default: {MIB})")
     density = "share of words that are not zero, 0 to 1 (default: 0.5)"
-    add("--density", type=float, default=0.5, metavar="D", help=density)
+    add("--density", type=float, metavar="D", help=density)
     names = "tensors to take through engines, in place of the speeds"
     add("--engine", nargs="+", metavar="TENSOR", help=names)
     add("--targets", action="store_true", help="measure the engine against its targets")
@@ -54,18 +57,20 @@ def run(args: argparse.Namespace) -> int:
     if args.engine and args.targets:
         raise UserError("give either --engine or --targets, not both")
     if args.engine or args.targets:
+        refuse_given(args, ("mib", "density"), "is not for --engine and --targets")
         return (engine_bench.run if args.engine else engine_bench.run_targets)(args)
-    for name in ("channels", "save"):
-        if getattr(args, name) is not None:
-            raise UserError(f"--{name} is for --engine and --targets")
-    options.refuse_below(args, mib=1)
-    if not 0 <= args.density <= 1:
-        raise UserError(f"--density must lie in 0..1, not {args.density}")
+    refuse_given(args, ("channels", "save"), "is for --engine and --targets")
+    mib = MIB if args.mib is None else args.mib
+    density = 0.5 if args.density is None else args.density
+    if not 1 <= mib <= MOST_MIB:
+        raise UserError(f"--mib must lie in 1..{MOST_MIB}, not {mib}")
+    if not 0 <= density <= 1:
+        raise UserError(f"--density must lie in 0..1, not {density}")
     from cdma.study import speed
 
-    result = speed.measure(args.mib << 20, args.density)
+    result = speed.measure(mib << 20, density)
     try:
-        result["rtl"] = speed.measure_rtl(min(args.mib << 20, speed.RTL_BYTES), args.density)
+        result["rtl"] = speed.measure_rtl(min(mib << 20, speed.RTL_BYTES), density)
     except UserError as error:
         speed.report(f"RTL left out: {error}")
         result["rtl"] = []

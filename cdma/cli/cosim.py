@@ -48,7 +48,8 @@ def add_parser(subparsers) -> None:
     options.add_stall_option(parser)
     add("--seed", type=int, default=0, metavar="N", help="of back-pressure")
     options.add_design_options(parser, "file for the waveforms of all signals")
-    add("-o", "--output", metavar="OUT.bin", help="file for the bytes that the Verilog emitted")
+    output = "file for the bytes that the Verilog emitted"
+    add("-o", "--output", type=options.file_to_write, metavar="OUT.bin", help=output)
     add("--json", action="store_true", help="print the report as JSON")
 
 

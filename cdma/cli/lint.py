@@ -56,14 +56,13 @@ def run(args: argparse.Namespace) -> int:
     from cdma.synth.lint import check, units
 
     engines = engine_configs_from(args, args.config or ["8x32"])
-
+    configs = [options.config_named(name) for name in dict.fromkeys(args.config or NAMED)]
+    verilog = None if args.verilog is None else read_verilog(args.verilog, [f"cdma_{args.unit[0]}"])
     programs, missing = check.installed(args.tool)
     for line in missing:
         print(f"{line}; left out", file=sys.stderr)
     if not programs:
         raise UserError(f"no tool to check with: {'; '.join(missing)}")
-    configs = [options.config_named(name) for name in dict.fromkeys(args.config or NAMED)]
-    verilog = None if args.verilog is None else read_verilog(args.verilog, [f"cdma_{args.unit[0]}"])
     records = []
     sizes = [*configs, *engines]
     for record in units.lint(programs, options.units_from(args), sizes, verilog):

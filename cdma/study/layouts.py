@@ -12,6 +12,17 @@ FLAT = "flat"
 DEFAULT_AXES = {2: "NC", 4: "NCHW"}
 
 
+def check_axes(given: str | None) -> None:
+    """Refuse axes of a user that :func:`axes_of` would not know; raises UserError.
+
+    Those of a list may be any: its tensors are flat then.
+    """
+    known = DEFAULT_AXES.values()
+    if given is not None and sorted(given) not in map(sorted, known):
+        names = " or ".join(known)
+        raise UserError(f"--axes must be {names} in any order, not {given!r}")
+
+
 def axes_of(shape: tuple[int, ...], given: str | None) -> str:
     """Axes of a stored array, such as ``"NHWC"``, or ``"flat"`` when they are not known.
 

@@ -4,7 +4,7 @@ import argparse
 
 from cdma.cli.engine.options import engine_config_from, refuse
 from cdma.errors import UserError, refusals_as_user_errors
-from cdma.files import replacing
+from cdma.files import read_verilog, replacing
 
 #: Options of a round trip that are of the engine alone.
 _OWN = ("memory", "host_memory", "raw")
@@ -45,7 +45,7 @@ def round_trip(args: argparse.Namespace, tensor, type_: str, progress) -> tuple[
     options = {"simulator": args.sim or "fast", "raw": args.raw or "auto", "seed": args.seed}
     options["progress"] = progress
     if args.verilog:
-        options["verilog"] = args.verilog.read_text(encoding="utf-8")
+        options["verilog"] = read_verilog(args.verilog, ["cdma_engine"])
     memories = memory(args.memory or "far"), memory(args.host_memory or "host")
     trip = run(tensor, config, *memories, waves=args.waves, **options)
     if args.output:

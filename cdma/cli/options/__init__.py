@@ -11,7 +11,8 @@ from cdma.cli.options.runs import (
     announce,
     liberty_path,
 )
-from cdma.cli.options.saves import add_save_option
+from cdma.cli.options.saves import add_save_option, file_to_write
+from cdma.cli.options.shapes import shape_of
 from cdma.cli.options.sizes import add_config_options, add_format_options, add_number_options
 from cdma.cli.options.stalls import PROFILES, add_stall_option
 from cdma.cli.options.targets import add_target_options, targets_from
@@ -23,7 +24,6 @@ from cdma.cli.options.types import (
     positive,
     refuse_below,
     rising,
-    shape_of,
     size,
 )
 from cdma.cli.options.units import (
@@ -61,6 +61,7 @@ __all__ = [
     "config_from",
     "config_named",
     "config_or",
+    "file_to_write",
     "flag",
     "liberty_path",
     "natural",

@@ -49,17 +49,6 @@ def rising(text: str) -> tuple[int, ...]:
     return numbers
 
 
-def shape_of(text: str) -> tuple[int, ...]:
-    """Type of ``--shape``."""
-    try:
-        shape = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        shape = (-1,)
-    if any(size < 0 for size in shape):
-        raise argparse.ArgumentTypeError(f"must be sizes with commas between, not {text!r}")
-    return shape
-
-
 def refuse_below(args: argparse.Namespace, **least: int) -> None:
     """Refuse an option that is below its least value; ``None``, not given, is none."""
     for name, limit in least.items():

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from cdma.cli.options.saves import file_to_write
+
 #: What is generated. Named here too, so that ``--help`` loads no Amaranth.
 UNITS = ("compressor", "decompressor")
 #: What is simulated: also both, one behind the other.
@@ -29,4 +31,5 @@ def add_design_options(parser: argparse.ArgumentParser, waves: str) -> None:
         help="simulate this file, an edited or foreign unit, in place of the generated Verilog: it "
         "has the module cdma_UNIT, for a roundtrip both",
     )
-    parser.add_argument("--waves", type=Path, metavar="OUT.fst", help=f"{waves} (.fst or .vcd)")
+    text = f"{waves} (.fst or .vcd)"
+    parser.add_argument("--waves", type=file_to_write, metavar="OUT.fst", help=text)

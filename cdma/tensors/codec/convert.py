@@ -57,7 +57,7 @@ def to_streams(
         refuse_same(output, container)
     with naming(container):
         header = read_header(container)
-        blocks = block_words or header.format.block_words
+        blocks = header.format.block_words if block_words is None else block_words
         type_ = header.format.type if header.codec_name == "zvcplus" else None
         config = _config(header.format.word_bits, lanes, stripe_bytes, blocks, type_)
         with refusals_as_user_errors():

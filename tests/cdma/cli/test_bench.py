@@ -12,6 +12,8 @@ from cdma.sim.engine.bench import report as report_of_targets
 from cdma.study import speed
 from cdma.toolchain import simulators
 
+NOT_OF_ENGINES = "is not for --engine and --targets: leave it out"
+
 
 def run(*arguments) -> int:
     parser = argparse.ArgumentParser()
@@ -65,7 +67,11 @@ def test_rtl_is_left_out_without_its_tools(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--mib", "0"), "--mib must be 1 or more, not 0"),
+        (("--mib", "0"), "--mib must lie in 1..65536, not 0"),
+        (("--mib", "9" * 20), f"--mib must lie in 1..65536, not {'9' * 20}"),
+        (("--engine", "x.npy", "--density", "3"), f"--density {NOT_OF_ENGINES}"),
+        (("--engine", "x.npy", "--mib", "64"), f"--mib {NOT_OF_ENGINES}"),
+        (("--targets", "--density", "0.5"), f"--density {NOT_OF_ENGINES}"),
         (("--density", "1.5"), "--density must lie in 0..1, not 1.5"),
         (("--density", "nan"), "--density must lie in 0..1, not nan"),
     ],
@@ -85,7 +91,7 @@ def test_options_of_the_engine(refuse, tmp_path):
     for name, words in {"a": np.zeros(4, "<u4"), "b": np.zeros(4, "<u2")}.items():
         np.save(tmp_path / f"{name}.npy", words)
     message = refuse("bench", "--channels", 2)
-    assert message == "cdma bench: --channels is for --engine and --targets"
+    assert message == "cdma bench: --channels is for --engine and --targets: leave it out"
     message = refuse("bench", "--engine", tmp_path / "a.npy", tmp_path / "b.npy")
     assert message == "cdma bench: the tensors must have elements of one width"
     message = refuse("bench", "--engine", tmp_path / "a.npy", "--channels", 3)

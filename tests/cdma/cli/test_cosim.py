@@ -297,6 +297,33 @@ def test_engine_options_that_are_refused(capsys, tensor, options, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("unit", ["engine", "compressor"])
+def test_verilog_that_is_no_text(refuse, tensor, tmp_path, unit):
+    np.savez(tmp_path / "a.npz", np.float32([1]))
+    verilog = ("--unit", unit, "--verilog", tmp_path / "a.npz")
+    line = refuse("cosim", tensor, "--word-bits", 16, *verilog)
+    assert line.startswith(f"cdma cosim: {tmp_path}/a.npz: cannot read this Verilog (")
+
+
+def test_verilog_without_the_engine(refuse, tensor, tmp_path):
+    (tmp_path / "other.v").write_text("module other; endmodule\n")
+    verilog = ("--unit", "engine", "--verilog", tmp_path / "other.v")
+    assert "has no module cdma_engine" in refuse("cosim", tensor, "--word-bits", 16, *verilog)
+
+
+@pytest.mark.parametrize("unit", ["engine", "compressor"])
+@pytest.mark.parametrize("option", ["--output", "--waves"])
+def test_a_missing_folder_is_reported_before_the_design_is_made(
+    refuse, tensor, monkeypatch, unit, option
+):
+    made = "the design was made before"
+    monkeypatch.setattr("cdma.designs.engine", lambda *_: pytest.fail(made))
+    monkeypatch.setattr("cdma.sim.simulate.bench_of", lambda *_: pytest.fail(made))
+    command = ("cosim", tensor, "--unit", unit, "--word-bits", 16)
+    line = refuse(*command, option, "missing/x.fst")
+    assert "the folder missing does not exist, create it first" in line
+
+
 @pytest.mark.parametrize("option", ["--channels", "--memory", "--raw", "--link-bytes"])
 def test_options_of_the_engine_are_not_for_units(capsys, tensor, option):
     value = {"--memory": "far", "--raw": "auto"}.get(option, "8")

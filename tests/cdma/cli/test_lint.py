@@ -89,6 +89,15 @@ def test_bad_configuration(capsys):
     assert capsys.readouterr().err.startswith("cdma lint: Configuration must be lanes x word bits")
 
 
+def test_a_bad_configuration_or_file_is_refused_before_the_tools_are_made(
+    refuse, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(check, "installed", lambda _: pytest.fail("looked for the tools"))
+    assert "Configuration must be lanes x word bits" in refuse("lint", "--config", "foo")
+    missing = ("--unit", "compressor", "--verilog", tmp_path / "none.v")
+    assert "cannot read this Verilog" in refuse("lint", *missing)
+
+
 def test_a_file_in_place_of_what_is_generated(run, capsys, tmp_path):
     (tmp_path / "mine.v").write_text(CLEAN.replace("endmodule", "wire spare = a[0];\nendmodule"))
     assert run("--verilog", "mine.v") == 1

@@ -17,6 +17,8 @@ from cdma.cli import options
         (options.size, "2G", 2 << 30),
         (options.rising, "0,20,100", (0, 20, 100)),
         (options.shape_of, "2,0,3", (2, 0, 3)),
+        (options.shape_of, ",".join("1" * 32), (1,) * 32),
+        (options.shape_of, f"0,{2**60 - 1}", (0, 2**60 - 1)),
     ],
 )
 def test_takes(kind, text, value):
@@ -34,6 +36,8 @@ def test_takes(kind, text, value):
         (options.size, "5X"),
         (options.rising, "5,5"),
         (options.shape_of, "2,-3"),
+        (options.shape_of, ",".join("1" * 33)),
+        (options.shape_of, f"0,{2**60}"),
     ],
 )
 def test_refuses(kind, text):
