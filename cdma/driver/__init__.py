@@ -1,7 +1,13 @@
 """Driver of the DMA engine in Python and C, and a software engine with the same registers."""
 
 from cdma.driver.driver import Driver, Offloaded
-from cdma.driver.errors import DriverError, EngineError, EngineTimeoutError, RegisterError
+from cdma.driver.errors import (
+    DriverError,
+    EngineError,
+    EngineStoppedError,
+    EngineTimeoutError,
+    RegisterError,
+)
 from cdma.driver.memory import Buffer, BusError, Memory
 from cdma.driver.registers import Registers
 from cdma.driver.software import SoftwareDevice
@@ -13,6 +19,7 @@ __all__ = [
     "Driver",
     "DriverError",
     "EngineError",
+    "EngineStoppedError",
     "EngineTimeoutError",
     "Memory",
     "Offloaded",

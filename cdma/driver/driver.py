@@ -1,13 +1,15 @@
 """The driver: offload and prefetch tensors, over any register accessor."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cdma.driver.errors import DriverError, EngineError, EngineTimeoutError
+from cdma.driver import barrier as barriers
+from cdma.driver.custody import Custody
+from cdma.driver.errors import DriverError, EngineError, EngineStoppedError, EngineTimeoutError
 from cdma.driver.memory import Buffer, Memory
 from cdma.driver.registers import Accessor, Registers
 from cdma.driver.ring import Ring, Ticket
@@ -19,6 +21,7 @@ from cdma.golden.engine.stripes import channels_of, placement, raw_policy
 from cdma.golden.zvc.words import format_for, to_words
 
 _IRQ_ALL = 0x3F
+_LOOK = 1e-3  # seconds between two looks at the ring's state while polling
 
 
 @dataclass(eq=False)
@@ -74,18 +77,23 @@ class Driver:
     timeout : float
         Seconds to wait for a descriptor.
     coalesce : (int, int)
-        Completions and cycles until an interrupt.
+        Completions (at most 255) and cycles (at most 2**24 - 1) until an interrupt.
     device_window : (int, int) or None
         First byte, and first byte past the end, of the device memory that the engine may access.
         ``None`` is the range of ``device``, or all addresses without ``device``. The host window is
         the range of ``host``.
     fallback : bool
         Process jobs in software if one of their channels is in quarantine. Needs ``device``.
+    barrier : callable or None
+        Called without arguments; orders all earlier accesses to memory and registers before all
+        later ones. x86 needs none. Other processors need one with hardware: the driver insists for
+        accessors with ``is_mapped``, such as ``UioDevice``.
 
     Raises
     ------
     DriverError
-        When the device is not an engine, or the host memory is too small for the rings.
+        When the device is not an engine, the host memory is too small for the rings, or this
+        processor needs a barrier.
     """
 
     def __init__(
@@ -99,9 +107,14 @@ class Driver:
         coalesce: tuple[int, int] = (1, 0),
         device_window: tuple[int, int] | None = None,
         fallback: bool = False,
+        barrier: Callable[[], object] | None = None,
     ):
         if fallback and device is None:
             raise ValueError("fallback needs device memory that this processor reaches")
+        for name, value, bits in zip(("count", "cycles"), coalesce, (8, 24), strict=True):
+            if not 0 <= value < 1 << bits:
+                raise ValueError(f"coalesce {name} must be in 0..{2**bits - 1}, not {value!r}")
+        self._barrier = barriers.choose(barrier, accessor)
         self.registers = Registers(accessor)
         self.config = self.registers.config
         self.host, self.device, self.timeout = host, device, timeout
@@ -111,14 +124,18 @@ class Driver:
             device_window = (0, end) if device is None else (device.base, device.limit)
         self._device_window = device_window
         windows = (*device_window, host.base, host.limit)
-        self._reset_engine()
-        self.rings = [
-            Ring(self.registers, host, number, log2_ring, windows)
-            for number in (OFFLOAD_RING, PREFETCH_RING)
-        ]
-        self._setup_interrupts()
         self._cookie = 0
-        self._held: list[Buffer] = []
+        self.rings: list[Ring] = []
+        self._custody = Custody(self.rings)
+        self._reset_engine()
+        try:
+            for number in (OFFLOAD_RING, PREFETCH_RING):
+                ring = Ring(self.registers, host, number, log2_ring, windows, self._barrier)
+                self.rings.append(ring)
+            self._setup_interrupts()
+        except BaseException:
+            self.close()
+            raise
 
     # -- tensors --
 
@@ -155,33 +172,22 @@ class Driver:
         Raises
         ------
         EngineError
-            When the descriptor ends with a status other than OK. The buffers are freed.
+            When the descriptor ends with a status other than OK.
         EngineTimeoutError, DriverError
+            After any error, the driver frees the buffers: at once, or when the engine cannot use
+            them any more.
         """
+        options = {"raw": raw_policy(raw), "limit": limit, "crc": crc}
         if not isinstance(tensor, (int, np.integer)):
-            return self._offload_array(tensor, raw=raw, limit=limit, crc=crc)
-        nbytes = row_bytes * rows
-        capacity = self.config.bound(nbytes) if limit is None else limit
-        stream = self.host.allocate(capacity)
-        index = self.host.allocate(INDEX_BYTES * rows * self.config.stripes(row_bytes))
-        descriptor = self._descriptor(
-            Op.OFFLOAD,
-            tensor,
-            row_bytes,
-            rows,
-            pitch,
-            host=stream.address,
-            index=index.address,
-            limit=capacity,
-            raw=raw_policy(raw),
-            with_index=True,
-            crc=crc,
-        )
-        completion = self._run(OFFLOAD_RING, descriptor, [stream, index])
-        return Offloaded(stream, index, completion, row_bytes, rows)
+            return self._offload_array(tensor, **options)
+        return self._offload(tensor, row_bytes, rows, pitch, **options)
 
     def prefetch(self, source: Offloaded, address: int | None = None, *, pitch: int = 0):
         """Decompress a tensor into device memory.
+
+        If the job ends with TIMEOUT, the engine may still write to the address: do not use the
+        address for other data before :meth:`clear_quarantine` has succeeded. With ``fallback``,
+        this also applies after a prefetch that returns normally while a channel is in quarantine.
 
         Parameters
         ----------
@@ -223,21 +229,21 @@ class Driver:
         """Measure the bytes of an offload, in ``stream_bytes``, without writing to memory."""
         policy = raw_policy(raw)
         descriptor = self._descriptor(Op.MEASURE, address, row_bytes, rows, pitch, raw=policy)
-        return self._run(OFFLOAD_RING, descriptor, [])
+        return self._run(OFFLOAD_RING, descriptor)
 
     def copy_out(self, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0) -> Buffer:
         """Copy a tensor unchanged to a new host buffer."""
-        buffer = self.host.allocate(row_bytes * rows)
-        descriptor = self._descriptor(
-            Op.COPY_OUT,
-            address,
-            row_bytes,
-            rows,
-            pitch,
-            host=buffer.address,
-            limit=row_bytes * rows,
-        )
-        self._run(OFFLOAD_RING, descriptor, [buffer])
+        with self._custody.allocate(self.host, row_bytes * rows) as (buffer,):
+            descriptor = self._descriptor(
+                Op.COPY_OUT,
+                address,
+                row_bytes,
+                rows,
+                pitch,
+                host=buffer.address,
+                limit=row_bytes * rows,
+            )
+            self._run(OFFLOAD_RING, descriptor, [buffer])
         return buffer
 
     def copy_in(
@@ -253,7 +259,7 @@ class Driver:
             host=buffer.address,
             limit=row_bytes * rows,
         )
-        return self._run(PREFETCH_RING, descriptor, [])
+        return self._run(PREFETCH_RING, descriptor)
 
     def release(self, *items: Offloaded | Buffer) -> None:
         """Free host buffers."""
@@ -269,16 +275,31 @@ class Driver:
     ) -> list[Ticket]:
         """Submit descriptors without waiting. The driver sets their cookies.
 
+        Parameters
+        ----------
+        ring : int
+        descriptors : Descriptor
+        buffers : list of Buffer or None
+            Buffers of these descriptors, attached to the ticket of the last one. The caller frees
+            them after its completion. :meth:`recover`, :meth:`reset` and :meth:`close` free them
+            if they return this ticket.
+
         Returns
         -------
         list of Ticket
             One per descriptor, for :meth:`wait`.
+
+        Raises
+        ------
+        ValueError, DriverError
+            When a field does not fit, or the ring has no room. Then no descriptor is submitted.
         """
         tickets = []
         for descriptor in descriptors:
             self._cookie += 1
-            numbered = replace(descriptor, cookie=self._cookie)
-            tickets.append(Ticket(numbered, ring, list(buffers or [])))
+            tickets.append(Ticket(replace(descriptor, cookie=self._cookie), ring))
+        if tickets:
+            tickets[-1].buffers += buffers or []
         self.rings[ring].submit(tickets)
         return tickets
 
@@ -290,14 +311,22 @@ class Driver:
         EngineTimeoutError
             When no completion comes within ``timeout`` seconds (``None``: the driver's timeout).
             The engine still owns the descriptor and its buffers. :meth:`recover` takes them back.
+        EngineStoppedError
+            At once, when the ring is HALTED or in ERROR and nothing is outstanding.
         """
         seconds = self.timeout if timeout is None else timeout
-        deadline = time.monotonic() + seconds
+        begin = time.monotonic()
+        deadline, look = begin + seconds, begin + _LOOK
         while ticket.completion is None:
             self.poll()
             if ticket.completion is not None:
                 break
-            left = deadline - time.monotonic()
+            now = time.monotonic()
+            if self._wait is not None or now >= look:
+                look = now + _LOOK
+                if self._standstill(ticket):
+                    break
+            left = deadline - now
             if left <= 0:
                 state = self.rings[ticket.ring].state.name
                 raise EngineTimeoutError(
@@ -309,11 +338,14 @@ class Driver:
         return ticket.completion
 
     def poll(self) -> list[Ticket]:
-        """Read all new completions of both rings."""
-        done = [ticket for ring in self.rings for ticket in ring.poll()]
-        if self._held and not any(self._owed(channel) for channel in self.quarantined):
-            self._give_back(self._held)
-            self._held = []
+        """Read all new completions of both rings. Frees the buffers of abandoned descriptors."""
+        done = []
+        for ring in self.rings:
+            for ticket in ring.poll():
+                self._custody.end(ticket)
+                done.append(ticket)
+        if self._custody.held and self._is_quiet():
+            self._custody.free_held()
         return done
 
     def acknowledge(self) -> int:
@@ -334,21 +366,23 @@ class Driver:
     def recover(self, ring: int) -> list[Ticket]:
         """Abort a ring and restart it, from any state except after a failure of the link.
 
+        Frees the buffers of the descriptors that it returns, and of abandoned descriptors. The
+        caller frees the buffers of its other descriptors, which all have a completion now.
+
         Returns
         -------
         list of Ticket
-            Descriptors that were not started. Their buffers are freed.
+            Descriptors that were not started.
         """
         if self.registers.field("ENGINE", "STATUS", "FATAL"):
             raise DriverError("the link has failed: only a reset of the hardware recovers")
         waiting = self.rings[ring].waiting
         withdrawn = self.rings[ring].restart()
         for ticket in waiting:
-            completion = ticket.completion
-            if completion is not None and completion.status == Status.TIMEOUT:
-                self._held += ticket.buffers
-            elif ticket.is_abandoned or completion is None or not completion.is_ok:
-                self._give_back(ticket.buffers)
+            if ticket.completion is None:
+                self._custody.free(ticket.buffers)
+            else:
+                self._custody.end(ticket)
         self.acknowledge()
         return withdrawn
 
@@ -360,24 +394,33 @@ class Driver:
         self.poll()
         return channel not in self.quarantined
 
-    def reset(self) -> None:
-        """Reset the engine and set it up again. All submitted descriptors are lost."""
-        lost = [ticket for ring in self.rings for ticket in ring.waiting]
-        self._reset_engine()
+    def reset(self) -> list[Ticket]:
+        """Reset the engine and set it up again.
+
+        Returns
+        -------
+        list of Ticket
+            The descriptors without a completion, which are lost. Their buffers are freed.
+        """
+        lost = self._stop()
         for ring in self.rings:
             ring.setup()
-        for ticket in lost:
-            self._give_back(ticket.buffers)
         self._setup_interrupts()
+        return lost
 
-    def close(self) -> None:
-        """Reset the engine and give the memory of the rings back."""
-        lost = [ticket for ring in self.rings for ticket in ring.waiting]
-        self._reset_engine()
-        for ticket in lost:
-            self._give_back(ticket.buffers)
+    def close(self) -> list[Ticket]:
+        """Reset the engine and free the rings and all other buffers that the driver keeps.
+
+        Returns
+        -------
+        list of Ticket
+            The descriptors without a completion, which are lost. Their buffers are freed.
+        """
+        lost = self._stop()
+        self._custody.free_held()
         for ring in self.rings:
             ring.close()
+        return lost
 
     # -- inside --
 
@@ -393,8 +436,36 @@ class Driver:
             if time.monotonic() > deadline:
                 raise DriverError("the engine does not leave reset")
 
+    def _stop(self) -> list[Ticket]:
+        """Reset the engine. Frees the buffers of the lost descriptors, which it returns."""
+        lost = [ticket for ring in self.rings for ticket in ring.waiting]
+        self._reset_engine()
+        for ticket in lost:
+            self._custody.free(ticket.buffers)
+        return lost
+
     def _owed(self, channel: int) -> bool:
         return self.registers.field("CHANNEL", "OUTSTANDING", "NOW", channel) != 0
+
+    def _is_quiet(self) -> bool:
+        """Whether no response is outstanding after a timeout."""
+        if self.registers.field("ENGINE", "STATUS", "FATAL"):
+            return False
+        return not any(self._owed(channel) for channel in self.quarantined)
+
+    def _standstill(self, ticket: Ticket) -> bool:
+        """Whether the completion has arrived. Raises if it will never arrive."""
+        ring = self.rings[ticket.ring]
+        reason = ring.standstill
+        if reason is not None:
+            self._barrier()
+            self.poll()
+            if ticket.completion is None:
+                raise EngineStoppedError(
+                    f"no completion follows, ring {ticket.ring} is {reason}: "
+                    f"recover({ticket.ring}) restarts it"
+                )
+        return ticket.completion is not None
 
     def _descriptor(self, op, address, row_bytes, rows, pitch, **more) -> Descriptor:
         return Descriptor(
@@ -408,55 +479,44 @@ class Driver:
             **more,
         )
 
-    def _run(self, ring: int, descriptor: Descriptor, buffers: list[Buffer]) -> Completion:
-        """Submit one descriptor and wait. On an error, free its buffers."""
-        try:
-            (ticket,) = self.submit(ring, descriptor, buffers=buffers)
-        except DriverError:
-            self._give_back(buffers)
-            raise
+    def _run(
+        self,
+        ring: int,
+        descriptor: Descriptor,
+        results: Sequence[Buffer] = (),
+        place: Buffer | None = None,
+    ) -> Completion:
+        """Submit one descriptor and wait.
+
+        After a timeout, the custody keeps the caller's new host buffers ``results``, and the
+        temporary device memory ``place``, as long as the engine may use them.
+        """
+        buffers = [*results] if place is None else [*results, place]
+        quarantined = set(self.quarantined) if self._fallback else set()
+        (ticket,) = self.submit(ring, descriptor, buffers=buffers)
         try:
             completion = self.wait(ticket)
-        except EngineTimeoutError:
-            ticket.is_abandoned = True  # `recover` frees the buffers
+        except BaseException:
+            ticket.is_abandoned = True  # `poll` or `recover` frees the buffers
             raise
-        if completion.status == Status.TIMEOUT and self._fallback:
-            completion = self._in_software(descriptor)
-        if completion.is_ok:
-            return completion
         if completion.status == Status.TIMEOUT:
-            self._held += buffers  # the engine may still use them
-        else:
-            self._give_back(buffers)
-        raise EngineError(completion)
+            self._custody.held += buffers
+            if self._fallback:
+                completion = self._in_software(descriptor)
+            if completion.is_ok:
+                # A channel in quarantine issues nothing. Without a new one, nothing is outstanding.
+                is_new = set(self.quarantined) - quarantined
+                for buffer in results if is_new else buffers:
+                    self._custody.held.remove(buffer)
+        if not completion.is_ok:
+            raise EngineError(completion)
+        return completion
 
-    @staticmethod
-    def _give_back(buffers: list[Buffer]) -> None:
-        for buffer in buffers:
-            buffer.memory.release(buffer)
-
-    @contextmanager
-    def _device_buffer(self, nbytes: int) -> Iterator[Buffer]:
-        """Temporary device memory, freed at the end unless the engine may still use it."""
+    def _device_buffer(self, nbytes: int) -> AbstractContextManager[Buffer]:
+        """Temporary device memory for an array."""
         if self.device is None:
             raise DriverError("arrays need device memory that this processor reaches")
-        place = self.device.allocate(nbytes, self.config.stripe_bytes)
-        try:
-            yield place
-        except EngineTimeoutError:
-            # `recover` or `reset` frees it with the descriptor.
-            for ring in self.rings:
-                for ticket in ring.waiting:
-                    if ticket.is_abandoned and ticket.descriptor.device == place.address:
-                        ticket.buffers.append(place)
-            raise
-        except EngineError as error:
-            if error.completion.status == Status.TIMEOUT:
-                self._held.append(place)
-            else:
-                self.device.release(place)
-            raise
-        self.device.release(place)
+        return self._custody.temporary(self.device, nbytes, self.config.stripe_bytes)
 
     def _in_software(self, descriptor: Descriptor) -> Completion:
         """Process a descriptor with the golden engine, if it uses a channel in quarantine."""
@@ -474,7 +534,31 @@ class Driver:
         )
         return work.run()
 
-    def _in(self, op: Op, source: Offloaded, address: int, pitch: int) -> Completion:
+    def _offload(
+        self, address, row_bytes, rows, pitch, *, raw, limit, crc, place: Buffer | None = None
+    ) -> Offloaded:
+        capacity = self.config.bound(row_bytes * rows) if limit is None else limit
+        sizes = capacity, INDEX_BYTES * rows * self.config.stripes(row_bytes)
+        with self._custody.allocate(self.host, *sizes) as (stream, index):
+            descriptor = self._descriptor(
+                Op.OFFLOAD,
+                address,
+                row_bytes,
+                rows,
+                pitch,
+                host=stream.address,
+                index=index.address,
+                limit=capacity,
+                raw=raw,
+                with_index=True,
+                crc=crc,
+            )
+            completion = self._run(OFFLOAD_RING, descriptor, [stream, index], place)
+        return Offloaded(stream, index, completion, row_bytes, rows)
+
+    def _in(
+        self, op: Op, source: Offloaded, address: int, pitch: int, place: Buffer | None = None
+    ) -> Completion:
         flags = source.index.view("<u4")[::2]
         descriptor = self._descriptor(
             op,
@@ -488,7 +572,7 @@ class Driver:
             with_index=True,
             crc=bool((flags >> 25 & 1).any()),
         )
-        return self._run(PREFETCH_RING, descriptor, [])
+        return self._run(PREFETCH_RING, descriptor, place=place)
 
     def _offload_array(self, tensor, **options) -> Offloaded:
         array = np.asarray(tensor)
@@ -496,7 +580,7 @@ class Driver:
         data = to_words(array).view(np.uint8)
         with self._device_buffer(len(data)) as place:
             place.data[: len(data)] = data
-            result = self.offload(place.address, len(data), **options)
+            result = self._offload(place.address, len(data), 1, 0, **options, place=place)
         result.array = (array.dtype, array.shape)
         return result
 
@@ -504,7 +588,7 @@ class Driver:
         if source.array is None:
             raise ValueError("prefetch needs an address: the tensor was not offloaded as an array")
         with self._device_buffer(source.row_bytes) as place:
-            self._in(Op.PREFETCH, source, place.address, 0)
+            self._in(Op.PREFETCH, source, place.address, 0, place)
             data = place.data[: source.row_bytes].copy()
         dtype, shape = source.array
         return data.view(dtype.newbyteorder("<")).reshape(shape)

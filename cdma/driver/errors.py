@@ -3,16 +3,20 @@
 from cdma.golden.engine.descriptor import Completion, describe
 
 
-class RegisterError(Exception):
-    """The engine refused a register access (SLVERR)."""
-
-
 class DriverError(Exception):
     """The driver cannot continue: wrong device, out of memory, or a ring in ERROR."""
 
 
+class RegisterError(DriverError):
+    """The engine refused a register access (SLVERR)."""
+
+
 class EngineTimeoutError(DriverError):
     """No completion within the timeout. The engine still owns the descriptor and its buffers."""
+
+
+class EngineStoppedError(EngineTimeoutError):
+    """The ring is HALTED or in ERROR, so no completion follows, whatever the timeout."""
 
 
 class EngineError(DriverError):

@@ -13,7 +13,8 @@ class Accessor(Protocol):
 
     Examples are a simulation, a mapped UIO device and
     :class:`~cdma.driver.software.device.SoftwareDevice`. Both methods may raise
-    :class:`~cdma.driver.errors.RegisterError`.
+    :class:`~cdma.driver.errors.RegisterError`. An accessor of mapped registers sets its attribute
+    ``is_mapped``, so that the driver asks for a barrier where the processor needs one.
     """
 
     def read(self, address: int) -> int:
@@ -64,8 +65,13 @@ class Registers:
 
     def field(self, block: str, name: str, field: str, instance: int = 0) -> int:
         """Value of a field."""
-        found = self._map.block(block).register(name).field(field)
-        return (self.read(block, name, instance) & found.mask) >> found.low
+        return self.fields(block, name, instance)[field]
+
+    def fields(self, block: str, name: str, instance: int = 0) -> dict[str, int]:
+        """Values of all fields, from one read."""
+        value = self.read(block, name, instance)
+        fields = self._map.block(block).register(name).fields
+        return {field.name: (value & field.mask) >> field.low for field in fields}
 
     def read_pair(self, block: str, name: str, instance: int = 0) -> int:
         """Value of a pair ``<name>_LO``, ``<name>_HI``."""

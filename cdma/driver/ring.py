@@ -1,11 +1,13 @@
 """One ring of the driver: submits descriptors and reads completions."""
 
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from cdma.driver.errors import DriverError
+from cdma.driver.errors import DriverError, RegisterError
 from cdma.driver.memory import Buffer, Memory
 from cdma.driver.registers import Registers
 from cdma.engine_codes import State, Status
@@ -26,11 +28,12 @@ class Ticket:
     descriptor : Descriptor
     ring : int
     buffers : list of Buffer
-        Buffers that the engine owns until the completion.
+        Buffers that the engine owns until the completion. The driver frees them if the descriptor
+        is abandoned or withdrawn; otherwise, the caller frees them.
     completion : Completion or None
         ``None`` before the completion, and for withdrawn descriptors.
     is_abandoned : bool
-        No caller waits for the descriptor: its buffers are freed with its completion.
+        No caller waits for the descriptor: ``poll`` frees its buffers after its completion.
     """
 
     descriptor: Descriptor
@@ -54,6 +57,8 @@ class Ring:
         log2 of the entries of both rings.
     windows : (int, int, int, int)
         First byte and first byte past the end, of device memory and then of host memory.
+    barrier : callable
+        Orders all earlier accesses to memory and registers before all later ones.
     """
 
     def __init__(
@@ -63,15 +68,22 @@ class Ring:
         number: int,
         log2_size: int,
         windows: tuple[int, int, int, int],
+        barrier: Callable[[], object],
     ):
         if not 0 <= log2_size <= 15:
             raise ValueError(f"log2 of the ring's size must be in 0..15, not {log2_size!r}")
         self.number, self.log2_size = number, log2_size
-        self._registers, self._windows = registers, windows
-        self._sq = host.allocate(DESCRIPTOR_BYTES << log2_size)
-        self._cq = host.allocate(COMPLETION_BYTES << log2_size)
+        self._registers, self._windows, self._barrier = registers, windows, barrier
         self._waiting: deque[Ticket] = deque()
-        self.setup()
+        self._buffers: list[Buffer] = []
+        try:
+            for entry in (DESCRIPTOR_BYTES, COMPLETION_BYTES):
+                self._buffers.append(host.allocate(entry << log2_size))
+            self._sq, self._cq = self._buffers
+            self.setup()
+        except BaseException:
+            self.close()
+            raise
 
     def setup(self) -> None:
         """Program the ring and run it. Also used after a reset of the engine."""
@@ -87,6 +99,7 @@ class Ring:
         self._pair("CQ_BASE", self._cq.address)
         self._write("SQ_SIZE", self.log2_size)
         self._write("CQ_SIZE", self.log2_size)
+        self._barrier()
         self._write("CTRL", RUN)
 
     def set_arena(self, base: int, limit: int) -> None:
@@ -116,13 +129,30 @@ class Ring:
         """State of the ring."""
         return State(self._registers.field("RING", "STATE", "STATE", self.number))
 
+    @property
+    def standstill(self) -> str | None:
+        """Why no completion follows, such as ``"HALTED after HOST_SLVERR"``.
+
+        ``None`` unless the ring is HALTED or in ERROR and nothing is outstanding. After a read of
+        this property and a barrier, all completions are in memory.
+        """
+        found = self._registers.fields("RING", "STATE", self.number)
+        if found["STATE"] not in (State.HALTED, State.ERROR) or found["BUSY"]:
+            return None
+        state, why = State(found["STATE"]).name, found["STATUS"]
+        known = Status(why).name if why in set(Status) else f"status {why}"
+        return f"{state} after {known}" if why else state
+
     def submit(self, tickets: list[Ticket]) -> None:
         """Write descriptors and ring the doorbell once.
 
         Raises
         ------
         DriverError
-            When the ring has no room for all of them. Then no descriptor is submitted.
+            When the ring has no room for all of them, or the engine refuses the doorbell.
+        ValueError
+            When a field of a descriptor does not fit. After each of these errors, no descriptor is
+            submitted.
         """
         if len(tickets) > self.room:
             raise DriverError(
@@ -130,13 +160,24 @@ class Ring:
             )
         if (self.tail - self._told & _COUNT) + len(tickets) > self._size:
             self._acknowledge()
+        counts = [self.tail + number & _COUNT for number in range(len(tickets))]
+        packed = [
+            ticket.descriptor.pack(phase(count, self.log2_size))
+            for ticket, count in zip(tickets, counts, strict=True)
+        ]
         ring = self._sq.data.reshape(-1, DESCRIPTOR_BYTES)
-        for ticket in tickets:
-            packed = ticket.descriptor.pack(phase(self.tail, self.log2_size))
-            ring[self.tail % len(ring)] = packed
-            self.tail = self.tail + 1 & _COUNT
-            self._waiting.append(ticket)
-        self._write("SQ_TAIL", self.tail)
+        for entry, count in zip(packed, counts, strict=True):
+            ring[count % len(ring)] = entry
+        self._barrier()  # the descriptors are in memory before the doorbell
+        before, self.tail = self.tail, self.tail + len(tickets) & _COUNT
+        self._waiting.extend(tickets)
+        try:
+            self._write("SQ_TAIL", self.tail)
+        except RegisterError:
+            self.tail = before
+            for _ in tickets:
+                self._waiting.pop()
+            raise
 
     def poll(self) -> list[Ticket]:
         """Read all new completions, usually without a register access.
@@ -146,24 +187,34 @@ class Ring:
         DriverError
             When a completion does not belong to the oldest descriptor.
         """
+        done = self._take()
+        if (self.head - self._told & _COUNT) >= max(1, self._size // 2):
+            self._acknowledge()
+        return done
+
+    def _take(self) -> list[Ticket]:
+        """Read all new completions without a register access."""
         ring = self._cq.data.reshape(-1, COMPLETION_BYTES)
         done = []
         while self._waiting:
-            completion, bit = Completion.unpack(np.array(ring[self.head % len(ring)]))
-            if bit != phase(self.head, self.log2_size):
+            entry = ring[self.head % len(ring)]
+            if int(entry[-1]) >> 7 != phase(self.head, self.log2_size):
                 break
-            ticket = self._waiting.popleft()
-            self.head = self.head + 1 & _COUNT
+            self._barrier()  # read the phase before the rest: a copy of all bytes could be torn
+            completion, _ = Completion.unpack(np.array(entry))
+            ticket = self._waiting[0]
             untrusted = completion.cookie == 0 and completion.status != Status.OK
             if completion.cookie != ticket.descriptor.cookie and not untrusted:
+                if done:
+                    break  # the next call raises
                 raise DriverError(
                     f"ring {self.number}: completion has cookie {completion.cookie}, "
                     f"expected {ticket.descriptor.cookie}"
                 )
+            self._waiting.popleft()
+            self.head = self.head + 1 & _COUNT
             ticket.completion = completion
             done.append(ticket)
-        if (self.head - self._told & _COUNT) >= max(1, self._size // 2):
-            self._acknowledge()
         return done
 
     def _acknowledge(self) -> None:
@@ -200,7 +251,9 @@ class Ring:
                 break
         else:
             raise DriverError(f"ring {self.number} does not stop: reset the engine")
-        self.poll()
+        self._barrier()
+        with suppress(DriverError):  # a completion of another descriptor counts as lost
+            self._take()
         withdrawn = list(self._waiting)
         self._waiting.clear()
         head = self._registers.read("RING", "SQ_HEAD", self.number)
@@ -214,12 +267,13 @@ class Ring:
         self.tail = self._told = head
         self._write("SQ_TAIL", head)
         self._write("CQ_HEAD", head)
+        self._barrier()
         self._write("CTRL", RUN)
         return withdrawn[lost:]
 
     def close(self) -> None:
         """Give the memory of the rings back; the engine must have been reset."""
-        for buffer in (self._sq, self._cq):
+        for buffer in self._buffers:
             buffer.memory.release(buffer)
 
     def _write(self, name: str, value: int) -> None:

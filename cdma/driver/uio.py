@@ -13,7 +13,8 @@ class UioDevice:
     """Accessor of a mapped device, for :class:`~cdma.driver.driver.Driver`.
 
     Every access is one aligned 32-bit load or store. If the engine refuses an access, the process
-    gets a bus error or the access is ignored, depending on the processor's interconnect.
+    gets a bus error or the access is ignored, depending on the processor's interconnect. On
+    processors other than x86, the driver needs a ``barrier``.
 
     Parameters
     ----------
@@ -25,6 +26,9 @@ class UioDevice:
     DriverError
         When the device does not exist or cannot be mapped.
     """
+
+    #: The registers are mapped: see :func:`cdma.driver.barrier.choose`.
+    is_mapped = True
 
     def __init__(self, path: str):
         try:

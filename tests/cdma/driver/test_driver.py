@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from cdma.driver import Driver, DriverError, EngineError, EngineTimeoutError, Memory, SoftwareDevice
+from cdma.driver import (
+    Driver,
+    DriverError,
+    EngineError,
+    EngineStoppedError,
+    EngineTimeoutError,
+    Memory,
+    SoftwareDevice,
+)
 from cdma.engine_codes import Op, State, Status
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine
@@ -221,6 +229,38 @@ def test_a_lost_completion_is_recovered(build, tensor):
         assert np.array_equal(driver.prefetch(driver.offload(tensor)), tensor)
 
 
+@pytest.mark.parametrize("interrupts", [False, True])
+def test_a_halted_ring_is_told_at_once(build, tensor, interrupts):
+    device, driver = build(timeout=3600)
+    if interrupts:
+        driver = Driver(device, device.host, device.memory, wait=device.wait, timeout=3600)
+    free = driver.host.free_bytes, driver.device.free_bytes
+    device.host.fail(driver.registers.read_pair("RING", "SQ_BASE", 0), 64)
+    with pytest.raises(EngineError, match="HOST_SLVERR"):
+        driver.offload(tensor)
+    device.host.heal()
+    message = r"ring 0 is HALTED after HOST_SLVERR: recover\(0\) restarts it"
+    with pytest.raises(EngineStoppedError, match=message):
+        driver.offload(tensor)
+    assert len(driver.recover(0)) == 1
+    assert (driver.host.free_bytes, driver.device.free_bytes) == free
+    assert np.array_equal(driver.prefetch(driver.offload(tensor)), tensor)
+
+
+def test_a_ring_with_work_left_is_waited_for(build):
+    device, driver = build(timeout=0.05)
+    device.automatic = False
+    tickets = driver.submit(0, Descriptor(Op.NOP), Descriptor(Op.NOP))
+    assert device.start(0)
+    device.rings[0].state = State.HALTED
+    with pytest.raises(EngineTimeoutError, match=r"^no completion in 0.05 s, ring 0 is HALTED$"):
+        driver.wait(tickets[0])
+    assert device.finish(0)
+    assert driver.wait(tickets[0]).is_ok
+    with pytest.raises(EngineStoppedError, match="ring 0 is HALTED: recover"):
+        driver.wait(tickets[1])
+
+
 def test_bus_errors_leave_the_next_job_right(build, tensor):
     device, driver = build()
     place = driver.device.allocate(tensor.nbytes, 4096)
@@ -342,6 +382,15 @@ def test_mistakes_of_the_caller(build, tensor):
         driver.prefetch(sent)
     with pytest.raises(DriverError, match=r"no \d+ bytes left"):
         driver.offload(tensor, limit=1 << 30)
+    for coalesce, message in (
+        ((300, 0), r"coalesce count must be in 0\.\.255, not 300"),
+        ((1, 1 << 24), r"coalesce cycles must be in 0\.\.16777215, not 16777216"),
+        ((-1, 0), r"coalesce count must be in 0\.\.255, not -1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Driver(device, device.host, coalesce=coalesce)
+    Driver(device, Memory(1 << 16, 0x8000_0000), coalesce=(255, (1 << 24) - 1))
+    assert driver.registers.read("ENGINE", "IRQ_COALESCE") == 0xFFFFFFFF
     with pytest.raises(ValueError, match=r"log2 of the ring's size must be in 0\.\.15, not 16"):
         Driver(device, device.host, log2_ring=16)
 
