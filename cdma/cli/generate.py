@@ -4,7 +4,7 @@ import argparse
 import json
 
 from cdma.cli import engine, options
-from cdma.errors import UserError, refusals_as_user_errors
+from cdma.errors import UserError
 
 EPILOG = """\
 The same version of cdma writes the same bytes on every run. A folder that has units of another
@@ -58,17 +58,16 @@ def run(args: argparse.Namespace) -> int:
 
     how = {"name": args.name, "with_sources": args.sources, "force": args.force}
     try:
-        with refusals_as_user_errors():
-            if args.unit == engine.ENGINE:
-                for option in ("prefix", "template"):
-                    if getattr(args, option):
-                        raise UserError(f"--{option} is for units, not for the engine")
-                written = write_engine(args.output, engine.engine_config_from(args), **how)
-            else:
-                engine.refuse_engine_options(args)
-                how |= {"prefix": args.prefix, "with_template": args.template}
-                units = options.UNITS if args.unit == "both" else (args.unit,)
-                written = write(args.output, options.config_from(args), units, **how)
+        if args.unit == engine.ENGINE:
+            for option in ("prefix", "template"):
+                if getattr(args, option):
+                    raise UserError(f"--{option} is for units, not for the engine")
+            written = write_engine(args.output, engine.engine_config_from(args), **how)
+        else:
+            engine.refuse_engine_options(args)
+            how |= {"prefix": args.prefix, "with_template": args.template}
+            units = options.UNITS if args.unit == "both" else (args.unit,)
+            written = write(args.output, options.config_from(args), units, **how)
     except YosysError as error:
         message = f"Yosys, which writes the Verilog, is missing or failed: {error}"
         raise UserError(message) from error

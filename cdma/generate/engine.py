@@ -6,11 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from cdma.engine_config import EngineConfig
-from cdma.errors import UserError
+from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, replacing
 from cdma.generate.files import Written
 from cdma.hdl.emit.engine import TOP, manifest, verilog
 from cdma.hdl.emit.registers import c_header, markdown, system_rdl
+from cdma.hdl.emit.verilog import checked_name
 from cdma.hdl.engine.registers import register_map
 
 
@@ -44,12 +45,12 @@ def write_engine(
     Raises
     ------
     UserError
-        When a Verilog file of that name was edited or is not of this program; when a file cannot be
-        written.
-    ValueError
-        When the name is no plain Verilog identifier.
+        When the name is no plain Verilog identifier; when a Verilog file of that name was edited or
+        is not of this program; when a file cannot be written.
     """
     stem, module = ("engine", TOP) if name is None else (name, name)
+    with refusals_as_user_errors():
+        checked_name(module)
     entry = manifest(config, module, with_sources=with_sources)
     table = register_map(config)
     texts = {

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdma.errors import UserError
+from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, replacing
 from cdma.hdl.codecs import UnitConfig
 from cdma.hdl.emit import manifest, module_name, roundtrip, verilog
@@ -71,21 +71,15 @@ def write(
     Raises
     ------
     UserError
-        When the folder has the same module, or its partner, at another size; when a file was edited
-        or is not of this program; when a file cannot be written.
-    ValueError
-        When a name is no plain Verilog identifier, or the options exclude each other.
+        When a name is no plain Verilog identifier, or the options exclude each other; when the
+        folder has the same module, or its partner, at another size; when a file was edited or is
+        not of this program; when a file cannot be written.
     """
-    if name is not None and (prefix is not None or len(units) > 1):
-        raise ValueError("A name is for one unit, without a prefix; give a prefix for both units")
+    modules = _modules(units, name, prefix)
     if with_template and set(units) != set(UNITS):
-        raise ValueError("The test bench connects both units: generate both")
+        raise UserError("The test bench connects both units: generate both")
     if with_template and config.has_options:
-        raise ValueError("The test bench is for units without options: leave --template out")
-    modules = {
-        unit: name if name is not None else f"{prefix}_{unit}" if prefix is not None else None
-        for unit in units
-    }
+        raise UserError("The test bench is for units without options: leave --template out")
     texts, manifests = {}, {}
     for unit, module in modules.items():
         stem = unit if module is None else module_name(unit, module)
@@ -109,6 +103,20 @@ def write(
         for unit, entry in manifests.items()
     ]
     return Written(manifests, [folder / file for file in texts], lines)
+
+
+def _modules(units, name, prefix):
+    """Names of the modules, by unit; ``None`` is the default name."""
+    if name is not None and (prefix is not None or len(units) > 1):
+        raise UserError("A name is for one unit, without a prefix; give a prefix for both units")
+    modules = {
+        unit: name if name is not None else f"{prefix}_{unit}" if prefix is not None else None
+        for unit in units
+    }
+    with refusals_as_user_errors():
+        for unit, module in modules.items():
+            module_name(unit, module)
+    return modules
 
 
 def _size(config):

@@ -14,6 +14,7 @@ from amaranth.back import rtlil
 from cdma import __version__
 from cdma.hdl.axi.stream import AxiTop, checked_unit, top, unit_class
 from cdma.hdl.codecs import UnitConfig
+from cdma.hdl.emit.keywords import KEYWORDS
 from cdma.hdl.emit.ports import declare_ports
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -81,9 +82,11 @@ def module_name(unit: str, name: str | None = None) -> str:
 
 
 def checked_name(name: str) -> str:
-    """``name`` itself; ValueError when it is no plain identifier of Verilog."""
+    """``name`` itself; ValueError unless it is a plain identifier of Verilog and no keyword."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"Name of a module must be a plain Verilog identifier, not {name!r}")
+    if name in KEYWORDS:
+        raise ValueError(f"Name of a module must be no keyword of Verilog, not {name!r}")
     return name
 
 

@@ -1,6 +1,7 @@
 """``cdma offload lossy``: bytes on disk of error-bounded codecs."""
 
 import argparse
+import sys
 
 from cdma.cli import options
 from cdma.cli.offload.densities import add_densities_option, needed_files
@@ -32,10 +33,13 @@ def run(args: argparse.Namespace) -> int:
     files = needed_files(args)
     from cdma.offload.lossy import study
 
-    rows = study.measure(files, args.bound or study.BOUNDS)
+    left_out: list[str] = []
+    rows = study.measure(files, args.bound or study.BOUNDS, left_out)
+    for line in left_out:
+        print(f"cdma offload lossy: left out {line}", file=sys.stderr)
     if args.save:
-        study.save(rows, args.save)
-    if not written(args, rows):
+        study.save(rows, args.save, left_out)
+    if not written(args, rows, **({"left_out": left_out} if left_out else {})):
         print(study.table(rows))
         print()
         print(study.guarantees(rows))

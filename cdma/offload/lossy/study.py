@@ -22,7 +22,11 @@ BOUNDS = ("rel=0.01", "rel=0.03", "rel=0.1")
 _KEYS = ("bytes", "largest_error", "zeros_kept")
 
 
-def measure(arguments: Sequence[str], bounds: Sequence[str] = BOUNDS) -> list[dict]:
+def measure(
+    arguments: Sequence[str],
+    bounds: Sequence[str] = BOUNDS,
+    left_out: list[str] | None = None,
+) -> list[dict]:
     """A row for each network and bound.
 
     Parameters
@@ -31,6 +35,9 @@ def measure(arguments: Sequence[str], bounds: Sequence[str] = BOUNDS) -> list[di
         Files and folders of tensors; of every network the float32 tensors of its last stage.
     bounds : sequence of str
         As :meth:`Bound.parse` takes them.
+    left_out : list of str, optional
+        Receives a line for each tensor that has no such bound: it is empty, or has no two different
+        values that a relative bound would be of.
 
     Returns
     -------
@@ -42,8 +49,9 @@ def measure(arguments: Sequence[str], bounds: Sequence[str] = BOUNDS) -> list[di
     Raises
     ------
     UserError
-        When there is no tensor, or a bound is refused.
+        When there is no tensor, or a bound is refused or is one of no tensor.
     """
+    left_out = [] if left_out is None else left_out
     with refusals_as_user_errors():
         parsed = [Bound.parse(text) for text in bounds]
     chosen = last_stage(arguments)
@@ -54,17 +62,30 @@ def measure(arguments: Sequence[str], bounds: Sequence[str] = BOUNDS) -> list[di
         for k, (name, data) in enumerate(chosen):
             array = load_tensor(name)
             for bound in parsed:
-                _add(found.setdefault((data.network, str(bound)), {}), array, bound)
+                try:
+                    error = _largest_error(array, bound)
+                except ValueError as problem:
+                    left_out.append(f"{name}, {bound}: {problem}")
+                    continue
+                _add(found.setdefault((data.network, str(bound)), {}), array, error)
             bar(k + 1)
+    if not found:
+        raise UserError(f"no tensor with such a bound: {'; '.join(left_out)}")
     return [
         {"network": network, "bound": bound} | totals
         for (network, bound), totals in sorted(found.items())
     ]
 
 
-def _add(totals: dict, array: np.ndarray, bound: Bound) -> None:
+def _largest_error(array: np.ndarray, bound: Bound) -> float:
+    """Bound of the tensor's error; raises ValueError when the tensor has none."""
+    if not array.size:
+        raise ValueError("it is empty")
+    return bound.of(to_words(array), "float32")
+
+
+def _add(totals: dict, array: np.ndarray, error: float) -> None:
     """Add a tensor to the row of its network."""
-    error = bound.of(to_words(array), "float32")
     zeros = array == 0
     totals["tensors"] = totals.get("tensors", 0) + 1
     totals["raw_bytes"] = totals.get("raw_bytes", 0) + array.nbytes
@@ -110,10 +131,11 @@ def guarantees(rows: Sequence[Mapping], style: str = "text") -> str:
     return format_table(found, columns, style)
 
 
-def save(rows: Sequence[Mapping], path: str | Path) -> None:
-    """Write as JSON, a row on a line."""
+def save(rows: Sequence[Mapping], path: str | Path, left_out: Sequence[str] = ()) -> None:
+    """Write as JSON, a row on a line, and what was left out."""
     lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    write_text(path, f'{{"rows": [\n{lines}\n]}}\n')
+    more = f',\n"left_out": {json.dumps(list(left_out))}' if left_out else ""
+    write_text(path, f'{{"rows": [\n{lines}\n]{more}}}\n')
 
 
 def read(path: str | Path = FILE) -> list[dict]:

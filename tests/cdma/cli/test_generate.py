@@ -158,12 +158,31 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
             "A name is for one unit, without a prefix; give a prefix for both units",
         ),
         (("--name", "a-b"), "Name of a module must be a plain Verilog identifier, not 'a-b'"),
+        (("--name", "module"), "Name of a module must be no keyword of Verilog, not 'module'"),
     ],
 )
 def test_refuses_and_makes_no_folder(refuse, tmp_path, argv, message):
     folder = tmp_path / "out"
     assert refuse("generate", "compressor", *argv, "-o", folder) == f"cdma generate: {message}"
     assert not folder.exists()
+
+
+def test_a_keyword_is_no_name_of_an_engine(refuse, tmp_path):
+    line = refuse("generate", "engine", "--name", "wire", "-o", tmp_path / "out")
+    assert line == "cdma generate: Name of a module must be no keyword of Verilog, not 'wire'"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("fault", [TypeError("fault"), ValueError("fault")])
+def test_a_fault_is_not_reported_as_one_of_the_user(monkeypatch, capsys, tmp_path, fault):
+    def verilog(*args, **kwargs):
+        raise fault
+
+    monkeypatch.setattr(files, "verilog", verilog)
+    monkeypatch.setattr("cdma.generate.engine.manifest", verilog)
+    for unit in ("compressor", "engine"):
+        assert main(["generate", unit, "-o", str(tmp_path)]) == 3
+        assert "a fault of cdma, please report it" in capsys.readouterr().err
 
 
 def test_unknown_unit(refuse, tmp_path):

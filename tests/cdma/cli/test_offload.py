@@ -160,6 +160,28 @@ def test_lossy(capsys, refuse, tmp_path, monkeypatch):
     assert "no tensors given" in refuse("offload", "lossy")
 
 
+def test_lossy_leaves_out_tensors_without_a_bound(capsys, refuse, tmp_path):
+    """Those whose values do not differ, and empty ones; the others of the folder are measured."""
+    np.save(tmp_path / "zero.npy", np.zeros((4, 4), np.float32))
+    np.save(tmp_path / "same.npy", np.full((4, 4), 3, np.float32))
+    np.save(tmp_path / "none.npy", np.zeros((0, 4), np.float32))
+    options = ("offload", "lossy", "--densities", str(tmp_path), "--bound", "rel=0.1")
+    line = refuse(*options)
+    assert "no tensor with such a bound: " in line
+    assert all(f"{tmp_path}/{name}.npy, rel=0.1: " in line for name in ("zero", "same", "none"))
+    np.save(tmp_path / "good.npy", np.arange(64, dtype=np.float32))
+    file = tmp_path / "out" / "a.json"
+    file.parent.mkdir()
+    assert main([*options, "--bound", "abs=0.1", "--json", "--save", str(file)]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert {row["bound"]: row["tensors"] for row in found["rows"]} == {"abs=0.1": 3, "rel=0.1": 1}
+    assert len(found["left_out"]) == 4
+    assert err.count("cdma offload lossy: left out ") == 4
+    assert f"left out {tmp_path}/none.npy, abs=0.1: it is empty" in err
+    assert json.loads(file.read_text())["left_out"] == found["left_out"]
+
+
 def test_measure(refuse):
     pytest.importorskip("sklearn")
     assert "must be" in refuse("offload", "measure", "--save", "x", "--samples", "0")

@@ -239,6 +239,13 @@ def test_a_name_that_is_no_identifier_is_refused(name):
         verilog("compressor", CONFIG, name)
 
 
+@pytest.mark.parametrize("name", ["module", "wire", "uwire", "use", "logic", "bit"])
+def test_a_keyword_is_refused(name):
+    message = f"^Name of a module must be no keyword of Verilog, not '{name}'$"
+    with pytest.raises(ValueError, match=message):
+        verilog("compressor", CONFIG, name)
+
+
 @FIRST
 def test_lines_of_the_source_are_there_when_asked_for(unit):
     plain, annotated = (verilog(unit, CONFIG, with_sources=each) for each in (False, True))
