@@ -159,7 +159,7 @@ class Ring:
                 f"ring {self.number} has room for {self.room} descriptors, not {len(tickets)}"
             )
         if (self.tail - self._told & _COUNT) + len(tickets) > self._size:
-            self._acknowledge()
+            self._make_room()
         counts = [self.tail + number & _COUNT for number in range(len(tickets))]
         packed = [
             ticket.descriptor.pack(phase(count, self.log2_size))
@@ -188,8 +188,9 @@ class Ring:
             When a completion does not belong to the oldest descriptor.
         """
         done = self._take()
-        if (self.head - self._told & _COUNT) >= max(1, self._size // 2):
-            self._acknowledge()
+        is_due = (self.head - self._told & _COUNT) >= max(1, self._size // 2)
+        if is_due and self._is_counted:  # otherwise, a later call reports
+            self._report()
         return done
 
     def _take(self) -> list[Ticket]:
@@ -217,20 +218,28 @@ class Ring:
             done.append(ticket)
         return done
 
-    def _acknowledge(self) -> None:
-        """Write CQ HEAD.
+    @property
+    def _is_counted(self) -> bool:
+        """Whether the engine has counted all completions that were read.
 
-        A completion is visible in memory before the engine updates its counts. So wait for these
-        counts first: the engine treats a CQ HEAD past its CQ TAIL as an error.
+        A completion is visible in memory before the engine updates its counts. The engine treats a
+        CQ HEAD past its CQ TAIL as an error.
         """
-        for _ in range(_PATIENCE):
-            counted = self._registers.read("RING", "SQ_HEAD", self.number)
-            if counted - self.head & 0x8000 == 0:
-                break
-        else:
-            raise DriverError(f"ring {self.number}: SQ HEAD stays at {counted}, not {self.head}")
+        counted = self._registers.read("RING", "SQ_HEAD", self.number)
+        return counted - self.head & 0x8000 == 0
+
+    def _report(self) -> None:
+        """Write CQ HEAD."""
         self._write("CQ_HEAD", self.head)
         self._told = self.head
+
+    def _make_room(self) -> None:
+        """Wait for the engine's counts and report."""
+        for _ in range(_PATIENCE):
+            if self._is_counted:
+                self._report()
+                return
+        raise DriverError(f"ring {self.number}: SQ HEAD does not reach {self.head}")
 
     def restart(self) -> list[Ticket]:
         """Abort from any state, withdraw descriptors that were not started, and run again.

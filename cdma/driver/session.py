@@ -1,0 +1,267 @@
+"""A session with an engine: descriptors, completions and recovery."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from cdma.driver import barrier as barriers
+from cdma.driver.custody import Custody
+from cdma.driver.errors import DriverError, EngineStoppedError, EngineTimeoutError
+from cdma.driver.memory import Buffer, Memory
+from cdma.driver.registers import Accessor, Registers
+from cdma.driver.ring import Ring, Ticket
+from cdma.engine_codes import OFFLOAD_RING, PREFETCH_RING
+from cdma.golden.engine.descriptor import Completion, Descriptor
+
+_IRQ_ALL = 0x3F
+_LOOK = 1e-3  # seconds between two looks at the ring's state while polling
+
+
+class Session:
+    """The rings of one engine, for descriptors that the caller makes.
+
+    :class:`~cdma.driver.driver.Driver` adds tensors.
+
+    Parameters
+    ----------
+    accessor, host, wait, log2_ring, timeout, coalesce, barrier
+        As for :class:`~cdma.driver.driver.Driver`.
+    device_window : (int, int) or None
+        First byte, and first byte past the end, of the device memory that the engine may access.
+        ``None`` is all addresses.
+    """
+
+    def __init__(
+        self,
+        accessor: Accessor,
+        host: Memory,
+        wait: Callable[[float], object] | None = None,
+        log2_ring: int = 6,
+        timeout: float = 10.0,
+        coalesce: tuple[int, int] = (1, 0),
+        device_window: tuple[int, int] | None = None,
+        barrier: Callable[[], object] | None = None,
+    ):
+        for name, value, bits in zip(("count", "cycles"), coalesce, (8, 24), strict=True):
+            if not 0 <= value < 1 << bits:
+                raise ValueError(f"coalesce {name} must be in 0..{2**bits - 1}, not {value!r}")
+        self._barrier = barriers.choose(barrier, accessor)
+        self.registers = Registers(accessor)
+        self.config = self.registers.config
+        self.host, self.timeout = host, timeout
+        self._wait, self._coalesce = wait, coalesce
+        if device_window is None:
+            device_window = (0, min(1 << self.config.address_bits, (1 << 64) - 1))
+        self._device_window = device_window
+        windows = (*device_window, host.base, host.limit)
+        self._cookie = 0
+        self.rings: list[Ring] = []
+        self._custody = Custody(self.rings)
+        self._reset_engine()
+        try:
+            for number in (OFFLOAD_RING, PREFETCH_RING):
+                ring = Ring(self.registers, host, number, log2_ring, windows, self._barrier)
+                self.rings.append(ring)
+            self._setup_interrupts()
+        except BaseException:
+            self.close()
+            raise
+
+    # -- descriptors --
+
+    def submit(
+        self, ring: int, *descriptors: Descriptor, buffers: list[Buffer] | None = None
+    ) -> list[Ticket]:
+        """Submit descriptors without waiting. The driver sets their cookies.
+
+        Parameters
+        ----------
+        ring : int
+        descriptors : Descriptor
+        buffers : list of Buffer or None
+            Buffers of these descriptors, attached to the ticket of the last one. The caller frees
+            them after its completion. :meth:`recover`, :meth:`reset` and :meth:`close` free them
+            if they return this ticket.
+
+        Returns
+        -------
+        list of Ticket
+            One per descriptor, for :meth:`wait`.
+
+        Raises
+        ------
+        ValueError, DriverError
+            When a field does not fit, or the ring has no room. Then no descriptor is submitted.
+        """
+        tickets = []
+        for descriptor in descriptors:
+            self._cookie += 1
+            tickets.append(Ticket(replace(descriptor, cookie=self._cookie), ring))
+        if tickets:
+            tickets[-1].buffers += buffers or []
+        self.rings[ring].submit(tickets)
+        return tickets
+
+    def wait(self, ticket: Ticket, timeout: float | None = None) -> Completion:
+        """Wait for the completion of a descriptor, with any status.
+
+        Raises
+        ------
+        EngineTimeoutError
+            When no completion comes within ``timeout`` seconds (``None``: the driver's timeout).
+            The engine still owns the descriptor and its buffers. :meth:`recover` takes them back.
+        EngineStoppedError
+            At once, when the ring is HALTED or in ERROR and nothing is outstanding.
+        """
+        seconds = self.timeout if timeout is None else timeout
+        begin = time.monotonic()
+        deadline, look = begin + seconds, begin + _LOOK
+        while ticket.completion is None:
+            self.poll()
+            if ticket.completion is not None:
+                break
+            now = time.monotonic()
+            if self._wait is not None or now >= look:
+                look = now + _LOOK
+                if self._standstill(ticket):
+                    break
+            left = deadline - now
+            if left <= 0:
+                state = self.rings[ticket.ring].state.name
+                raise EngineTimeoutError(
+                    f"no completion in {seconds:g} s, ring {ticket.ring} is {state}"
+                )
+            if self._wait is not None:
+                self._wait(left)
+                self.acknowledge()
+        return ticket.completion
+
+    def poll(self) -> list[Ticket]:
+        """Read all new completions of both rings. Frees the buffers of abandoned descriptors."""
+        done = []
+        for ring in self.rings:
+            for ticket in ring.poll():
+                self._custody.end(ticket)
+                done.append(ticket)
+        if self._custody.held and self._is_quiet():
+            self._custody.free_held()
+        return done
+
+    def acknowledge(self) -> int:
+        """Clear the pending interrupts. Returns their bits."""
+        pending = self.registers.read("ENGINE", "IRQ_STATUS")
+        if pending:
+            self.registers.write("ENGINE", "IRQ_STATUS", pending)
+        return pending
+
+    # -- recovery --
+
+    @property
+    def quarantined(self) -> list[int]:
+        """Channels in quarantine."""
+        bits = self.registers.field("ENGINE", "STATUS", "QUARANTINED")
+        return [channel for channel in range(self.config.channels) if bits >> channel & 1]
+
+    def recover(self, ring: int) -> list[Ticket]:
+        """Abort a ring and restart it, from any state except after a failure of the link.
+
+        Frees the buffers of the descriptors that it returns, and of abandoned descriptors. The
+        caller frees the buffers of its other descriptors, which all have a completion now.
+
+        Returns
+        -------
+        list of Ticket
+            Descriptors that were not started.
+        """
+        if self.registers.field("ENGINE", "STATUS", "FATAL"):
+            raise DriverError("the link has failed: only a reset of the hardware recovers")
+        waiting = self.rings[ring].waiting
+        withdrawn = self.rings[ring].restart()
+        for ticket in waiting:
+            if ticket.completion is None:
+                self._custody.free(ticket.buffers)
+            else:
+                self._custody.end(ticket)
+        self.acknowledge()
+        return withdrawn
+
+    def clear_quarantine(self, channel: int) -> bool:
+        """Take a channel out of quarantine. False while it has outstanding responses."""
+        if self._owed(channel):
+            return False
+        self.registers.write("CHANNEL", "QUARANTINE", 1, channel)
+        self.poll()
+        return channel not in self.quarantined
+
+    def reset(self) -> list[Ticket]:
+        """Reset the engine and set it up again.
+
+        Returns
+        -------
+        list of Ticket
+            The descriptors without a completion, which are lost. Their buffers are freed.
+        """
+        lost = self._stop()
+        for ring in self.rings:
+            ring.setup()
+        self._setup_interrupts()
+        return lost
+
+    def close(self) -> list[Ticket]:
+        """Reset the engine and free the rings and all other buffers that the driver keeps.
+
+        Returns
+        -------
+        list of Ticket
+            The descriptors without a completion, which are lost. Their buffers are freed.
+        """
+        lost = self._stop()
+        self._custody.free_held()
+        for ring in self.rings:
+            ring.close()
+        return lost
+
+    # -- inside --
+
+    def _setup_interrupts(self) -> None:
+        count, timer = self._coalesce
+        self.registers.write("ENGINE", "IRQ_COALESCE", count | timer << 8)
+        self.registers.write("ENGINE", "IRQ_ENABLE", _IRQ_ALL if self._wait else 0)
+
+    def _reset_engine(self) -> None:
+        self.registers.write("ENGINE", "CTRL", 1)
+        deadline = time.monotonic() + self.timeout
+        while self.registers.read("ENGINE", "CTRL") & 1:
+            if time.monotonic() > deadline:
+                raise DriverError("the engine does not leave reset")
+
+    def _stop(self) -> list[Ticket]:
+        """Reset the engine. Frees the buffers of the lost descriptors, which it returns."""
+        lost = [ticket for ring in self.rings for ticket in ring.waiting]
+        self._reset_engine()
+        for ticket in lost:
+            self._custody.free(ticket.buffers)
+        return lost
+
+    def _owed(self, channel: int) -> bool:
+        return self.registers.field("CHANNEL", "OUTSTANDING", "NOW", channel) != 0
+
+    def _is_quiet(self) -> bool:
+        """Whether no response is outstanding after a timeout."""
+        if self.registers.field("ENGINE", "STATUS", "FATAL"):
+            return False
+        return not any(self._owed(channel) for channel in self.quarantined)
+
+    def _standstill(self, ticket: Ticket) -> bool:
+        """Whether the completion has arrived. Raises if it will never arrive."""
+        ring = self.rings[ticket.ring]
+        reason = ring.standstill
+        if reason is not None:
+            self._barrier()
+            self.poll()
+            if ticket.completion is None:
+                raise EngineStoppedError(
+                    f"no completion follows, ring {ticket.ring} is {reason}: "
+                    f"recover({ticket.ring}) restarts it"
+                )
+        return ticket.completion is not None
