@@ -7,7 +7,7 @@ import numpy as np
 
 from cdma.format import ErrorCode, Format
 from cdma.golden.errors import StreamError
-from cdma.golden.zvc import stages, tail
+from cdma.golden.zvc import mask, stages, tail
 from cdma.golden.zvc.walk import block_starts, gather_masks
 from cdma.golden.zvc.words import (
     check_count,
@@ -187,22 +187,23 @@ def _decode(data, count, fmt, canonical, base, is_cut):
         if first > len(words):
             reason = f"mask of {fmt.mask_bytes} bytes expected, {ends}"
             return out, error(ErrorCode.TRUNCATED, at, reason)
-        bits = stages.unpack_masks(words[np.newaxis, at:first], fmt)[0]
-        marked = np.flatnonzero(bits)
-        inside = marked[marked < count - done]
-        payload = words[first : first + len(inside)]
-        out[done + inside[: len(payload)]] = payload
-        past = bits[count - done :]
+        bytes_ = words[at:first].view(np.uint8)
+        room = min(count - done, fmt.block_words)
+        bits = mask.bits_before(bytes_, room)
+        marked = int(np.count_nonzero(bits))
+        payload = words[first : first + marked]
+        given = bits if len(payload) == marked else bits[: mask.nth_one(bytes_, len(payload))]
+        out[done : done + len(given)][given] = payload
         if fmt.ends_itself:
-            if not is_cut and not past.all():
-                missing = count + int(np.argmin(past))
-                reason = f"mask does not mark word {missing}, past the end of {count} words"
+            missing = None if is_cut else mask.first_zero(bytes_, room)
+            if missing is not None:
+                reason = f"mask does not mark word {done + missing}, past the end of {count} words"
                 return out, error(ErrorCode.MASK_PAST_END, at, reason)
-        elif past.any():
-            reason = f"mask marks word {done + marked[-1]} of {count}, counted from 0"
+        elif (last := mask.last_one(bytes_)) is not None and last >= room:
+            reason = f"mask marks word {done + last} of {count}, counted from 0"
             return out, error(ErrorCode.MASK_PAST_END, at, reason)
-        if len(payload) < len(inside):
-            needed = base + (first + len(inside)) * fmt.word_bytes
+        if len(payload) < marked:
+            needed = base + (first + marked) * fmt.word_bytes
             reason = f"mask marks words that reach to byte {needed}, {ends}"
             return out, error(ErrorCode.TRUNCATED, at, reason)
         kept = stages.nonzero_bits(payload, fmt)
@@ -279,11 +280,11 @@ def _compress_partial(words: np.ndarray, fmt: Format, out: np.ndarray) -> None:
     Only the mask has the length of a block: blocks of 2**32 words may hold few words.
     """
     bits = stages.nonzero_bits(words, fmt)
-    mask = out[: fmt.mask_words].view(np.uint8)
+    bytes_ = out[: fmt.mask_words].view(np.uint8)
     packed = np.packbits(bits, bitorder="little")
-    mask[: len(packed)] = packed
-    mask[len(packed) :] = 0xFF if fmt.ends_itself else 0
+    bytes_[: len(packed)] = packed
+    bytes_[len(packed) :] = 0xFF if fmt.ends_itself else 0
     if fmt.ends_itself and len(words) % 8:
-        mask[len(packed) - 1] |= 0xFF << len(words) % 8 & 0xFF
+        bytes_[len(packed) - 1] |= 0xFF << len(words) % 8 & 0xFF
     payload = words[bits]
     out[fmt.mask_words : fmt.mask_words + len(payload)] = payload

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cdma.format import Format
-from cdma.golden.zvc import stages
+from cdma.golden.zvc import mask
 from cdma.golden.zvc.walk import block_starts
 from cdma.golden.zvc.words import whole_words
 
@@ -62,16 +62,14 @@ def extent(data: np.ndarray, fmt: Format) -> Extent:
     if first > len(words):
         reason = f"mask of {fmt.mask_bytes} bytes expected, the stream ends at byte {len(data)}"
         return Extent(done, at * size, reason, at * size)
-    bits = stages.unpack_masks(words[np.newaxis, at:first], fmt)[0]
-    marked = np.flatnonzero(bits)
-    dry = int(marked[len(words) - first])  # the first bit without a word
+    bits = words[at:first].view(np.uint8)
+    dry = mask.nth_one(bits, len(words) - first)  # the first bit without a word
     reason = None
     if len(data) % size:
         reason = f"word {done + dry} is cut, the stream ends at byte {len(data)}"
     elif dry == 0:
         reason = f"mask is followed by no word, the stream ends at byte {len(data)}"
-    elif not bits[dry:].all():
-        behind = done + dry + int(np.argmin(bits[dry:]))
-        reason = f"word {done + dry} is missing, although the mask goes on to word {behind}"
+    elif (behind := mask.first_zero(bits, dry)) is not None:
+        reason = f"word {done + dry} is missing, although the mask goes on to word {done + behind}"
     end = len(words) if dry else at
     return Extent(done + dry, end * size, reason, at * size)

@@ -87,6 +87,9 @@ UNFAVOURABLE = {
     "dense": lambda: container(np.ones(1 << 22, "u1")),
     "a block of zeros": lambda: container(np.zeros(1 << 20, "u8"), Format(64, 1 << 20)),
     "a dense block": lambda: container(np.ones(1 << 20, "u1"), Format(8, 1 << 20)),
+    "a part of a block": lambda: container(np.ones((1 << 20) - 1, "u1"), Format(8, 1 << 20)),
+    "few words of a block": lambda: container(np.ones(1, "u1"), Format(8, 1 << 24)),
+    "few words of a block of ones": lambda: container(np.ones(1, "u1"), Format(8, 1 << 24, "ones")),
     "a chunk": lambda: container(np.zeros(1 << 20, "u1"), Format(8, 8), 1 << 30),
     "tiny chunks": lambda: container(np.zeros(1 << 19, "u1"), Format(8, 8), 1),
 }
