@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cdma.cli.offload.densities import files_from
+from cdma.cli.options import liberty_path
 from cdma.errors import UserError
 from cdma.files import STDIO, refuse_same, refuse_twice
 from cdma.tensors.load import MODULES, split
 
 #: Arguments that name files to write. ``index`` is read or written: the conversion checks it.
 OUTPUTS = ("output", "csv", "save", "save_baseline", "waves")
-#: Arguments that name files to read, beside folders of tensors. The verbs of the codec check
-#: ``input``; ``baseline`` may be replaced by what was measured.
-INPUTS = ("tensor", "engine", "network", "times", "add", "verilog", "liberty")
+#: Arguments that name files to read, always. The verbs of the codec check ``input``; ``baseline``
+#: may be replaced by what was measured.
+INPUTS = ("tensor", "engine", "times", "add", "verilog")
 
 
 def refuse_overwrites(args: argparse.Namespace) -> None:
@@ -31,6 +32,11 @@ def refuse_overwrites(args: argparse.Namespace) -> None:
 def _files_read(args: argparse.Namespace) -> Iterator[Path]:
     for name in INPUTS:
         yield from map(_file, _names(getattr(args, name, None)))
+    if getattr(args, "network", "").endswith(".onnx"):  # else it is no file
+        yield Path(args.network)
+    if hasattr(args, "liberty") and (library := liberty_path(args)):
+        yield Path(library)
+        yield from Path(library).glob("*")  # of a folder
     if hasattr(args, "densities"):
         yield from _tensors_and_lists(files_from(args))
     yield from _tensors_and_lists(getattr(args, "files", []))

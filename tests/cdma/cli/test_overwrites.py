@@ -81,6 +81,24 @@ def test_tensors_of_the_environment_stay(refuse, monkeypatch):
     assert _content() == before
 
 
+def test_the_cell_library_stays(refuse, monkeypatch):
+    Path("cells").mkdir()
+    Path("cells/a.lib").write_text("library")
+    save = ("power", "x.npy", "--save", "cells/a.lib")
+    assert IS_INPUT in refuse(*save, "--liberty", "cells/a.lib")
+    monkeypatch.setenv("CDMA_LIBERTY", "cells")
+    assert IS_INPUT in refuse(*save)
+    assert Path("cells/a.lib").read_text() == "library"
+
+
+def test_a_model_stays_and_a_file_with_the_name_of_a_network_may_be_replaced(refuse):
+    Path("a.onnx").write_text("model")
+    assert IS_INPUT in refuse("offload", "layers", "a.onnx", "--csv", "a.onnx")
+    Path("vgg-d").write_text("old")
+    assert main(["offload", "layers", "vgg-d", "--csv", "vgg-d"]) == 0
+    assert Path("vgg-d").read_text().startswith("layer,")
+
+
 def test_another_file_of_the_folder_may_be_replaced(capsys):
     Path("dir/old.csv").write_text("old")
     assert main(["analyze", "dir", "--csv", "dir/old.csv"]) == 0
@@ -98,7 +116,7 @@ def _options(parser, verb=""):
 
 def test_every_option_of_a_file_is_known():
     """A new option of a file has to be added to the inputs or the outputs."""
-    known = {*overwrites.INPUTS, *overwrites.OUTPUTS, "files", "densities", "baseline"}
+    known = {*overwrites.INPUTS, *overwrites.OUTPUTS, "files", "densities", "baseline", "liberty"}
     found = {(verb, name) for verb, name in _options(build_parser()) if name not in known}
     codec = {(verb, "input") for verb in ("compress", "decompress", "info", "convert")}
     assert found == {*codec, ("convert", "index")}
