@@ -5,11 +5,11 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from cdma.driver import Driver, EngineError, EngineTimeoutError
+from cdma.driver import Driver, EngineError, EngineStoppedError, EngineTimeoutError
 from cdma.engine_codes import Op, Raw, State, Status
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
-from cdma.sim.engine.engine import DEVICE
+from cdma.sim.engine.engine import DEVICE, HOST
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +137,50 @@ def test_an_impossible_count_is_recovered(driver):
     driver.recover(1)
     (ticket,) = driver.submit(1, Descriptor(Op.NOP))
     assert driver.wait(ticket).is_ok
+
+
+@pytest.mark.parametrize("ring", [0, 1])
+def test_a_halted_ring_is_told_at_once(driver, hardware, ring):
+    """The descriptor cannot be fetched. The timeout of 60 s has no part in it."""
+    place = driver.registers.read_pair("RING", "SQ_BASE", ring)
+    hardware.engine.fault(HOST, place, response=2, on="read")
+    (ticket,) = driver.submit(ring, Descriptor(Op.NOP))
+    assert driver.wait(ticket).status == Status.HOST_SLVERR
+    hardware.engine.clear_faults()
+    (late,) = driver.submit(ring, Descriptor(Op.NOP))
+    with pytest.raises(EngineStoppedError, match=f"ring {ring} is HALTED after HOST_SLVERR"):
+        driver.wait(late)
+    assert driver.recover(ring) == [late]
+    assert driver.wait(driver.submit(ring, Descriptor(Op.NOP))[0]).is_ok
+
+
+def test_the_fallback_waits_for_late_responses(hardware):
+    """A write to device memory is not answered: its memory is not given away before."""
+    driver = Driver(
+        hardware, hardware.host, hardware.memory, wait=hardware.wait, timeout=60, fallback=True
+    )
+    array = relu(2048, 5)
+    sent = driver.offload(array)
+    free = driver.device.free_bytes
+    place = driver.device.allocate(array.nbytes, hardware.config.stripe_bytes)
+    driver.device.release(place)
+    driver.registers.write("ENGINE", "TIMEOUT", 1000)
+    hardware.engine.fault(DEVICE, place.address, delay=60_000, count=1, on="write")
+    assert np.array_equal(driver.prefetch(sent), array)
+    (channel,) = driver.quarantined
+    assert not driver.clear_quarantine(channel)
+    assert driver.device.free_bytes == free - array.nbytes
+    other = driver.offload(relu(2048, 6))
+    assert np.array_equal(driver.prefetch(other), relu(2048, 6))
+    assert driver.device.free_bytes == free - array.nbytes
+    hardware.engine.run(70_000)
+    assert driver.clear_quarantine(channel)
+    assert driver.device.free_bytes == free
+    assert np.array_equal(driver.prefetch(sent), array)
+    hardware.engine.clear_faults()
+    driver.release(sent, other)
+    driver.close()
+    assert hardware.host.free_bytes == len(hardware.host.data)
 
 
 @pytest.mark.parametrize("log2", [0, 2])
