@@ -16,7 +16,7 @@ class EngineTimeoutError(DriverError):
 
 
 class EngineStoppedError(EngineTimeoutError):
-    """The ring is HALTED or in ERROR, so no completion follows, whatever the timeout."""
+    """The ring is HALTED or in ERROR, or the link has failed: no completion follows."""
 
 
 class EngineError(DriverError):

@@ -131,17 +131,22 @@ class Ring:
 
     @property
     def standstill(self) -> str | None:
-        """Why no completion follows, such as ``"HALTED after HOST_SLVERR"``.
+        """Why no completion follows, such as HALTED after HOST_SLVERR, and what to do.
 
-        ``None`` unless the ring is HALTED or in ERROR and nothing is outstanding. After a read of
-        this property and a barrier, all completions are in memory.
+        ``None`` unless the ring is HALTED or in ERROR, and nothing is outstanding or the link has
+        failed. After a read of this property and a barrier, all completions are in memory.
         """
         found = self._registers.fields("RING", "STATE", self.number)
-        if found["STATE"] not in (State.HALTED, State.ERROR) or found["BUSY"]:
+        if found["STATE"] not in (State.HALTED, State.ERROR):
             return None
-        state, why = State(found["STATE"]).name, found["STATUS"]
+        if self._registers.field("ENGINE", "STATUS", "FATAL"):
+            return "the link has failed: only a reset of the hardware recovers"
+        if found["BUSY"]:
+            return None
+        why = found["STATUS"]
         known = Status(why).name if why in set(Status) else f"status {why}"
-        return f"{state} after {known}" if why else state
+        state = State(found["STATE"]).name + (f" after {known}" if why else "")
+        return f"ring {self.number} is {state}: recover({self.number}) restarts it"
 
     def submit(self, tickets: list[Ticket]) -> None:
         """Write descriptors and ring the doorbell once.

@@ -111,7 +111,8 @@ class Session:
             When no completion comes within ``timeout`` seconds (``None``: the driver's timeout).
             The engine still owns the descriptor and its buffers. :meth:`recover` takes them back.
         EngineStoppedError
-            At once, when the ring is HALTED or in ERROR and nothing is outstanding.
+            At once, when the ring is HALTED or in ERROR and nothing is outstanding, or when the
+            link has failed.
         """
         seconds = self.timeout if timeout is None else timeout
         begin = time.monotonic()
@@ -260,8 +261,5 @@ class Session:
             self._barrier()
             self.poll()
             if ticket.completion is None:
-                raise EngineStoppedError(
-                    f"no completion follows, ring {ticket.ring} is {reason}: "
-                    f"recover({ticket.ring}) restarts it"
-                )
+                raise EngineStoppedError(f"no completion follows, {reason}")
         return ticket.completion is not None

@@ -101,7 +101,7 @@ def test_a_barrier_is_between_the_state_and_the_last_look_at_memory():
     write = engine.host.write
     engine.host.write = lambda address, data: late.append((address, data))
     engine.work()
-    assert driver.rings[0].standstill == "HALTED after HOST_SLVERR"
+    assert driver.rings[0].standstill.startswith("ring 0 is HALTED after HOST_SLVERR")
     driver._barrier = lambda: [write(*each) for each in late]
     assert driver.wait(ticket).status == 34
 

@@ -329,6 +329,12 @@ def test_a_failed_link_needs_the_hardware(build, tensor):
     with pytest.raises(EngineError, match="TIMEOUT"):
         driver.prefetch(sent)
     assert [ring.state for ring in driver.rings] == [State.ERROR, State.ERROR]
+    device.automatic = False
+    device.rings[0]._started.append(None)  # a job that never ends
+    (ticket,) = driver.submit(0, Descriptor(Op.NOP))
+    message = "no completion follows, the link has failed: only a reset of the hardware recovers"
+    with pytest.raises(EngineStoppedError, match=message):
+        driver.wait(ticket, timeout=3600)
     with pytest.raises(DriverError, match="the link has failed"):
         driver.recover(0)
 
