@@ -85,11 +85,14 @@ def _decompressor():
         "core.fetcher.header": Bench("zvcplus/header_reader", cycles=4),
         "core.fetcher.mask": Bench("zvcplus/mask_decoder", lambda c: c.word.flags, 5),
         "core.fetcher.describe": Bench("zvcplus/block_describer"),
+        "core.fetcher.payload": Bench("zvcplus/payload_length", _payload_length, 5),
+        "core.fetcher.check": Bench("zvcplus/stream_check", cycles=24),
         "core.fetcher.check.compare": Bench("zvcplus/place_compare", cycles=6),
         "core.fetcher.check.whole": Bench("lib/counter", design=_whole_rows),
         "core.fronts": _wide("lib/queue", _fronts),
         "core.beats": Bench("zvcplus/beats_of_blocks"),
         "core.placer": Bench("zvcplus/beat_placer", cycles=6),
+        "core.reader": Bench("zvcplus/payload_reader", cycles=6),
         "core.unpacker": Bench("zvcplus/field_unpacker", _network, 6),
         "core.beside": _wide("lib/delay_line", lambda c: Delays(_beside(c))),
         "core.builder": Bench("zvcplus/word_builder", _type, 5),
@@ -125,6 +128,10 @@ def _beats(config):
     # All words of a beat are counted, but in the last beat.
     low = config.lanes.bit_length() - 1
     return Sums(Counter(COUNT_BITS - low, 1, for_cells=True))
+
+
+def _payload_length(config):
+    return config.word.block_words, config.word.bits, 1, False
 
 
 def _whole_rows(config):
