@@ -1,6 +1,6 @@
 """The proofs for mutants of the units of ZVC+, for floats without repeats.
 
-A component that has no proof has no bench: its mutants stay open.
+What lies between components has no bench: its mutants stay open.
 """
 
 from cdma.hdl.lib.countdown import Countdown

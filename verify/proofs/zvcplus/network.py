@@ -1,7 +1,7 @@
 """Fields of any widths go to consecutive places and come back, at any lane and bit."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
 
 from cdma.hdl.zvcplus.decompressor.payload.unpacker import FieldUnpacker, halves_of
 from cdma.hdl.zvcplus.network import BitPacker, levels_of
@@ -59,7 +59,12 @@ class Moves(Elaboratable):
         m.d.comb += known.eq(Cat(moved, bit < width, at))
         if isinstance(dut, FieldUnpacker):
             latency = dut.LATENCY
-            m.d.comb += dut.crossing.eq(halves_of(dut.starts[lanes // 2]))
+            # An input, so that the cells behind it are those in the unit.
+            crossing = anything(m, len(Value.cast(dut.crossing)), "crossing")
+            m.d.comb += [
+                Assume(crossing == halves_of(dut.starts[lanes // 2])),
+                dut.crossing.eq(crossing),
+            ]
         else:
             latency = dut.latency(lanes, size)
         expected, valid = delayed(m, dut.enable, known, latency)
