@@ -27,6 +27,9 @@ class Bench:
         Makes the design for a configuration. By default, the design of the proof.
     seconds : int
         Time limit of the full proof, if it is one by ABC.
+    has_merged : bool
+        In the unit, some cells of the component are merged with equal ones of its neighbours. The
+        mutants of such cells stay open.
     """
 
     proof: str
@@ -34,6 +37,7 @@ class Bench:
     cycles: int = 8
     design: Callable[[UnitConfig], Elaboratable] | None = None
     seconds: int = prover.PDR_SECONDS
+    has_merged: bool = False
 
     def make(self, config: UnitConfig) -> Elaboratable:
         """Make the design for a configuration."""

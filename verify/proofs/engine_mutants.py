@@ -87,7 +87,7 @@ PLACES = {
     r"data\.prefetch\.channel\d\.codec": "engine/stripe_decompressor",
     r"data\.prefetch\.channel\d\.writer": "engine/stripe_writer",
     r"data\.prefetch\.channel\d": "engine/prefetch_channel",
-    r"data\.prefetch": "engine/prefetch_unit_no_stalls",
+    r"data\.prefetch(?=$)": "engine/prefetch_unit_no_stalls",  # takes minutes: its own cells only
     r"data": "engine/data_path",
     r"link\.\w+_owed": "lib/tally",
     r"link": "engine/link_arbiter",

@@ -45,8 +45,8 @@ def put_to_proofs(
     ------
     dict
         ``number``, ``line``, ``mutant``; ``proof``: name of the proof, ``None`` if the component
-        has none; ``outcome``: ``refuted`` (with its ``cycle``), ``broken`` if the induction fails
-        with the fault and holds without, ``proven`` or ``open``.
+        has none, or not this cell; ``outcome``: ``refuted`` (with its ``cycle``), ``broken`` if the
+        induction fails with the fault and holds without, ``proven`` or ``open``.
 
     Raises
     ------
@@ -64,9 +64,10 @@ def put_to_proofs(
                 flat = netlist.flat(text, cache_folder(cache, "proofs"))
                 components[path] = Component(drawn, path, flat)
             command = components[path].command(mutant)
-            if not command:
+            if command:
+                found = _put(bench, config, command, cache)
+            elif not bench.has_merged:
                 raise ValueError(f"The design of proof {bench.proof} lacks the cell of {mutant}")
-            found = _put(bench, config, command, cache)
         known = {"number": mutant.number, "line": mutant.line, "mutant": str(mutant)}
         yield known | found
 

@@ -50,7 +50,6 @@ def test_components_of_the_library_come_last():
     found = places_of(mutant("data.prefetch.tasks.store.memory", "hdl/lib/fifo.py:49"))
     assert found == [
         ("data.prefetch.tasks", "engine/task_maker"),
-        ("data.prefetch", "engine/prefetch_unit_no_stalls"),
         ("data", "engine/data_path"),
         ("data.prefetch.tasks.store", "lib/fifo"),
     ]

@@ -86,7 +86,7 @@ def _decompressor():
         "core.fetcher.mask": Bench("zvcplus/mask_decoder", lambda c: c.word.flags, 5),
         "core.fetcher.describe": Bench("zvcplus/block_describer"),
         "core.fetcher.payload": Bench("zvcplus/payload_length", _payload_length, 5),
-        "core.fetcher.check": Bench("zvcplus/stream_check", cycles=24),
+        "core.fetcher.check": Bench("zvcplus/stream_check", cycles=24, has_merged=True),
         "core.fetcher.check.compare": Bench("zvcplus/place_compare", cycles=6),
         "core.fetcher.check.whole": Bench("lib/counter", design=_whole_rows),
         "core.fronts": _wide("lib/queue", _fronts),
