@@ -210,15 +210,7 @@ class Driver(Session):
     def copy_out(self, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0) -> Buffer:
         """Copy a tensor unchanged to a new host buffer."""
         with self._custody.allocate(self.host, row_bytes * rows) as (buffer,):
-            descriptor = self._descriptor(
-                Op.COPY_OUT,
-                address,
-                row_bytes,
-                rows,
-                pitch,
-                host=buffer.address,
-                limit=row_bytes * rows,
-            )
+            descriptor = self._copy(Op.COPY_OUT, buffer, address, row_bytes, rows, pitch)
             self._run(OFFLOAD_RING, descriptor, [buffer])
         return buffer
 
@@ -226,15 +218,7 @@ class Driver(Session):
         self, buffer: Buffer, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0
     ) -> Completion:
         """Copy a host buffer unchanged to device memory."""
-        descriptor = self._descriptor(
-            Op.COPY_IN,
-            address,
-            row_bytes,
-            rows,
-            pitch,
-            host=buffer.address,
-            limit=row_bytes * rows,
-        )
+        descriptor = self._copy(Op.COPY_IN, buffer, address, row_bytes, rows, pitch)
         return self._run(PREFETCH_RING, descriptor)
 
     def release(self, *items: Offloaded | Buffer) -> None:
@@ -257,6 +241,10 @@ class Driver(Session):
             interrupt=self._wait is not None,
             **more,
         )
+
+    def _copy(self, op, buffer, address, row_bytes, rows, pitch) -> Descriptor:
+        place = {"host": buffer.address, "limit": row_bytes * rows}
+        return self._descriptor(op, address, row_bytes, rows, pitch, **place)
 
     def _run(
         self,

@@ -2,6 +2,9 @@
 
 from cdma.golden.engine.descriptor import Completion, describe
 
+#: What only a reset of the hardware ends.
+LINK_FAILED = "the link has failed: only a reset of the hardware recovers"
+
 
 class DriverError(Exception):
     """The driver cannot continue: wrong device, out of memory, or a ring in ERROR."""

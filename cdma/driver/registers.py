@@ -73,6 +73,11 @@ class Registers:
         fields = self._map.block(block).register(name).fields
         return {field.name: (value & field.mask) >> field.low for field in fields}
 
+    @property
+    def has_failed_link(self) -> bool:
+        """Whether the link has timed out: no ring recovers."""
+        return self.field("ENGINE", "STATUS", "FATAL") != 0
+
     def read_pair(self, block: str, name: str, instance: int = 0) -> int:
         """Value of a pair ``<name>_LO``, ``<name>_HI``."""
         low = self.read(block, f"{name}_LO", instance)

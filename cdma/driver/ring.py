@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cdma.driver.errors import DriverError, RegisterError
+from cdma.driver.errors import LINK_FAILED, DriverError, RegisterError
 from cdma.driver.memory import Buffer, Memory
 from cdma.driver.registers import Registers
 from cdma.engine_codes import State, Status
@@ -139,8 +139,8 @@ class Ring:
         found = self._registers.fields("RING", "STATE", self.number)
         if found["STATE"] not in (State.HALTED, State.ERROR):
             return None
-        if self._registers.field("ENGINE", "STATUS", "FATAL"):
-            return "the link has failed: only a reset of the hardware recovers"
+        if self._registers.has_failed_link:
+            return LINK_FAILED
         if found["BUSY"]:
             return None
         why = found["STATUS"]

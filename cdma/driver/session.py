@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cdma.driver import barrier as barriers
 from cdma.driver.custody import Custody
-from cdma.driver.errors import DriverError, EngineStoppedError, EngineTimeoutError
+from cdma.driver.errors import LINK_FAILED, DriverError, EngineStoppedError, EngineTimeoutError
 from cdma.driver.memory import Buffer, Memory
 from cdma.driver.registers import Accessor, Registers
 from cdma.driver.ring import Ring, Ticket
@@ -174,8 +174,8 @@ class Session:
         list of Ticket
             Descriptors that were not started.
         """
-        if self.registers.field("ENGINE", "STATUS", "FATAL"):
-            raise DriverError("the link has failed: only a reset of the hardware recovers")
+        if self.registers.has_failed_link:
+            raise DriverError(LINK_FAILED)
         waiting = self.rings[ring].waiting
         withdrawn = self.rings[ring].restart()
         for ticket in waiting:
@@ -249,7 +249,7 @@ class Session:
 
     def _is_quiet(self) -> bool:
         """Whether no response is outstanding after a timeout."""
-        if self.registers.field("ENGINE", "STATUS", "FATAL"):
+        if self.registers.has_failed_link:
             return False
         return not any(self._owed(channel) for channel in self.quarantined)
 

@@ -44,7 +44,7 @@ def write(container: str, output: str, name: str, **options) -> dict:
         When the container is damaged, the format does not have its elements, or a file cannot be
         written or is the container.
     """
-    for end in SURFACES.values() if name == "nvdla" else ("",):
+    for end in _ends(name):
         refuse_same(output + end, container)
     with naming(container):
         header = read_header(container)
@@ -97,7 +97,7 @@ def read(
     if dtype not in DTYPES:
         raise UserError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
     element = dtype_of(dtype)
-    ends = SURFACES.values() if name == "nvdla" else ("",)
+    ends = _ends(name)
     if Path(source).suffix in ends:
         source = source.removesuffix(Path(source).suffix)
     refuse_same(container, *(source + end for end in ends))
@@ -121,6 +121,11 @@ def _encoded(words, name, mask_order=None, group_words=None) -> dict[str, np.nda
         return {"": aie_ml.encode(words.view(np.uint8), mask_order)}
     surfaces = nvdla.encode(words, group_words)
     return {end: getattr(surfaces, part) for part, end in SURFACES.items()}
+
+
+def _ends(name: str) -> tuple[str, ...]:
+    """Ends of the names of a format's files."""
+    return tuple(SURFACES.values()) if name == "nvdla" else ("",)
 
 
 def _decoded(parts, name, itemsize, shape, mask_order=None, group_words=None) -> np.ndarray:
