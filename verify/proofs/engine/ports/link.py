@@ -2,7 +2,18 @@
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Assert, Assume, Const, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import (
+    Assert,
+    Assume,
+    Cat,
+    Const,
+    Cover,
+    Elaboratable,
+    Module,
+    Mux,
+    Signal,
+    Value,
+)
 from amaranth.lib import data
 
 from cdma.hdl.engine.ports.link import CLIENTS, LinkArbiter
@@ -10,7 +21,7 @@ from cdma.verify.formal.axi_rules import Writes, beats_of, check_address
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, offer
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import Proof, faults, swapped
 
 BURST, PAGE, DATA_BYTES, WAITING = 4, 8, 1, 4
 SIZES = {"burst_bytes": BURST, "page_bytes": PAGE}
@@ -25,7 +36,11 @@ class Widths:
 
 
 class Merges(Elaboratable):
-    """Clients that obey the rules, each with at most two bursts whose data is not complete."""
+    """Clients that obey the rules, each with at most two bursts whose data is not complete.
+
+    Data and strobes, addresses, lengths and attributes, read data and answers are any. Each is at
+    the other side as it is.
+    """
 
     def __init__(self, dut):
         self.dut = dut
@@ -66,7 +81,10 @@ class Merges(Elaboratable):
         # Data goes in the order of the addresses, and is that of the address's client.
         for number, taken in enumerate(takes):
             with m.If(taken):
-                m.d.comb += Assert(writes.moves & (writes.head.id == number))
+                m.d.comb += [
+                    Assert(writes.moves & (writes.head.id == number)),
+                    Assert(Value.cast(port.w.payload) == Value.cast(dut.writes[number].w.payload)),
+                ]
         m.d.comb += [
             Assert(writes.moves == sum(takes[1:], takes[0])),
             Cover(writes.moves & (writes.level == 3)),
@@ -77,7 +95,10 @@ class Merges(Elaboratable):
             is_written = port.b.valid & (port.b.payload.id == number)
             m.d.comb += [Assert(read.r.valid == is_read), Assert(write.b.valid == is_written)]
             with m.If(read.r.valid):
-                m.d.comb += Assert(read.r.payload.last == port.r.payload.last)
+                m.d.comb += [
+                    Assert(read.r.payload[name] == port.r.payload[name])
+                    for name in ("data", "resp", "last")
+                ]
             with m.If(write.b.valid):
                 m.d.comb += Assert(write.b.payload == port.b.payload.resp)
         self._addresses(m)
@@ -102,15 +123,15 @@ class Merges(Elaboratable):
         level = Signal(2, name=f"w{number}_level")
         done = Signal(3, name=f"w{number}_done")
         self.clients.append((beats, level, done))
-        kept = Signal(2, name=f"w{number}_kept")
+        was_stalled = Signal(name=f"w{number}_was_stalled")
+        fresh = anything(m, len(Cat(w.payload.data, w.payload.strobe)), f"w{number}_fresh")
+        kept = Signal.like(fresh, name=f"w{number}_kept")
         moves, ends = Signal(name=f"w{number}_moves"), Signal(name=f"w{number}_ends")
-        data = anything(m, 1, f"w{number}_data")
         m.d.comb += [
             Assume(~aw.valid | (level != 2)),
             w.valid.eq(level != 0),
             w.payload.last.eq(done + 1 == beats[0]),
-            w.payload.strobe.eq(1),
-            w.payload.data.eq(Mux(kept[1], kept[0], data)),
+            Cat(w.payload.data, w.payload.strobe).eq(Mux(was_stalled, kept, fresh)),
             moves.eq(w.valid & w.ready),
             ends.eq(moves & w.payload.last),
             client.b.ready.eq(1),
@@ -118,7 +139,8 @@ class Merges(Elaboratable):
         m.d.sync += [
             level.eq(level + asks - ends),
             done.eq(Mux(ends, 0, done + moves)),
-            kept.eq(Mux(w.valid & ~w.ready, w.payload.data[0] | 2, 0)),
+            was_stalled.eq(w.valid & ~w.ready),
+            kept.eq(Cat(w.payload.data, w.payload.strobe)),
         ]
         with m.If(ends):
             m.d.sync += beats[0].eq(beats[1])
@@ -169,21 +191,20 @@ class Merges(Elaboratable):
             ("aw", port.aw, [client.aw for client in self.dut.writes]),
         ):
             was_taken = Signal(CLIENTS, name=f"{name}_was_taken")
-            address, beats = Signal(5, name=f"{name}_taken"), Signal(9, name=f"{name}_of")
+            taken = Signal(clients[0].payload.shape(), name=f"{name}_taken")
             for number, channel in enumerate(clients):
                 takes = channel.valid & channel.ready
                 m.d.sync += was_taken[number].eq(takes)
                 with m.If(takes):
-                    m.d.sync += [
-                        address.eq(channel.payload.address),
-                        beats.eq(channel.payload.beats),
-                    ]
+                    m.d.sync += taken.eq(channel.payload)
                 with m.If(was_taken[number]):
                     m.d.comb += [
                         Assert(was_taken == 1 << number),
                         Assert(out.valid & (out.payload.id == number)),
-                        Assert(out.payload.address == address),
-                        Assert(beats_of(out.payload) == beats),
+                        Assert(out.payload.address == taken.address),
+                        Assert(beats_of(out.payload) == taken.beats),
+                        Assert(out.payload.attr == taken.attr),
+                        Assert(out.payload.qos == 0),
                     ]
             was_stalled = Signal(name=f"{name}_was_stalled")
             m.d.sync += was_stalled.eq(out.valid & ~out.ready)
@@ -192,6 +213,27 @@ class Merges(Elaboratable):
                 Cover(was_taken[0] & clients[2].valid),
             ]
 
+
+class _Inverts(LinkArbiter):
+    """Inverts a field of an answer on its way: a wire has no cell that could have a fault."""
+
+    def __init__(self, widths, field):
+        super().__init__(widths)
+        self._field = field
+
+    def _watch(self, m, reads, writes):
+        super()._watch(m, reads, writes)
+        to, of = self._field(self)
+        m.d.comb += Value.cast(to).eq(~Value.cast(of))
+
+
+#: Fields of answers: where they go, and where they come from.
+_FIELDS = {
+    "RDATA": lambda dut: (dut.reads[1].r.payload.data, dut.port.r.payload.data),
+    "RRESP": lambda dut: (dut.reads[2].r.payload.resp, dut.port.r.payload.resp),
+    "RLAST": lambda dut: (dut.reads[0].r.payload.last, dut.port.r.payload.last),
+    "BRESP": lambda dut: (dut.writes[1].b.payload, dut.port.b.payload.resp),
+}
 
 PROOFS = (
     Proof(
@@ -207,6 +249,20 @@ PROOFS = (
             stuck_at(0, "dut.order.valid", 1),
             late("dut.aw_number"),
             stuck_at(1, "dut.order.i__ready"),
+            stuck_at(0, "dut.port__w__payload.data"),
+            stuck_at(1, "dut.port__w__payload.data", 0),
+            stuck_at(1, "dut.port__w__payload.strobe"),
+            stuck_at(0, "dut.aw_request.address", 4),
+            stuck_at(0, "dut.ar_request.beats", 0),
+            stuck_at(0, "dut.aw_request.attr"),
+            stuck_at(1, "dut.ar_kept.attr", 0),
+        )
+        + swapped(
+            4,
+            {
+                f"{name} inverted": lambda field=field: Merges(_Inverts(Widths(), field))
+                for name, field in _FIELDS.items()
+            },
         ),
     ),
 )

@@ -7,13 +7,16 @@ from cdma.hdl.engine.ports.channel import MemoryPort
 from cdma.hdl.engine.ports.latency import LatencySampler
 from cdma.hdl.engine.ports.rate import RateLimiter
 from cdma.hdl.engine.ports.watchdog import Watchdog
-from cdma.verify.formal.axi_rules import check_address
+from cdma.verify.formal.axi_rules import Writes, beats_of, check_address
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, hold_to_rule, offer
+from cdma.verify.formal.stream_rules import anything, offer
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.lib.timer import timer_counts
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import Proof, faults, swapped
+
+OPEN = 3  # bursts of writes whose data is not complete
+W, R = ("data", "strobe", "last"), ("data", "resp", "last")
 
 
 class Watches(Elaboratable):
@@ -156,8 +159,14 @@ class Samples(Elaboratable):
 
 
 class Passes(Elaboratable):
-    """Addresses pass as they are and are held; quarantine begins with a timeout, and ends only
-    when nothing is outstanding and nothing waits to be written."""
+    """All five channels pass as they are, in the same cycle, but for AxLEN, which is the beats less
+    one, and AxQOS, which is that of the control and stays while an address is stalled. Quarantine
+    begins with a timeout, and ends only when nothing is outstanding and nothing waits to be
+    written.
+
+    A client that obeys the rules gives a port that does: the client's bursts stay in their pages,
+    and its data has no gap and its WLAST at the last beat of each burst.
+    """
 
     def __init__(self, dut):
         self.dut = dut
@@ -165,11 +174,11 @@ class Passes(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        port, control = dut.port, dut.control
+        port, control, read, write = dut.port, dut.control, dut.read, dut.write
         burst = dut.config.burst_bytes // dut.config.beat_bytes
         size = dut.config.beat_bytes
         sizes = {"burst_bytes": burst * size, "page_bytes": 2 * burst * size}
-        for name, out, client in (("ar", port.ar, dut.read.ar), ("aw", port.aw, dut.write.aw)):
+        for name, client in (("ar", read.ar), ("aw", write.aw)):
             offer(m, client, f"client_{name}")
             request = client.payload
             with m.If(client.valid):
@@ -177,15 +186,31 @@ class Passes(Elaboratable):
                     Assume((request.beats != 0) & (request.beats <= burst)),
                     Assume(request.address[1:4] + request.beats <= 2 * burst),
                 ]
-            check_address(m, out, size, 1, name, **sizes)
-            m.d.comb += [
-                out.ready.eq(anything(m, 1, f"{name}_ready")),
-                Assert(out.valid == client.valid),
-                Assert(client.ready == out.ready),
-                Assert(out.payload.address == request.address),
-            ]
-        offer(m, dut.write.w, "client_w")
-        hold_to_rule(m, port.w, "w")
+        check_address(m, port.ar, size, 1, "ar", **sizes)
+        m.d.comb += port.ar.ready.eq(anything(m, 1, "ar_ready"))
+        writes = Writes(
+            m,
+            port.aw,
+            port.w,
+            port.b,
+            size,
+            most=OPEN,
+            depth=OPEN,
+            gap=0,
+            ids=1,
+            answers=False,
+            **sizes,
+        )
+        offer(m, write.w, "client_w")
+        # What the client promises. Its beats are those of the addresses: AxLEN is checked below.
+        m.d.comb += [
+            Assume(writes.level + writes.offers <= OPEN),
+            Assume(~writes.is_due | write.w.valid),
+            Assume(~write.w.valid | writes.is_owed),
+            Assume(
+                ~write.w.valid | (write.w.payload.last == (writes.sent + 1 == writes.head.beats))
+            ),
+        ]
         for name, signal in (
             ("enable", control.enable),
             ("clear", control.clear),
@@ -195,15 +220,53 @@ class Passes(Elaboratable):
             ("reads", dut.reads),
             ("writes", dut.writes),
             ("drained", dut.drained),
-            ("w_ready", port.w.ready),
+            ("read_beats", dut.read_beats),
+            ("written_beats", dut.written_beats),
+            ("events", dut.events),
+            ("r", port.r.payload),
+            ("b", port.b.payload),
             ("r_valid", port.r.valid),
             ("b_valid", port.b.valid),
-            ("r_ready", dut.read.r.ready),
+            ("r_ready", read.r.ready),
+            ("b_ready", write.b.ready),
         ):
             m.d.comb += Value.cast(signal).eq(anything(m, len(Value.cast(signal)), f"any_{name}"))
-        m.d.comb += dut.write.b.ready.eq(1)
+        self._passes(m)
         self._quarantine(m)
+        m.d.comb += Cover(writes.ends & (writes.head.beats == burst) & (writes.level == 2))
         return m
+
+    def _passes(self, m):
+        """Each channel is the client's."""
+        dut = self.dut
+        port, control, read, write = dut.port, dut.control, dut.read, dut.write
+        qos, is_stalled = Signal.like(control.qos), Signal()
+        for out, client in ((port.ar, read.ar), (port.aw, write.aw)):
+            m.d.comb += [
+                Assert(out.valid == client.valid),
+                Assert(client.ready == out.ready),
+                Assert(out.payload.address == client.payload.address),
+                Assert(out.payload.attr == client.payload.attr),
+                Assert(out.payload.qos == qos),
+            ]
+            with m.If(client.valid):
+                m.d.comb += Assert(beats_of(out.payload) == client.payload.beats)
+        m.d.comb += is_stalled.eq(
+            (port.ar.valid & ~port.ar.ready) | (port.aw.valid & ~port.aw.ready)
+        )
+        with m.If(~is_stalled):
+            m.d.sync += qos.eq(control.qos)
+        m.d.comb += [
+            Assert(port.w.valid == write.w.valid),
+            Assert(write.w.ready == port.w.ready),
+            *(Assert(port.w.payload[name] == write.w.payload[name]) for name in W),
+            Assert(read.r.valid == port.r.valid),
+            Assert(port.r.ready == read.r.ready),
+            *(Assert(read.r.payload[name] == port.r.payload[name]) for name in R),
+            Assert(write.b.valid == port.b.valid),
+            Assert(port.b.ready == write.b.ready),
+            Assert(write.b.payload == port.b.payload.resp),
+        ]
 
     def _quarantine(self, m):
         dut = self.dut
@@ -225,6 +288,34 @@ class Passes(Elaboratable):
         with m.If(has_run):
             m.d.comb += Assert(dut.lost == (expired | (was_lost & ~may_end)))
 
+
+class _Inverts(MemoryPort):
+    """Inverts a field on its way: a wire has no cell that could have a fault."""
+
+    def __init__(self, config, field):
+        super().__init__(config)
+        self._field = field
+
+    def _connect(self, m):
+        super()._connect(m)
+        to, of = self._field(self)
+        m.d.comb += Value.cast(to).eq(~Value.cast(of))
+
+
+#: Fields of the channels: where they go, and where they come from.
+_FIELDS = {
+    "AWADDR": lambda dut: (dut.port.aw.payload.address, dut.write.aw.payload.address),
+    "AWUSER": lambda dut: (dut.port.aw.payload.attr.user, dut.write.aw.payload.attr.user),
+    "ARADDR": lambda dut: (dut.port.ar.payload.address, dut.read.ar.payload.address),
+    "ARCACHE": lambda dut: (dut.port.ar.payload.attr.cache, dut.read.ar.payload.attr.cache),
+    "WDATA": lambda dut: (dut.port.w.payload.data, dut.write.w.payload.data),
+    "WSTRB": lambda dut: (dut.port.w.payload.strobe, dut.write.w.payload.strobe),
+    "WLAST": lambda dut: (dut.port.w.payload.last, dut.write.w.payload.last),
+    "RDATA": lambda dut: (dut.read.r.payload.data, dut.port.r.payload.data),
+    "RRESP": lambda dut: (dut.read.r.payload.resp, dut.port.r.payload.resp),
+    "RLAST": lambda dut: (dut.read.r.payload.last, dut.port.r.payload.last),
+    "BRESP": lambda dut: (dut.write.b.payload, dut.port.b.payload.resp),
+}
 
 PROOFS = (
     Proof(
@@ -255,7 +346,8 @@ PROOFS = (
     ),
     Proof(
         name="memory_port",
-        promise="A channel's port obeys AXI; quarantine ends only when nothing is outstanding",
+        promise="A channel's port obeys AXI and has what the client gives; quarantine ends only "
+        "when nothing is outstanding",
         components=(MemoryPort,),
         design=lambda config: Passes(MemoryPort(config)),
         sizes={"2 bytes, bursts of 4": small()},
@@ -264,7 +356,17 @@ PROOFS = (
             small(),
             8,
             late("dut.port__ar__payload.qos"),
+            stuck_at(0, "dut.qos"),
             stuck_at(0, "dut.hold"),
+            stuck_at(0, "dut.port__aw__payload.length"),
+            stuck_at(0, "dut.port__ar__payload.length", 1),
+        )
+        + swapped(
+            4,
+            {
+                f"{name} inverted": lambda field=field: Passes(_Inverts(small(), field))
+                for name, field in _FIELDS.items()
+            },
         ),
     ),
 )
