@@ -1,17 +1,20 @@
-"""Bursts of a prefetch lie in the range of its stripes, and each stripe is answered once."""
+"""Bursts of a prefetch lie in the range of its stripes and have their words, and each stripe is
+reported when its last burst was answered."""
 
 from dataclasses import replace
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
+from cdma.hdl.engine.prefetch.records import is_stripe_halted
 from cdma.hdl.engine.prefetch.writer import StripeWriter
-from cdma.verify.formal.axi_rules import Writes
+from cdma.verify.formal.axi_rules import Writes, check_strobes
 from cdma.verify.formal.fault import late, stuck_at
-from cdma.verify.formal.names import elaborated
+from cdma.verify.formal.names import all_named
+from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open, offer
 from cdma.verify.proofs.engine.small import SmallConfig, small
-from cdma.verify.proofs.proof import PDR, Proof, faults
+from cdma.verify.proofs.proof import PDR, Proof, faults, swapped
 
 _BURST, _WRITES = 2, 2  # beats of a burst, bursts outstanding
 
@@ -35,15 +38,18 @@ class WritesInside(Elaboratable):
     the quarantine at any time. The memory answers at any time.
 
     No burst leaves the range, and all obey AXI. A burst has as many beats as its address says.
+    Any beat, followed from the input on, is written to its place with its words and strobes, behind
+    the beats before it, unless its stripe was halted or dropped. When the burst that ends with it
+    is answered, its stripe is reported if it is the last beat, and only then.
     """
 
-    def __init__(self, config):
-        self.config, self.dut = config, StripeWriter(config)
+    def __init__(self, dut):
+        self.config, self.dut = dut.config, dut
 
     def elaborate(self, platform):
         m = Module()
         config, dut = self.config, self.dut
-        m.submodules.dut = elaborated(dut, platform)
+        m.submodules.dut = all_named(dut, platform)
         client, size = dut.client, config.beat_bytes
         aw, b = client.aw, client.b
         writes = Writes(
@@ -56,9 +62,11 @@ class WritesInside(Elaboratable):
             depth=4,
             gap=8,
             holds_data=False,
+            keeps_address=True,
             burst_bytes=config.burst_bytes,
             page_bytes=2 * config.burst_bytes,
         )
+        check_strobes(m, client.w, writes, 0)
         leave_open(m, dut, "halt", "hold")
         places, beats = offer(m, dut.i_place, "place"), offer(m, dut.i, "i")
         # Both stay until nothing is left.
@@ -74,7 +82,7 @@ class WritesInside(Elaboratable):
         ]
         bits = config.address_bits
         low, high = Signal(bits), Signal(bits + 1)
-        place = dut.i_place.payload.address
+        place, keep, is_end = dut.i_place.payload.address, dut.i.payload.keep, dut.i.payload.last
         has_place, at = Signal(), Signal(bits + 1, name="at")  # of the next beat
         # Where stripes are aligned, none goes on behind a multiple of its most bytes.
         is_first, alignment = Signal(), config.alignment
@@ -85,6 +93,8 @@ class WritesInside(Elaboratable):
             Assume((low % size == 0) & (high % size == 0) & (high <= 1 << bits)),
             Assume(~dut.i_place.valid | ((place >= low) & (place % alignment == 0))),
             Assume(~(dut.i.valid & has_place) | ((at + size <= high) & is_inside)),
+            # As the decompressor gives them.
+            Assume(~dut.i.valid | (keep[0] & ((keep & (keep + 1)) == 0) & (is_end | keep.all()))),
             Assert(dut.has_place == has_place),
             Assert(~beats | has_place),
             Assert(~places | ~has_place | (beats & dut.i.payload.last)),
@@ -100,36 +110,142 @@ class WritesInside(Elaboratable):
                 Assert(aw.payload.address >= low),
                 Assert(aw.payload.address + aw.payload.beats * size <= high),
             ]
-        # Stripes of which all was given, and those that were answered: not more.
-        owed = Signal(range(16), name="owed")
-        m.d.sync += owed.eq(owed + (beats & dut.i.payload.last & (owed < 14)) - dut.written)
-        m.d.comb += [
-            Assert(~dut.written | (owed != 0)),
-            Cover(writes.moves & (aw.payload.address > low) & (owed == 2)),
-            Cover(dut.written & (owed == 2)),
-        ]
+        m.d.comb += Cover(writes.moves & (aw.payload.address > low))
+        self._follow(m, writes, places, beats, at)
         return m
+
+    def _follow(self, m, writes, places, beats, at):
+        """A beat that is picked at any time: its way, and the answer of the burst that it ends."""
+        dut, w = self.dut, self.dut.client.w
+        drops, was_dropped = dut.discard | dut.lost, Signal(name="was_dropped")
+        tag, own = (Signal.like(dut.i_place.payload.tag, name=name) for name in ("tag", "own_tag"))
+        m.d.sync += was_dropped.eq((was_dropped & ~places) | drops)
+        with m.If(places):
+            m.d.sync += tag.eq(dut.i_place.payload.tag)
+        # Beats in the buffer.
+        inside, enters, leaves = Signal(4), Signal(name="enters"), probe(m, "dut.moves", 1)
+        m.d.comb += enters.eq(beats & ~drops & ~was_dropped)
+        m.d.sync += inside.eq(inside + enters - leaves)
+        # The beat is in the buffer, behind `before` others; then the burst that ends with it is
+        # not answered, nor are `ahead` others in front.
+        picks, is_inside, is_sent = (Signal(name=name) for name in ("picks", "in_buffer", "sent"))
+        before, ahead = Signal.like(inside), Signal.like(writes.bursts)
+        picked, place = Signal.like(dut.i.payload, name="picked"), Signal.like(at, name="place")
+        was_halted, halts, leads = Signal(name="was_halted"), Signal(name="halts"), Signal()
+        m.d.comb += [
+            picks.eq(anything(m, 1, "any_picks") & enters & ~is_inside & ~is_sent),
+            # From the cycle on in which the beat can be in a burst.
+            halts.eq(was_halted | drops | is_stripe_halted(m, dut.halt, own, "picked")),
+            leads.eq(is_inside & leaves & (before == 0)),
+            Assert(~is_inside | (before < inside)),
+            Assert(~writes.moves | leaves),
+            Assert(~leads | writes.moves | halts),
+        ]
+        m.d.sync += [was_halted.eq(halts & ~picks), before.eq(before - leaves)]
+        with m.If(picks):
+            m.d.sync += [is_inside.eq(1), before.eq(inside - leaves), place.eq(at), own.eq(tag)]
+            m.d.sync += picked.eq(dut.i.payload)
+        with m.If(leads):
+            m.d.sync += [is_inside.eq(0), is_sent.eq(writes.ends)]
+            m.d.sync += ahead.eq(writes.bursts - writes.answers)
+        with m.If(leads & writes.moves):
+            m.d.comb += [
+                Assert(w.payload.data == picked.words.as_value()),
+                Assert(w.payload.strobe == picked.keep),
+                Assert(writes.head.address + writes.sent * self.config.beat_bytes == place),
+                Assert(~picked.last | w.payload.last),
+            ]
+        self._store(m, inside, is_inside, before, picked)
+        with m.If(is_sent & writes.answers):
+            m.d.sync += [ahead.eq(ahead - 1), is_sent.eq(ahead != 0)]
+        is_answered = is_sent & writes.answers & (ahead == 0)
+        m.d.comb += [
+            Assert(~dut.written | writes.answers),
+            Assert(~is_answered | (dut.written == (picked.last & ~dut.lost))),
+            Cover(is_answered & dut.written & (writes.bursts == 2)),
+            Cover(is_answered & ~picked.last & ~dut.lost),
+            Cover(leads & ~writes.moves),
+        ]
+
+    def _store(self, m, inside, is_inside, before, picked):
+        """Invariants, which only shorten the search: where the beats of the buffer are."""
+        bits, rows = len(picked.words.as_value()) + len(picked.keep), 2 * _BURST
+        head, stored = probe(m, "dut.beats.head", 2), probe(m, "dut.beats.stored", 3)
+        is_out, out = probe(m, "dut.beats.o__valid", 1), probe(m, "dut.beats.o__payload", bits)
+        row, memory = (
+            Signal.like(head),
+            Array(probe(m, f"dut.beats.memory[{k}]", bits) for k in range(rows)),
+        )
+        kept = Mux(is_out & (before == 0), out, memory[row])
+        m.d.comb += [
+            row.eq(head + before - is_out),
+            Assert(inside == stored + is_out),
+            Assert(~is_inside | (Cat(picked.words.as_value(), picked.keep) == kept)),
+        ]
+
+
+class ReportsEarly(StripeWriter):
+    """Reports a stripe when it has its last beat, and not when that was written and answered."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        had_last = Signal()
+        m.d.sync += had_last.eq(self.i.valid & self.i.ready & self.i.payload.last)
+        m.d.comb += self.written.eq(had_last)
+        return m
+
+
+class WritesZeros(StripeWriter):
+    """Sends zeros, and enables no byte."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        m.d.comb += [self.client.w.payload.data.eq(0), self.client.w.payload.strobe.eq(0)]
+        return m
+
+
+class WritesZeroWords(StripeWriter):
+    """Sends zeros in place of the words."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        m.d.comb += self.client.w.payload.data.eq(0)
+        return m
+
+
+def _sized(channels: int) -> WriterConfig:
+    return replace(WriterConfig(**vars(small(channels=channels))), address_bits=5)
 
 
 PROOFS = (
     Proof(
         name="stripe_writer",
-        promise="No burst of a prefetch leaves the range of its stripes; each has its beats; no "
-        "stripe is answered that was not written",
+        promise="Each burst of a prefetch lies in its stripes and has their beats, and a stripe is "
+        "reported when its last burst was answered",
         components=(StripeWriter,),
-        design=WritesInside,
-        sizes={
-            "bursts of 2": replace(WriterConfig(**vars(small())), address_bits=5),
-            "aligned stripes": replace(WriterConfig(**vars(small(channels=2))), address_bits=5),
-        },
+        design=lambda config: WritesInside(StripeWriter(config)),
+        sizes={"bursts of 2": _sized(1), "aligned stripes": _sized(2)},
+        slow=("bursts of 2", "aligned stripes"),
         mode=PDR,
         depth=8,
-        broken=faults(
-            replace(WriterConfig(**vars(small())), address_bits=5),
-            16,
-            stuck_at(1, "dut.is_edge"),
-            stuck_at(1, "dut.has_credit"),
-            late("dut.has_place"),
+        broken=(
+            *faults(
+                _sized(1),
+                16,
+                stuck_at(1, "dut.is_edge"),
+                stuck_at(1, "dut.has_credit"),
+                late("dut.has_place"),
+            ),
+            *swapped(
+                16,
+                {
+                    "reports a stripe before its answer": lambda: WritesInside(
+                        ReportsEarly(_sized(1))
+                    ),
+                    "sends zeros without strobes": lambda: WritesInside(WritesZeros(_sized(1))),
+                    "sends zeros": lambda: WritesInside(WritesZeroWords(_sized(1))),
+                },
+            ),
         ),
     ),
 )
