@@ -45,6 +45,13 @@ RULES = {
 }
 
 
+def obeys(rule: str, test) -> Assert:
+    """The statement that a rule of :data:`RULES` is kept."""
+    if rule not in RULES:
+        raise ValueError(f"Rule must be one of {', '.join(RULES)}, not {rule!r}")
+    return Assert(test, src_loc_at=1)
+
+
 def beats_of(payload):
     """Beats of a burst: of a request inside the engine, or of an AXI address."""
     members = payload.shape().members
@@ -69,12 +76,12 @@ def check_address(
     first = (payload.address >> low)[: page.bit_length() - 1]
     with m.If(channel.valid):
         m.d.comb += [
-            Assert(beats != 0),
-            Assert(beats <= burst_bytes // data_bytes),
-            Assert(first + beats <= page),
+            obeys("burst", beats != 0),
+            obeys("burst", beats <= burst_bytes // data_bytes),
+            obeys("page", first + beats <= page),
         ]
         if ids is not None:
-            m.d.comb += Assert(payload.id < ids)
+            m.d.comb += obeys("id", payload.id < ids)
 
 
 def answer_reads(m: Module, ar, r, name: str, *, most_beats: int) -> Signal:
@@ -198,7 +205,7 @@ class Writes:
         )
         m.d.sync += [was_stalled.eq(w.valid & ~w.ready), last.eq(w.payload.last)]
         with m.If(was_stalled):
-            m.d.comb += [Assert(w.valid), Assert(w.payload.last == last)]
+            m.d.comb += [obeys("stable", w.valid), obeys("stable", w.payload.last == last)]
 
     def _queue(self, m, aw, w):
         """Addresses that were offered and whose data is not complete, the oldest first."""
@@ -255,11 +262,11 @@ class Writes:
         self.idle = idle = Signal(range(gap + 2), name=f"{self._name}_idle")
         with m.If(w.valid):
             m.d.comb += [
-                Assert(self.is_owed),
-                Assert(w.payload.last == (self.sent + 1 == self.head.beats)),
+                obeys("address", self.is_owed),
+                obeys("last", w.payload.last == (self.sent + 1 == self.head.beats)),
             ]
         m.d.sync += idle.eq(Mux(self.is_due & ~w.valid, idle + 1, 0))
-        m.d.comb += Assert(idle <= gap)
+        m.d.comb += obeys("gap", idle <= gap)
 
     def _answer(self, m, aw, w, b):
         name, most = self._name, self._most
@@ -272,7 +279,7 @@ class Writes:
             b.valid.eq(anything(m, 1, f"{name}_b_valid") & (addresses != 0) & (bursts != 0)),
             Value.cast(b.payload).eq(anything(m, len(Value.cast(b.payload)), f"{name}_b")),
             answers.eq(b.valid & b.ready),
-            Assert(waiting + self.offers <= most),
+            obeys("outstanding", waiting + self.offers <= most),
         ]
         m.d.sync += [
             addresses.eq(addresses + (aw.valid & aw.ready) - answers),
@@ -299,9 +306,9 @@ def check_strobes(m: Module, w, writes: Writes, first) -> None:
     holes = [strobe[k] & ~strobe[k + 1] & strobe[k + 2 :].any() for k in range(size - 2)]
     is_first, is_last = writes.sent == 0, w.payload.last
     with m.If(w.valid):
-        m.d.comb += [Assert(strobe.any()), *(Assert(~hole) for hole in holes)]
+        m.d.comb += [obeys("strobes", strobe.any()), *(obeys("strobes", ~hole) for hole in holes)]
         m.d.comb += [
-            Assert(is_first | strobe[0]),
-            Assert(is_last | strobe[-1]),
+            obeys("strobes", is_first | strobe[0]),
+            obeys("strobes", is_last | strobe[-1]),
         ]
-        m.d.comb += [Assert(~(is_first & strobe[k] & (first > k))) for k in range(size)]
+        m.d.comb += [obeys("strobes", ~(is_first & strobe[k] & (first > k))) for k in range(size)]
