@@ -1,10 +1,14 @@
 """Scenarios of rounds that are broken off: aborts, timeouts and resets, at any stage.
 
-What a job had done by then is not known. It may have done anything to its own memory, but to no
-other.
+What a job had done by then is not known: each byte that it writes is as before, or as it must be at
+the end. A job that a channel has failed has the results of all stripes before.
 """
 
+from dataclasses import replace
+from functools import partial
+
 from cdma.engine_codes import State, Status
+from cdma.golden.engine.descriptor import Completion
 from cdma.sim.engine.engine import DEVICE
 from cdma.verify.fuzz.engine.scenarios import RINGS, plain
 
@@ -12,6 +16,8 @@ from cdma.verify.fuzz.engine.scenarios import RINGS, plain
 TIMEOUT, LATE = 500, 2500
 _OFF = 1 << 20
 _NEVER = 1 << 40
+#: Bits of :meth:`~cdma.verify.fuzz.engine.rounds.Round.alarms_differ`.
+_QUARANTINE, _FATAL = 4, 8
 
 
 def abort(round_) -> str:
@@ -22,7 +28,7 @@ def abort(round_) -> str:
     round_.run()
     model.abort(ring)
     plans, number = round_.plans[ring], model.started(ring)
-    problem = round_.gather(ring, plans[:number], ends=_is_aborted)
+    problem = round_.gather(ring, plans[:number], adapt=partial(_expect_abort, round_.config))
     if problem:
         return problem
     if round_.random.random() < 0.5:
@@ -30,17 +36,23 @@ def abort(round_) -> str:
         if left != len(plans) - number:
             return f"{left} jobs are left in the ring, expected {len(plans) - number}"
         for plan in plans[number:]:
-            plan.writes, plan.opens = [], []
+            plan.forget()
         number = len(plans)
     model.start(ring)
     problem = round_.gather(ring, plans[number:], number)
     problem = problem or round_.gather(1 - ring, round_.plans[1 - ring])
-    model.write("ENGINE", "IRQ_STATUS", 0x3F)
-    return problem
+    return problem or round_.alarms_differ()
 
 
-def _is_aborted(plan, completion):
-    return completion.status == Status.ABORTED
+def _expect_abort(config, plan, found):
+    """Expect that a job was aborted at any place, if it was."""
+    size = plan.descriptor.raw_bytes
+    most = max(config.padded(config.bound(size)), plan.completion.stream_bytes)
+    is_possible = found.stripe <= config.stripes(size) and found.stream_bytes <= most
+    if found.status == Status.ABORTED and is_possible:
+        where = {"stripe": found.stripe, "stream_bytes": found.stream_bytes}
+        plan.completion, plan.others = Completion(Status.ABORTED, **where), []
+        plan.is_partial = True
 
 
 def timeout(round_) -> str:
@@ -58,33 +70,41 @@ def timeout(round_) -> str:
             fault = {**fault, "response": 0, "delay": LATE, "count": 1}
         model.engine.fault(**fault)
     channel = round_.config.channel(late["address"])
-    found = []
+    lost = []
 
-    def is_lost(plan, completion):
-        if completion.status == Status.TIMEOUT:
-            found.append(plan)
-        # Of an OVERFLOW, the stream bytes are those before a higher stripe that timed out.
-        is_cut = completion.status == Status.OVERFLOW == plan.completion.status
-        is_cut &= completion.stream_bytes < plan.completion.stream_bytes
-        # An error of a lower stripe hides a TIMEOUT: the stripes behind it may be missing.
-        is_hidden = completion.status == plan.completion.status != Status.OK
-        is_hidden &= completion.stripe == plan.completion.stripe
-        is_lost = completion.status == Status.TIMEOUT or is_cut or is_hidden
-        return is_lost and channel in plan.channels
+    def adapt(plan, found):
+        if channel not in plan.channels:
+            return
+        expected = plan.completion
+        is_same = found.status == expected.status
+        is_late = found.status == Status.TIMEOUT and found.channel == channel
+        if is_late and plan is victim:
+            is_late = found.stripe == expected.stripe
+        if is_late and plan.fail(found):
+            lost.append(plan)
+        elif is_same and found.status == Status.OVERFLOW:
+            # The stream bytes may be those before a higher stripe that timed out.
+            plan.leave_all_open()
+            nbytes = min(found.stream_bytes, expected.stream_bytes)
+            plan.completion = replace(expected, stream_bytes=nbytes)
+        elif is_same and found.status != Status.OK and found.stripe == expected.stripe:
+            # An error of a lower stripe hides a TIMEOUT: the stripes behind it may be missing.
+            plan.leave_all_open()
 
     model.write("ENGINE", "TIMEOUT", TIMEOUT)
     round_.submit()
     problem = ""
     for ring in RINGS:
-        problem = problem or round_.gather(ring, round_.plans[ring], ends=is_lost)
+        problem = problem or round_.gather(ring, round_.plans[ring], adapt=adapt)
     model.write("ENGINE", "TIMEOUT", _OFF)
-    if not problem and not any(plan is victim for plan in found):
+    if not problem and not any(plan is victim for plan in lost):
         problem = f"{round_.name(victim)} did not end with TIMEOUT"
-    return problem or _clear_quarantine(model, channel)
+    return problem or _clear_quarantine(round_, channel)
 
 
-def _clear_quarantine(model, channel):
+def _clear_quarantine(round_, channel):
     """Wait until nothing is outstanding, then clear."""
+    model = round_.model
     model.engine.run(LATE)
     for _ in range(100):
         model.write("CHANNEL", "QUARANTINE", 1, channel)
@@ -95,8 +115,7 @@ def _clear_quarantine(model, channel):
         return f"channel {channel} stays in quarantine"
     if model.read("CHANNEL", "OUTSTANDING", channel) & 0xFFFF:
         return f"channel {channel} left quarantine with bursts outstanding"
-    model.write("ENGINE", "IRQ_STATUS", 0x3F)
-    return ""
+    return round_.alarms_differ(_QUARANTINE)
 
 
 def link(round_) -> str:
@@ -111,6 +130,9 @@ def link(round_) -> str:
             model.until_state(ring, State.ERROR)
         if not model.read("ENGINE", "STATUS") & 4:
             return "the link has timed out, but STATUS.FATAL is 0"
+        problem = round_.alarms_differ(_FATAL | 3)
+        if problem:
+            return problem
     model.engine.hold(model.engine.link, channel, 0)
     return _reset(round_)
 

@@ -5,6 +5,7 @@ from random import Random
 
 import numpy as np
 
+from cdma.engine_codes import Op
 from cdma.golden.engine.descriptor import Completion
 from cdma.golden.engine.rules import Bounds, Window, refusal
 from cdma.sim.engine.engine import DEVICE, HOST
@@ -155,6 +156,7 @@ class Round:
             for port in range(self.config.channels + 1):
                 engine.start_log(port)
         problem = SCENARIOS[self.scenario][1](self) or self._memory_differs(before)
+        problem = problem or model.entries_differ()
         if self.is_logged:
             problem = problem or model.attributes_differ(heap.parts)
         if self.is_read:
@@ -216,7 +218,7 @@ class Round:
         plans: list[Plan],
         first: int = 0,
         *,
-        ends: Callable[[Plan, Completion], bool] | None = None,
+        adapt: Callable[[Plan, Completion], None] = lambda plan, completion: None,
         halts: bool = False,
     ) -> str:
         """Wait for the completions of jobs of a ring, and compare them.
@@ -227,39 +229,58 @@ class Round:
         plans : list of Plan
         first : int
             Place of the first of them in the round.
-        ends : callable or None
-            Whether a job with this completion was broken off. Then its memory is open.
+        adapt : callable
+            Called with each job and its completion before they are compared: changes what is
+            expected of a job that was broken off.
         halts : bool
             The ring may halt, and is started again.
         """
         model = self.model
         head = model.rings[ring].head
         found = model.gather(ring, len(plans), halts=halts)
-        cycles = model.engine.cycle - self._started
+        most = model.engine.cycle - self._started
         for number, (plan, completion) in enumerate(zip(plans, found, strict=True)):
             self.batch.count(plan, completion)
-            if ends is not None and ends(plan, completion):
-                plan.leave_all_open()
-                plan.completion = completion
+            adapt(plan, completion)
             address = self.addresses[ring][first + number]
             expected_head = (head + number + 1) & 0xFFFF
+            cycles = self._least_cycles(plan), most
             problem = plan.difference(completion, expected_head, address, cycles)
             if problem:
                 return f"{self.name(plan)}: {problem}"
         return ""
 
+    def _least_cycles(self, plan):
+        """Cycles in which the ports can carry the data of a job."""
+        descriptor, config = plan.descriptor, self.config
+        if descriptor.op == Op.NOP:
+            return 0
+        beats = descriptor.raw_bytes // (config.beat_bytes * config.channels)
+        stream_bytes = 0 if descriptor.op == Op.MEASURE else plan.completion.stream_bytes
+        return max(beats, stream_bytes // config.link_bytes)
+
     def gather_all(self, **how) -> str:
-        """Completions of all jobs, without a look at the interrupts."""
+        """Completions of all jobs."""
         problem = ""
         for ring in RINGS:
             problem = problem or self.gather(ring, self.plans[ring], **how)
-        self.model.write("ENGINE", "IRQ_STATUS", 0x3F)
         return problem
 
     def give_up(self, plans: list[Plan]) -> None:
-        """These jobs may have done anything to their own memory."""
+        """These jobs were broken off at any place."""
         for plan in plans:
-            plan.leave_all_open()
+            plan.is_partial = True
+
+    def alarms_differ(self, expected: int = 0) -> str:
+        """Compare the interrupts that are not of completions, and clear all.
+
+        ``expected`` has the bits ERROR0, ERROR1, QUARANTINE and FATAL from bit 0 on.
+        """
+        model = self.model
+        model.engine.run(8)
+        found = model.read("ENGINE", "IRQ_STATUS") >> 2
+        model.write("ENGINE", "IRQ_STATUS", 0x3F)
+        return "" if found == expected else f"alarms are {found:#x}, expected {expected:#x}"
 
     def name(self, plan: Plan) -> str:
         """A job by its number in the round, and its kind."""
@@ -274,7 +295,10 @@ class Round:
         for plan in self.jobs:
             for part, at, data in plan.writes:
                 at += part.at
-                before[part.space][at : at + data.size] = data
+                there = slice(at, at + data.size)
+                if plan.is_partial:
+                    data = np.where(now[part.space][there] == data, data, before[part.space][there])
+                before[part.space][there] = data
         for plan in self.jobs:
             for part, first, last in plan.opens:
                 bytes_ = slice(part.at + first, part.at + last)

@@ -26,13 +26,13 @@ def _interrupts(round_):
     """Interrupts that the completions ask for are there, and no others."""
     model = round_.model
     if round_.batch.coalesces:
-        return ""
+        return round_.alarms_differ()
     expected = 0
     for ring, plans in enumerate(round_.plans):
         asks = any(each.descriptor.interrupt or each.completion.status for each in plans)
         expected |= asks << ring
     model.engine.run(8)
-    found = model.read("ENGINE", "IRQ_STATUS") & 3
+    found = model.read("ENGINE", "IRQ_STATUS")
     line, is_on = model.engine.irq, int(expected & round_.batch.irq_enable != 0)
     model.write("ENGINE", "IRQ_STATUS", 0x3F)
     if found != expected:
@@ -48,7 +48,7 @@ def stop(round_) -> str:
     round_.model.stop(ring)
     round_.model.engine.run(round_.random.randrange(200))
     round_.model.start(ring)
-    return round_.gather_all()
+    return round_.gather_all() or round_.alarms_differ()
 
 
 def halt(round_) -> str:
@@ -59,7 +59,8 @@ def halt(round_) -> str:
     problem = round_.gather_all(halts=True)
     for ring in RINGS:
         _leave_halt(round_.model, ring)
-    return problem
+    fails = [any(plan.completion.status for plan in plans) for plans in round_.plans]
+    return problem or round_.alarms_differ(fails[0] | fails[1] << 1)
 
 
 def _leave_halt(model, ring):
@@ -91,8 +92,7 @@ def entry(round_) -> str:
     model.start(ring)
     problem = round_.gather(ring, plans[place + 1 :], place + 1)
     _leave_halt(model, ring)
-    model.write("ENGINE", "IRQ_STATUS", 0x3F)
-    return problem
+    return problem or round_.alarms_differ(1 << ring)
 
 
 def _bad_entry(round_, ring, place):
@@ -114,7 +114,7 @@ def _bad_entry(round_, ring, place):
 def completion(round_) -> str:
     """Completions that cannot be written: the ring enters ERROR.
 
-    Its jobs may have done anything to their own memory, but to no other.
+    Its jobs are broken off, as in an abort.
     """
     model, ring = round_.model, round_.random.randrange(2)
     if not round_.plans[ring]:
@@ -139,5 +139,4 @@ def completion(round_) -> str:
     model.resync(ring)
     model.turn(ring)
     model.start(ring)
-    model.write("ENGINE", "IRQ_STATUS", 0x3F)
-    return ""
+    return round_.alarms_differ(1 << ring)

@@ -33,6 +33,7 @@ class Software(EngineModel):
         self._heap = heap
         self.attributes = [0x2000, 0x2000]
         self.rates, self.qos = [0] * config.channels, [0] * config.channels
+        self._written: dict[int, np.ndarray] = {}  # what must be in each ring of completions
         super().__init__(config, device, host, seed, **options)
 
     def allocate(self, space, size, *, align=64, offset=0, fill=None, **access) -> Buffer:
@@ -45,6 +46,7 @@ class Software(EngineModel):
 
     def program(self, ring: int, **windows: int) -> None:
         """Write addresses, sizes, windows and attributes of a stopped ring."""
+        self._written[ring] = self.rings[ring].completions.data.copy()
         super().program(ring, **windows)
         self.write("RING", "ATTR", self.attributes[ring], ring)
 
@@ -86,7 +88,9 @@ class Software(EngineModel):
             entries = memory.completions.data.view(COMPLETION)
             for count in range(memory.head, memory.head + more):
                 self._await(ring, count & 0xFFFF, halts)
-                *numbers, last = entries[count % size].item()
+                place = count % size
+                self._written[ring].view(COMPLETION)[place] = entries[place]
+                *numbers, last = entries[place].item()
                 cookie, stream_bytes, where, stripe, head, status = numbers
                 found.append(
                     Completion(status, cookie, stream_bytes, where, stripe, head, last & 0x7F)
@@ -122,6 +126,16 @@ class Software(EngineModel):
             last = COMPLETION_BYTES * (count % size) + COMPLETION_BYTES - 1
             value = phase(count & 0xFFFF, memory.completion_log2) ^ 1
             memory.completions.data[last] = value << 7
+        self._written[ring] = memory.completions.data.copy()
+
+    def entries_differ(self) -> str:
+        """An entry of a completion ring that is not the one that software has read there last."""
+        for ring, memory in enumerate(self.rings):
+            found = memory.completions.data.reshape(-1, COMPLETION_BYTES)
+            wrong = (found != self._written[ring].reshape(found.shape)).any(axis=1)
+            if wrong.any():
+                return f"entry {int(np.argmax(wrong))} of completion ring {ring} has changed"
+        return ""
 
     def started(self, ring: int) -> int:
         """Completions of a stopped ring that software has not read."""

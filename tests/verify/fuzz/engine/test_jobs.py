@@ -153,14 +153,15 @@ def test_faults_are_of_every_place():
         ("head", 5),
         ("where", 1),
         ("where", 100 << 32),
+        ("where", 79 << 32),
     ],
 )
 def test_each_field_of_a_completion_is_compared(name, value):
     plan = Plan("offload", OFFLOAD, Descriptor(1, cookie=7))
     good = Completion(Status.OK, cookie=7, head=4, where=90 << 32)
-    assert plan.difference(good, 4, 0, 95) == ""
+    assert plan.difference(good, 4, 0, (80, 95)) == ""
     wrong = Completion(**{**vars(good), name: value})
-    assert plan.difference(wrong, 4, 0, 95)
+    assert plan.difference(wrong, 4, 0, (80, 95))
 
 
 def test_an_error_of_a_write_is_of_the_longest_burst_or_of_a_shorter_one():
@@ -179,10 +180,53 @@ def test_an_error_of_a_write_is_of_the_longest_burst_or_of_a_shorter_one():
             assert not other.where % 128
             assert (other.stripe, other.stream_bytes) >= (first.stripe, first.stream_bytes)
             found = replace(other, cookie=plan.descriptor.cookie)
-            assert plan.difference(found, 0, 0, 0) == ""
-            assert plan.difference(replace(found, where=other.where + 64), 0, 0, 0)
-            assert plan.difference(replace(found, stripe=other.stripe + 1), 0, 0, 0)
+            assert plan.difference(found, 0, 0, (0, 0)) == ""
+            assert plan.difference(replace(found, where=other.where + 64), 0, 0, (0, 0))
+            assert plan.difference(replace(found, stripe=other.stripe + 1), 0, 0, (0, 0))
     assert set(seen) == {0, 1, 2, 3}
+
+
+def test_a_job_that_a_channel_failed_has_the_stripes_before():
+    """A job without errors is failed at each stripe: what it writes before stays expected."""
+    config = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=32)
+    rng = np.random.default_rng(5)
+    heap, words, random = Heap(config, rng), Words(config, rng), Random(7)
+    heap.begin(random)
+    maker = Maker(words, heap, random, Mood(faults=0), None)
+    plans = [maker.make(number % 2) for number in range(160)]
+    kinds = Counter()
+    for plan in plans:
+        good = plan.completion
+        if good.status != Status.OK or not plan.channels or plan.kind == "verify":
+            continue
+        kinds[plan.kind] += 1
+        written, _ = _image(plan, heap)
+        before = -1
+        device = next(part for part in plan.parts if part.space == DEVICE)
+        for stripe in range(good.stripe):
+            found = Completion(Status.TIMEOUT, where=device.end, stripe=stripe, channel=1)
+            assert not plan.fail(found)
+            places = range(device.address, device.end, config.beat_bytes)
+            where = next(at for at in places if plan.fail(replace(found, where=at)))
+            last = plan.completion
+            assert (last.status, last.stripe, last.where) == (Status.TIMEOUT, stripe, where)
+            assert before < last.stream_bytes <= good.stream_bytes
+            before = last.stream_bytes
+            now, opened = _image(plan, heap)
+            assert np.array_equal(now[now >= 0], written[now >= 0])
+            assert opened[(written >= 0) & (now < 0)].all()
+    assert {"offload", "measure", "copy_out", "prefetch", "copy_in"} <= set(kinds)
+
+
+def _image(plan, heap):
+    """What a job must write to both memories, -1 for nothing, and what may have any value."""
+    written = np.full((2, max(heap.now(space).size for space in (DEVICE, HOST))), -1, np.int16)
+    opened = np.zeros(written.shape, bool)
+    for part, at, data in plan.writes:
+        written[part.space, part.at + at :][: data.size] = data
+    for part, first, last in plan.opens:
+        opened[part.space, part.at + first : part.at + last] = True
+    return written, opened
 
 
 def test_damage_changes_stream_index_or_limit():

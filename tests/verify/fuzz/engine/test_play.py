@@ -11,8 +11,18 @@ from cdma import designs
 from cdma.cli.engine import engine_config_from
 from cdma.cli.main import build_parser, main
 from cdma.engine_config import EngineConfig
+from cdma.sim.engine.model import OFFLOAD
 from cdma.verify.fuzz import engine
-from cdma.verify.fuzz.engine import SIZES, Batch, Outcome, design, fuzz, outcome_of
+from cdma.verify.fuzz.engine import (
+    SIZES,
+    Batch,
+    Outcome,
+    breaks,
+    design,
+    fuzz,
+    outcome_of,
+    scenarios,
+)
 from cdma.verify.fuzz.engine import play as module
 from cdma.verify.fuzz.engine import report as report_module
 from cdma.verify.fuzz.engine.report import options, row
@@ -110,6 +120,83 @@ def test_a_fault_is_found_and_replayed(find, replace_by, message):
     if job:
         alone = fuzz(CONFIG, 1, 5, found.failed_batch, only=int(job[1]), **where)
         assert "job 0" in alone.problem
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scenario", "find", "replace_by", "message"),
+    [
+        ("abort", r"was_aborted \? 7'h7f", "was_aborted ? 7'h01", "expected channel 0x7f"),
+        (
+            "abort",
+            r"(is_failed \? \S+  : 64'h0{16})",  # where
+            r"\1 + is_aborted",
+            "expected where 0x0",
+        ),
+        (
+            "timeout",
+            r"(\.stripe  = is_failed \? error\[35:4\])",
+            r"\1 + (error[92:85] == 36)",
+            "expected status",
+        ),
+        (
+            "timeout",
+            r"(is_failed \? \{ 15'h0000, \S+  \})( : \{ 15'h0000, oldest)",  # stream bytes
+            r"\1 + 4\2",
+            "expected stream_bytes",
+        ),
+        (
+            "stop",
+            r"\.quarantined\(quarantined\)",
+            ".quarantined(quarantined | urgent[1])",
+            "alarms are 0x4, expected 0x0",
+        ),
+    ],
+)
+def test_a_fault_in_a_round_that_is_broken_off(monkeypatch, scenario, find, replace_by, message):
+    monkeypatch.setitem(SCENARIOS, scenario, (10**9, SCENARIOS[scenario][1]))
+    verilog = spoiled(find, replace_by)
+    for number in range(20):
+        batch = Batch(CONFIG, 11, number, verilog)
+        problem = batch.play() if batch.is_prompt else ""
+        batch.close()
+        if problem:
+            break
+    assert message in problem
+
+
+@pytest.mark.slow
+def test_an_entry_of_a_completion_ring_that_changes(monkeypatch):
+    batch = Batch(CONFIG, 11, 0)
+    memory = batch.model.rings[OFFLOAD]
+    played = scenarios.plain
+
+    def play(round_):
+        problem = played(round_)
+        memory.completions.data[32 * ((memory.head + 1) % (1 << memory.log2)) + 3] ^= 1
+        return problem
+
+    monkeypatch.setitem(SCENARIOS, "plain", (10**9, play))
+    assert re.search(r"entry \d+ of completion ring 0 has changed", batch.play())
+    batch.close()
+
+
+@pytest.mark.slow
+def test_bytes_of_a_job_that_was_broken_off_are_old_or_new(monkeypatch):
+    played = breaks.reset
+
+    def play(round_):
+        before = round_.batch.heap.copy()
+        problem = played(round_)
+        for part, at, data in (write for plan in round_.jobs for write in plan.writes):
+            good = before[part.space][part.at + at], data[0]
+            part.data[at] = next(byte for byte in range(256) if byte not in good)
+        return problem
+
+    monkeypatch.setitem(SCENARIOS, "reset", (10**9, play))
+    batch = Batch(CONFIG, 11, 0)
+    assert re.search(r"byte [\d,]+ of [\d,]+ at 0x\w+ is \d+, expected", batch.play())
+    batch.close()
 
 
 @pytest.mark.parametrize("config", [config for config, _ in SIZES], ids=lambda each: each.name)

@@ -1,11 +1,14 @@
 """What makers of jobs of both rings have in common."""
 
+from collections.abc import Callable
 from random import Random
 
 from cdma.engine_codes import Status
 from cdma.engine_config import PART_BYTES, EngineConfig
 from cdma.sim.engine.engine import DEVICE, HOST
 from cdma.verify.fuzz.engine.jobs.heap import Heap, Part
+from cdma.verify.fuzz.engine.jobs.plan import Plan
+from cdma.verify.fuzz.engine.jobs.tensor import Tensor
 from cdma.verify.fuzz.engine.jobs.words import Words
 from cdma.verify.fuzz.engine.moods import Mood
 
@@ -63,6 +66,36 @@ class Common:
     def burst(self, address: int) -> int:
         """First address of the burst that writes a byte, unless a range begins behind it."""
         return address & -self.config.burst_bytes
+
+    def expect(self, plan: Plan, tensor: Tensor, result: Callable, fault: tuple | None) -> None:
+        """Expect the result of a job, and let :attr:`Plan.fail` change it.
+
+        Parameters
+        ----------
+        plan : Plan
+        tensor : Tensor
+            Device memory of the job.
+        result : callable
+            Called with an error, or ``None``: fills completion, writes and opens of the plan.
+        fault : (int, Status, int, int) or None
+            Error of one access: stripe, status, where, channel.
+        """
+        stripe_bytes = self.config.stripe_bytes
+
+        def fail(found):
+            first = found.stripe * stripe_bytes
+            if first >= tensor.size:
+                return False
+            start, size = tensor.at(first)[1], min(stripe_bytes, tensor.size - first)
+            if not start <= found.where < start + size:
+                return False
+            plan.others = []
+            plan.forget()
+            result((found.stripe, Status(found.status), found.where, found.channel))
+            return True
+
+        plan.fail = fail
+        result(fault)
 
     def later_bursts(self, burst: int, address: int) -> range:
         """First addresses of shorter bursts that may write the byte in place of a burst.

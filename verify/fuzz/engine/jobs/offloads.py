@@ -53,15 +53,18 @@ class Offloads(Common):
         index = self._index_to_write(config.stripes(words.nbytes) if has_index else 0)
         plan = Plan("offload", OFFLOAD, None, channels=tensor.channels)
         host = self.arena if append else self.host(OFFLOAD, limit, writable=True)
-        fault, made = None, None
+        fault = None
         if is_faulty:
-            made = golden.offload(words, config, raw, crc=crc)
-            fault = self._offload_fault(plan, tensor, made, host, index)
-        if made is None or fault is not None:
-            made = golden.offload(words, config, raw, capacity, crc, fault and fault[:2])
+            good = golden.offload(words, config, raw, crc=crc)
+            fault = self._offload_fault(plan, tensor, good, host, index)
         at = self._pointer - host.address if append else 0
-        plan.write(host, made.stream, at)
-        self._expect(plan, made, fault, None if append else host, index)
+
+        def result(fault):
+            made = golden.offload(words, config, raw, capacity, crc, fault and fault[:2])
+            plan.write(host, made.stream, at)
+            self._expect(plan, made, fault, None if append else host, index)
+
+        self.expect(plan, tensor, result, fault)
         plan.descriptor = Descriptor(
             Op.OFFLOAD,
             host=random.getrandbits(64) if append else host.address,
@@ -76,9 +79,10 @@ class Offloads(Common):
             **self.flags(),
         )
         plan.parts = [tensor.part, index] if append else [tensor.part, host, index]
+        made = plan.completion
         if append and made.status == Status.OK:
-            plan.completion = replace(plan.completion, where=self._pointer)
-            self._pointer = self._pointer + made.bytes + 63 & -64
+            plan.completion = replace(made, where=self._pointer)
+            self._pointer = self._pointer + made.stream_bytes + 63 & -64
         return plan
 
     def append(self) -> Plan:
@@ -153,8 +157,12 @@ class Offloads(Common):
         fault = None
         if tensor.size and tensor.is_plain and self.is_faulty():
             fault = self._device_read_fault(plan, tensor)
-        made = golden.offload(tensor.words, config, raw, None, crc, fault and fault[:2])
-        self._expect(plan, made, fault, None, index)
+
+        def result(fault):
+            made = golden.offload(tensor.words, config, raw, None, crc, fault and fault[:2])
+            self._expect(plan, made, fault, None, index)
+
+        self.expect(plan, tensor, result, fault)
         plan.descriptor = Descriptor(
             Op.MEASURE,
             host=random.getrandbits(64),
@@ -180,17 +188,21 @@ class Offloads(Common):
         host = self.host(OFFLOAD, limit, writable=True)
         plan = Plan("copy_out", OFFLOAD, None, channels=tensor.channels)
         made = golden.copy_out(tensor.words, config, limit)
-        plan.completion = Completion(
-            made.status, stream_bytes=made.bytes, where=made.where, stripe=made.stripe
-        )
-        stream = made.stream
+
+        def result(fault):
+            stream = made.stream
+            plan.completion = Completion(
+                made.status, stream_bytes=made.bytes, where=made.where, stripe=made.stripe
+            )
+            if fault is not None:
+                stream = stream[: fault[0] * config.stripe_bytes]
+                plan.completion = failed(fault[1], fault[0], stream.size, *fault[2:])
+                plan.leave_open(host, stream.size)
+            plan.write(host, stream)
+
         is_good = made.status == Status.OK and size and tensor.is_plain
-        if is_good and self.is_faulty():
-            fault = self._device_read_fault(plan, tensor)
-            stream = stream[: fault[0] * config.stripe_bytes]
-            plan.completion = failed(fault[1], fault[0], stream.size, *fault[2:])
-            plan.leave_open(host, stream.size)
-        plan.write(host, stream)
+        fault = self._device_read_fault(plan, tensor) if is_good and self.is_faulty() else None
+        self.expect(plan, tensor, result, fault)
         plan.descriptor = Descriptor(
             Op.COPY_OUT,
             host=host.address,

@@ -1,5 +1,6 @@
 """One random job: its descriptor, its memory, and its result as the golden engine says."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +37,11 @@ class Plan:
         Arguments of :meth:`cdma.sim.engine.engine.Engine.fault`.
     channels : set of int
         Channels that the job accesses.
+    fail : callable
+        Called with a completion with the error of a channel: expect that the job ended so, with the
+        results of all stripes before. Returns whether stripe and address belong together.
+    is_partial : bool
+        The job was broken off: bytes that it writes may also be as they were before.
     """
 
     kind: str
@@ -48,6 +54,8 @@ class Plan:
     opens: list[tuple[Part, int, int]] = field(default_factory=list)
     faults: list[dict] = field(default_factory=list)
     channels: set[int] = field(default_factory=set)
+    fail: Callable[[Completion], bool] = lambda completion: False
+    is_partial: bool = False
 
     def write(self, part: Part, data: np.ndarray, at: int = 0) -> None:
         """Expect bytes."""
@@ -64,12 +72,19 @@ class Plan:
         self.writes = []
         self.opens = [(part, 0, part.data.size) for part in self.parts if part.writable]
 
+    def forget(self) -> None:
+        """Expect nothing to be written."""
+        self.writes, self.opens = [], []
+
     def refuse(self) -> None:
         """Expect BAD_DESCRIPTOR, and no access to any buffer."""
         self.completion = Completion(Status.BAD_DESCRIPTOR)
-        self.parts, self.writes, self.opens, self.faults = [], [], [], []
+        self.parts, self.faults = [], []
+        self.forget()
 
-    def difference(self, found: Completion, head: int, address: int, cycles: int) -> str:
+    def difference(
+        self, found: Completion, head: int, address: int, cycles: tuple[int, int]
+    ) -> str:
         """First difference between a completion and the expected one. Empty without a difference.
 
         Parameters
@@ -79,8 +94,8 @@ class Plan:
             Expected count of completed descriptors.
         address : int
             Address of the descriptor.
-        cycles : int
-            Cycles that the job may have taken at most.
+        cycles : (int, int)
+            Least and most cycles that the job may have taken.
         """
         matches = [each for each in self.others if each.where == found.where]
         expected = matches[0] if matches else self.completion
@@ -96,8 +111,8 @@ class Plan:
         if found.status == Status.OK and not self.descriptor.append:
             if found.raw_stripes != where:
                 return f"{found}, expected {where} raw stripes"
-            if found.cycles > cycles:
-                return f"{found}, but only {cycles} cycles have passed"
+            if not cycles[0] <= found.cycles <= cycles[1]:
+                return f"{found}, expected {cycles[0]} to {cycles[1]} cycles"
             return ""
         if found.status == Status.BAD_DESCRIPTOR:
             where = address

@@ -63,15 +63,19 @@ class Prefetches(Common):
         fault = None
         if good is not None and size and self.is_faulty():
             fault = self._fetch_fault(plan, tensor, good, host, entries, is_verify)
-        if good is not None and fault is None and random.random() < 0.9:
-            found = _intact(tensor_words, good)
-        else:
-            fault_of = fault and fault[:2]
-            count = size // config.word_bytes
-            found = golden.salvage_stripes(
-                stream[:limit], index, count, config, crc=crc, fault=fault_of
-            )
-        self._expect_words(plan, tensor, found, fault, is_verify)
+        is_intact = good is not None and fault is None and random.random() < 0.9
+
+        def result(fault):
+            if is_intact and fault is None:
+                found = _intact(tensor_words, good)
+            else:
+                count = size // config.word_bytes
+                found = golden.salvage_stripes(
+                    stream[:limit], index, count, config, crc=crc, fault=fault and fault[:2]
+                )
+            self._expect_words(plan, tensor, found, fault, is_verify)
+
+        self.expect(plan, tensor, result, fault)
         plan.descriptor = Descriptor(
             op,
             host=host.address,
@@ -158,17 +162,21 @@ class Prefetches(Common):
         tensor = tensor_to_write(self.heap, config, random, size)
         plan = Plan("copy_in", PREFETCH, None, channels=tensor.channels)
         count = config.stripes(size)
-        plan.completion = Completion(Status.OK, stream_bytes=size, stripe=count)
-        if limit < size:
-            plan.completion = Completion(Status.OVERFLOW, stream_bytes=size, where=limit)
-            data = data[:0]
-        elif size and self.is_faulty():
-            fault = self._device_write_fault(plan, tensor)
-            done = fault[0] * config.stripe_bytes
-            plan.completion = failed(fault[1], fault[0], done, *fault[2:])
-            data = data[:done]
-            tensor.open(plan, done, size)
-        tensor.expect(plan, data)
+
+        def result(fault):
+            plan.completion, done = Completion(Status.OK, stream_bytes=size, stripe=count), size
+            if limit < size:
+                plan.completion = Completion(Status.OVERFLOW, stream_bytes=size, where=limit)
+                done = 0
+            elif fault is not None:
+                done = fault[0] * config.stripe_bytes
+                plan.completion = failed(fault[1], fault[0], done, *fault[2:])
+                tensor.open(plan, done, size)
+            tensor.expect(plan, data[:done])
+
+        is_good = limit >= size > 0
+        fault = self._device_write_fault(plan, tensor) if is_good and self.is_faulty() else None
+        self.expect(plan, tensor, result, fault)
         plan.descriptor = Descriptor(
             Op.COPY_IN,
             host=host.address,
