@@ -274,7 +274,8 @@ class EngineConfig:
 
     @property
     def link_writes(self) -> int:
-        """Bursts of data that the link may have outstanding: as many as its reader has room for."""
+        """Bursts of data that the link writes at a time, as many as its reader has room for: four
+        of them have begun and are not issued."""
         return max(16, self.link_fifo_bytes // self.burst_bytes)
 
     @property

@@ -21,7 +21,8 @@ from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine import pins
 from cdma.sim.engine.bank import Ask, Bank, Lite
 from cdma.sim.engine.cosim import travel
-from cdma.sim.engine.engine import ACCESS_CYCLES, HOST, memory_of, port_limits
+from cdma.sim.engine.engine import ACCESS_CYCLES, HOST, memory_of
+from cdma.sim.engine.limits import port_limits
 from cdma.sim.engine.model import EngineModel
 
 PERIOD_NS = 2
@@ -65,7 +66,7 @@ class SimulatedEngine:
             memory = memory_of(config, number, job["device"], job["host"])
             port = bank.add_port(prefix, port_limits(config, number), memory, number)
             self._ports.append(_Port(dut, prefix, bank, port))
-        self._registers = _Registers(dut, "s_axil")
+        self._registers = _Registers(dut, "s_axil", seed)
         self._was_reset, self._told = False, time.monotonic()
         self.reset()
 
@@ -222,9 +223,9 @@ class _Port(_Pins):
 class _Registers(_Pins):
     """The AXI4-Lite port, and its manager."""
 
-    def __init__(self, dut, prefix):
+    def __init__(self, dut, prefix, seed):
         super().__init__(dut, prefix, pins.LITE_IN)
-        self.lite = Lite()
+        self.lite = Lite(seed)
 
     def begin(self, access):
         self.lite.begin(access)
@@ -233,7 +234,7 @@ class _Registers(_Pins):
     def tick(self, cycle, is_reset):
         """Process one edge."""
         if is_reset:
-            self.lite.drop()
+            self.lite.reset()
         else:
             for name in pins.LITE_OUT:
                 # A response counts while its VALID is high.

@@ -162,11 +162,17 @@ class Bank:
 
 
 class Lite:
-    """Manager of an AXI4-Lite port, one access at a time. The bench connects ``pins``."""
+    """Manager of an AXI4-Lite port, one access at a time. The bench connects ``pins``.
 
-    def __init__(self):
+    Parameters
+    ----------
+    seed : int
+        Seed of the gaps before BREADY and RREADY.
+    """
+
+    def __init__(self, seed: int = 0):
         self._library = _load(library())
-        self._registers = self._library.registers_new()
+        self._registers = self._library.registers_new(seed)
         self.pins = self._library.registers_pins(self._registers).contents
 
     @property
@@ -179,9 +185,9 @@ class Lite:
         self._access = access
         self._library.registers_begin(self._registers, ctypes.byref(access))
 
-    def drop(self) -> None:
-        """Drop an access."""
-        self._library.registers_drop(self._registers)
+    def reset(self) -> None:
+        """Process one clock edge in a reset: drop an access, and begin the gaps anew."""
+        self._library.registers_reset(self._registers)
 
     def tick(self, cycle: int) -> None:
         """Process one clock edge. Violation when the engine violates a rule."""
@@ -208,11 +214,11 @@ def _load(path):
         "bank_add_fault": (None, [pointer, pointer]),
         "bank_counts": (ctypes.POINTER(pins.Counts), [pointer, number]),
         "bank_failure": (ctypes.c_char_p, [pointer]),
-        "registers_new": (pointer, []),
+        "registers_new": (pointer, [ctypes.c_uint64]),
         "registers_delete": (None, [pointer]),
         "registers_pins": (ctypes.POINTER(pins.LitePins), [pointer]),
         "registers_begin": (None, [pointer, pointer]),
-        "registers_drop": (None, [pointer]),
+        "registers_reset": (None, [pointer]),
         "registers_busy": (number, [pointer]),
         "registers_failure": (ctypes.c_char_p, [pointer]),
         "registers_tick": (number, [pointer, ctypes.c_int64]),

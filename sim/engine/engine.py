@@ -11,15 +11,13 @@ import numpy as np
 from cdma.engine_config import EngineConfig
 from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine import build, pins
+from cdma.sim.engine.limits import port_limits
 from cdma.sim.engine.memory import Memory
 
 DEVICE, HOST = 0, 1
 _CYCLES, _BYTE, _IRQ, _ACCESS, _FAILED = range(5)
 #: Most cycles that a register access may take.
 ACCESS_CYCLES = 200
-#: Most consecutive cycles without write data after an address was accepted.
-_BUBBLE = 16
-_MOST_OUTSTANDING = 256
 
 
 @dataclass(frozen=True)
@@ -44,22 +42,6 @@ class Buffer:
     def end(self) -> int:
         """Address of the first byte past the buffer."""
         return self.address + self.data.size
-
-
-def port_limits(config: EngineConfig, number: int) -> pins.Limits:
-    """Limits of a port. A channel's port has the number of the channel, the link's port is last."""
-    is_link = number == config.channels
-    return pins.Limits(
-        beat_bytes=config.link_bytes if is_link else config.beat_bytes,
-        burst_bytes=config.burst_bytes,
-        reads=_MOST_OUTSTANDING,
-        writes=_MOST_OUTSTANDING,
-        ids=3 if is_link else 1,
-        bubble=_BUBBLE,
-        channels=1 if is_link else config.channels,
-        channel=0 if is_link else number,
-        stripe_bytes=0 if is_link or config.channels == 1 else config.stripe_bytes,
-    )
 
 
 def memory_of(
@@ -87,7 +69,7 @@ class Engine:
         Memory of all channels, or of each channel.
     host : Memory
     seed : int
-        Seed of memories.
+        Seed of memories, and of the gaps before BREADY and RREADY.
     power_up : int or None
         Seed of what registers and memories hold before the reset. ``None`` is ``seed``.
     cache, progress, has_waves
@@ -116,7 +98,7 @@ class Engine:
         compiled = build.compiled(design, cache, progress, has_waves=waves is not None)
         self._library = _load(compiled.library)
         self._engine = self._library.engine_new(
-            1 + (seed if power_up is None else power_up) % (1 << 30)
+            1 + (seed if power_up is None else power_up) % (1 << 30), seed
         )
         self._buffers: dict[tuple[int, int], Buffer] = {}
         self._kept = []
@@ -276,7 +258,8 @@ class Engine:
     ) -> pins.Access:
         """Read (or, with ``data``, write) a register. Returns response, data and cycles.
 
-        ``order`` of a write: 0 address and data together, 1 address first, 2 data first.
+        ``order`` of a write: 0 address and data together, 1 address first, 2 data first; the second
+        follows the handshake of the first, mostly at once.
 
         Raises
         ------
@@ -321,7 +304,7 @@ def _load(path: Path):
     library = ctypes.CDLL(str(path))
     pointer = ctypes.c_void_p
     signatures = {
-        "engine_new": (pointer, [ctypes.c_int]),
+        "engine_new": (pointer, [ctypes.c_int, ctypes.c_uint64]),
         "engine_delete": (None, [pointer]),
         "engine_set_port": (
             None,

@@ -52,17 +52,19 @@ EXPORT int bank_tick(Bank* bank, int port, const Ask* ask, Answer* answer, int64
 }
 
 struct Registers {  // manager of an AXI4-Lite port
+    explicit Registers(uint64_t seed) : lite(seed) {}
+
     Lite lite;
     char failure[FAILURE_BYTES] = "";
 };
 
-EXPORT Registers* registers_new() { return new Registers; }
+EXPORT Registers* registers_new(uint64_t seed) { return new Registers(seed); }
 EXPORT void registers_delete(Registers* registers) { delete registers; }
 EXPORT LitePins* registers_pins(Registers* registers) { return &registers->lite.pins; }
 EXPORT void registers_begin(Registers* registers, Access* access) {
     registers->lite.begin(access);
 }
-EXPORT void registers_drop(Registers* registers) { registers->lite.drop(); }
+EXPORT void registers_reset(Registers* registers) { registers->lite.reset(); }
 EXPORT int registers_busy(const Registers* registers) { return registers->lite.is_busy(); }
 EXPORT const char* registers_failure(const Registers* registers) { return registers->failure; }
 

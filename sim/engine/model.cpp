@@ -34,7 +34,7 @@ struct RandomContext : VerilatedContext {
 };
 
 struct Engine {
-    explicit Engine(int seed) : context(seed), top(&context) {
+    Engine(int power_up, uint64_t seed) : context(power_up), top(&context), lite(seed) {
         top.aclk = 0;
         top.aresetn = 0;
         top.eval();
@@ -48,7 +48,7 @@ struct Engine {
         for (int k = 0; k < PORTS; ++k)
             if (in_reset) memories[k]->reset(asks[k], answers[k], cycle, !was_reset);
             else memories[k]->tick(asks[k], answers[k], cycle);
-        if (in_reset) lite.drop();
+        if (in_reset) lite.reset();
         else lite.tick(cycle);
         was_reset = in_reset;
         top.aclk = 1;
@@ -101,7 +101,8 @@ struct Engine {
 
 #define EXPORT extern "C" [[gnu::visibility("default")]]
 
-EXPORT Engine* engine_new(int seed) { return new Engine(seed); }
+// Registers and memories power up with the one seed, gaps at the AXI4-Lite port have the other.
+EXPORT Engine* engine_new(int power_up, uint64_t seed) { return new Engine(power_up, seed); }
 
 EXPORT void engine_delete(Engine* engine) {
 #if HAS_WAVES

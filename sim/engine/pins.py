@@ -22,16 +22,17 @@ class Stall(ctypes.Structure):
     )
 
 
+#: IDs of a port, at most.
+MOST_IDS = 4
+
+
 class Limits(ctypes.Structure):
     """``rules.h``."""
 
     _fields_ = (
-        *[
-            (name, ctypes.c_int32)
-            for name in ("beat_bytes", "burst_bytes", "reads", "writes", "ids", "bubble")
-        ],
-        ("channels", ctypes.c_int32),
-        ("channel", ctypes.c_int32),
+        *[(name, ctypes.c_int32) for name in ("beat_bytes", "burst_bytes", "ids")],
+        *[(name, ctypes.c_int32 * MOST_IDS) for name in ("reads", "read_beats", "writes")],
+        *[(name, ctypes.c_int32) for name in ("bubble", "channels", "channel")],
         ("stripe_bytes", ctypes.c_int64),
     )
 

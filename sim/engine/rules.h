@@ -3,16 +3,21 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <string>
 
 #include "axi.h"
 
+constexpr int MOST_IDS = 4;
+
 struct Limits {
     int32_t beat_bytes;
     int32_t burst_bytes;             // bytes of the longest burst
-    int32_t reads, writes;           // outstanding at most
     int32_t ids;                     // IDs are below this
+    int32_t reads[MOST_IDS];         // bursts of each ID that are outstanding at most ...
+    int32_t read_beats[MOST_IDS];    // ... their beats that are outstanding at most ...
+    int32_t writes[MOST_IDS];        // ... and the same of writes, in bursts
     int32_t bubble;                  // most consecutive cycles without WVALID while data is due
     int32_t channels, channel;       // the port serves stripes with this number mod channels ...
     int64_t stripe_bytes;            // ... of this number of bytes; 0: any address
@@ -28,21 +33,24 @@ class Rules {
         stable(ask);
         if (ask.ar.valid) {
             if (!had_ar_) address(ask.ar, "AR");
-            if (answer.arready && ++reads_ > limits_.reads)
-                broken("AR: more than %d reads outstanding", limits_.reads);
+            if (answer.arready) ask_read(ask.ar);
         }
         if (ask.aw.valid) {
             if (!had_aw_) address(ask.aw, "AW");
             if (answer.awready) {
                 owed_.push_back(ask.aw);
-                if (++writes_ > limits_.writes)
-                    broken("AW: more than %d writes outstanding", limits_.writes);
+                if (++writes_[ask.aw.id] > limits_.writes[ask.aw.id])
+                    broken("AW: more than %d writes of ID %d outstanding",
+                           limits_.writes[ask.aw.id], ask.aw.id);
                 match();
             }
         }
         data(ask, answer);
-        if (answer.rvalid && ask.rready && answer.rlast) --reads_;
-        if (answer.bvalid && ask.bready) --writes_;
+        if (answer.rvalid && ask.rready) {
+            --read_beats_[answer.rid];
+            reads_[answer.rid] -= answer.rlast;
+        }
+        if (answer.bvalid && ask.bready) --writes_[answer.bid];
         remember(ask, answer);
     }
 
@@ -57,7 +65,8 @@ class Rules {
         had_ar_ = had_aw_ = had_w_ = false;
         owed_.clear();
         early_.clear();
-        reads_ = writes_ = beat_ = idle_ = 0;
+        reads_ = read_beats_ = writes_ = {};
+        beat_ = idle_ = 0;
     }
 
   private:
@@ -105,6 +114,15 @@ class Rules {
             if (int(end / limits_.stripe_bytes % limits_.channels) != limits_.channel)
                 broken("%s: %#llx belongs to another channel", channel,
                        static_cast<unsigned long long>(end));
+    }
+
+    // Room for a burst is there before it is asked for.
+    void ask_read(const Address& a) {
+        if (++reads_[a.id] > limits_.reads[a.id])
+            broken("AR: more than %d reads of ID %d outstanding", limits_.reads[a.id], a.id);
+        read_beats_[a.id] += a.len + 1;
+        if (read_beats_[a.id] > limits_.read_beats[a.id])
+            broken("AR: more than %d beats of ID %d outstanding", limits_.read_beats[a.id], a.id);
     }
 
     void data(const Ask& ask, const Answer& answer) {
@@ -168,7 +186,8 @@ class Rules {
     const std::string name_;
     const Limits limits_;
     int64_t cycle_ = 0;
-    int reads_ = 0, writes_ = 0, beat_ = 0, idle_ = 0;
+    std::array<int, MOST_IDS> reads_{}, read_beats_{}, writes_{};
+    int beat_ = 0, idle_ = 0;
     bool had_ar_ = false, had_aw_ = false, had_w_ = false;
     Address ar_{}, aw_{};
     Beat w_{};

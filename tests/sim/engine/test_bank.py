@@ -19,7 +19,8 @@ class Manager:
 
     def __init__(self, timing, seed=0, **limits):
         self.bank = Bank(timing, seed)
-        values = {"beat_bytes": BEAT, "burst_bytes": 512, "reads": 64, "writes": 64, "ids": 4}
+        values = {"beat_bytes": BEAT, "burst_bytes": 512, "ids": 4}
+        values |= {"reads": (64,) * 4, "read_beats": (2048,) * 4, "writes": (64,) * 4}
         values |= {"bubble": 8, "channels": 1, "channel": 0, "stripe_bytes": 0, **limits}
         self.port = self.bank.add_port("m_axi", pins.Limits(**values))
         self.data = np.random.default_rng(seed).integers(256, size=SIZE, dtype=np.uint8)
