@@ -3,17 +3,7 @@
 from dataclasses import replace
 from unittest import mock
 
-from amaranth.hdl import (
-    Assert,
-    Assume,
-    Cat,
-    Cover,
-    Elaboratable,
-    Module,
-    Mux,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.engine_codes import Op
 from cdma.engine_config import INDEX_BYTES
@@ -21,7 +11,7 @@ from cdma.hdl.engine.common.crc import unit_words
 from cdma.hdl.engine.offload import host
 from cdma.hdl.engine.offload.host import HostWriter
 from cdma.hdl.engine.offload.ledger import INDEX_BURST_BYTES
-from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open, offer
@@ -31,9 +21,10 @@ from cdma.verify.proofs.engine.offload.host_parts import (
     PlainLedger,
     PlainLimit,
 )
+from cdma.verify.proofs.engine.offload.host_payload import check_payload, wrong_fields
 from cdma.verify.proofs.engine.offload.index import WAITING
 from cdma.verify.proofs.engine.small import small
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import Proof, faults, swapped
 
 _NUMBER = 4  # bits of a stripe's number here: more stripes than are on their way
 _TAGS = 4  # cycles from a burst's begin to its tag, at most
@@ -45,11 +36,11 @@ class WritesJobs(Elaboratable):
 
     Gather, ledger and entries of the index are those of the engine. The limit, the CRC and both
     writers of streams are any that do what their proofs say. What each part needs of the others is
-    asserted.
+    asserted, and that the parts are given what comes in, and that what they give goes out.
     """
 
-    def __init__(self, config):
-        self.config = config
+    def __init__(self, config, writer=HostWriter):
+        self.config, self.writer = config, writer
 
     def elaborate(self, platform):
         m = Module()
@@ -60,7 +51,7 @@ class WritesJobs(Elaboratable):
             "StreamWriter": AnyStream,
         }
         with mock.patch.multiple(host, **parts):
-            self.dut = dut = HostWriter(self.config)
+            self.dut = dut = self.writer(self.config)
             m.submodules.dut = elaborated(dut, platform)
         self.shift = self.config.word_bytes.bit_length() - 1
         self.ledger, (self.data, self.index) = dut._ledger, dut.writers
@@ -72,6 +63,7 @@ class WritesJobs(Elaboratable):
         self._entries(m)
         self._tags(m)
         self._ends(m)
+        check_payload(m, self)
         return m
 
     def _limit(self, *args):
@@ -369,8 +361,8 @@ UNITS = replace(small(2, lanes=4), link_bytes=1)
 PROOFS = (
     Proof(
         name="host_writer",
-        promise="Each word up to the limit is written, and each stripe's own entry; a job ends "
-        "once, when nothing of it is left",
+        promise="Each word up to the limit goes to the stream, each stripe's own entry to the "
+        "index, and the bursts of both to the link; a job ends once, when nothing of it is left",
         components=(HostWriter,),
         design=WritesJobs,
         sizes={"2 channels": small(2), "4 units a beat": UNITS},
@@ -383,6 +375,16 @@ PROOFS = (
             stuck_at(1, "dut.has_index"),
             late("dut.entries.valid"),
             stuck_at(0, "dut.ledger.has_none"),
+            stuck_at(0, "dut.gather.o.words"),
+            inverted("dut.gather.o.words", 0),
+        )
+        + faults(UNITS, 12, stuck_at(0, "dut.unit"), inverted("dut.unit", 7))
+        + swapped(
+            6,
+            {
+                name: lambda writer=writer: WritesJobs(small(2), writer)
+                for name, writer in wrong_fields().items()
+            },
         ),
     ),
 )
