@@ -1,5 +1,7 @@
 """Rings: wrap, order, FENCE, interrupts, windows, registers while running."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from cdma.engine_codes import Op, State, Status
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
-from cdma.sim.engine.engine import HOST, Buffer
+from cdma.sim.engine.engine import DEVICE, HOST, Buffer
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, PREFETCH
 
@@ -78,17 +80,16 @@ def test_descriptors_back_to_back(model_of, small, tensor, latency):
     check(made, model.collect(OFFLOAD, 40))
 
 
-def test_both_rings_at_once(model_of, small, tensor, offload):
-    model = model_of()
-    jobs = [offload(model, tensor(small, 3000 + 4 * k, seed=k)) for k in range(8)]
-    made = many(model, small, tensor, 20)
-    back = []
-    for number, job in enumerate(jobs):
+def many_back(model, small, tensor, offload, number, **fields):
+    """Prefetches of different sizes: descriptors, targets and the jobs that made their streams."""
+    made = []
+    for k in range(number):
+        job = offload(model, tensor(small, 3000 + 4 * k, seed=k))
         host = model.allocate(HOST, job.stream.size)
         host.data[:] = job.stream
         index = model.allocate(HOST, job.index.size)
         index.data[:] = job.index
-        target = model.allocate(0, job.descriptor.raw_bytes, align=2048)
+        target = model.allocate(DEVICE, job.descriptor.raw_bytes, align=2048)
         descriptor = Descriptor(
             Op.PREFETCH,
             device=target.address,
@@ -97,15 +98,28 @@ def test_both_rings_at_once(model_of, small, tensor, offload):
             with_index=True,
             row_bytes=target.data.size,
             limit=host.data.size,
-            cookie=number,
+            cookie=k,
+            **fields,
         )
-        back.append((descriptor, target, job))
+        made.append((descriptor, target, job))
+    return made
+
+
+def check_back(made, found):
+    assert [each.status for each in found] == [Status.OK] * len(made)
+    assert [each.cookie for each in found] == [each.cookie for each, _, _ in made]
+    for _, target, job in made:
+        assert (target.data == job.before[0]).all()
+
+
+def test_both_rings_at_once(model_of, small, tensor, offload):
+    model = model_of()
+    back = many_back(model, small, tensor, offload, 8)
+    made = many(model, small, tensor, 20)
     model.submit(OFFLOAD, *(each for each, _, _ in made))
     model.submit(PREFETCH, *(each for each, _, _ in back))
     check(made, model.collect(OFFLOAD, 20))
-    for (_, target, job), completion in zip(back, model.collect(PREFETCH, 8), strict=True):
-        assert completion.status == Status.OK
-        assert (target.data == job.before[0]).all()
+    check_back(back, model.collect(PREFETCH, 8))
 
 
 @pytest.mark.slow
@@ -134,13 +148,84 @@ def test_a_fence_sees_what_was_written_before(model_of, small, tensor):
         assert model.collect(OFFLOAD, 1)[0].status == Status.OK
 
 
-def test_chains_of_fence_on_both_rings(model_of, small, tensor):
+def spans(logs, descriptors):
+    """First and last cycle in which each job had an address or a response at a port."""
+    found = []
+    for each in descriptors:
+        cycles = []
+        for port, log in enumerate(logs):
+            is_link = port == len(logs) - 1
+            start, size = (each.host, each.limit) if is_link else (each.device, each.row_bytes)
+            # An address may be that of the beat.
+            is_of_job = (log["address"] + 64 > start) & (log["address"] < start + size)
+            cycles += log["cycle"][is_of_job].tolist()
+        found.append((min(cycles), max(cycles)))
+    return found
+
+
+@pytest.mark.parametrize("fence", [True, False])
+def test_chains_of_fence_on_both_rings(model_of, small, tensor, offload, fence):
+    """A job behind a FENCE begins after the last response of the job before it, on both rings.
+
+    Without FENCE the same jobs overlap.
+    """
     model = model_of()
-    made = many(model, small, tensor, 12, fence=True)
-    model.submit(PREFETCH, *(Descriptor(Op.NOP, fence=True, cookie=k) for k in range(12)))
-    model.submit(OFFLOAD, *(each for each, _, _ in made))
+    back = many_back(model, small, tensor, offload, 12, fence=fence)
+    made = many(model, small, tensor, 12, fence=fence)
+    ports = range(small.channels + 1)
+    for port in ports:
+        model.engine.start_log(port)
+    for ring, jobs in ((PREFETCH, back), (OFFLOAD, made)):
+        model.submit(ring, *(each for each, _, _ in jobs))
     check(made, model.collect(OFFLOAD, 12))
-    assert [each.cookie for each in model.collect(PREFETCH, 12)] == list(range(12))
+    check_back(back, model.collect(PREFETCH, 12))
+    logs = [model.engine.log(port) for port in ports]
+    for jobs in (back, made):
+        found = spans(logs, [each for each, _, _ in jobs])
+        pairs = list(itertools.pairwise(found))
+        is_in_order = [before[1] < after[0] for before, after in pairs]
+        assert all(is_in_order) if fence else not any(is_in_order), pairs
+
+
+def wait_for_data(model, ring):
+    """Run until a job of a ring asks for the data that it reads."""
+    port = 0 if ring == OFFLOAD else model.engine.link
+    for _ in range(4000):
+        model.engine.run(1)
+        log = model.engine.log(port)
+        # The link reads descriptors, too: they have ID 2.
+        if ((log["channel"] == 0) & (log["id"] < 2)).any():
+            return
+    raise AssertionError("the job does not begin")
+
+
+@pytest.mark.parametrize("fence", [True, False])
+def test_a_chain_of_jobs_that_read_what_the_one_before_wrote(model_of, small, tensor, fence):
+    """COPY_OUT and COPY_IN in turn, each submitted when the one before has begun.
+
+    The FENCE alone orders them. Without it a job reads what was there before.
+    """
+    model = model_of(device=Memory(latency=100), host=Memory(latency=200))
+    size, ring = 4 * small.stripe_bytes, OFFLOAD
+    words = tensor(small, size, 1).view(np.uint8)
+    places = [model.place_tensor(words)]
+    for port in (0, model.engine.link):
+        model.engine.start_log(port)
+    for _ in range(6):
+        is_out = ring == OFFLOAD
+        places.append(model.allocate(HOST if is_out else DEVICE, size, align=4096))
+        device, host = places[-2:] if is_out else places[:-3:-1]
+        fields = {"device": device.address, "host": host.address, "fence": fence}
+        fields |= {"row_bytes": size, "limit": size, "word_bytes": small.word_bytes}
+        for port in (0, model.engine.link):
+            model.engine.log(port)
+        model.submit(ring, Descriptor(Op.COPY_OUT if is_out else Op.COPY_IN, **fields))
+        wait_for_data(model, ring)
+        ring = PREFETCH if is_out else OFFLOAD
+    for each in (OFFLOAD, PREFETCH):
+        assert [found.status for found in model.collect(each, 3)] == [Status.OK] * 3
+    is_right = [(place.data == words).all() for place in places]
+    assert all(is_right) if fence else not all(is_right)
 
 
 @pytest.mark.parametrize("flip", [0, 1])
@@ -287,20 +372,35 @@ def test_coalescing(model_of):
     assert model.engine.run(10_000, irq=True)
 
 
-@pytest.mark.slow
 def test_an_event_in_the_cycle_of_its_clearing(model_of):
-    """W1C at every cycle around an interrupt: the event is never lost."""
-    model = model_of(host=Memory(latency=0))
-    for wait in range(40):
+    """W1C in every cycle around an interrupt: the bit is cleared only behind its event.
+
+    The event sets the bit at the end of its cycle, and the bit sets irq at the end of the next one.
+    A write clears at the end of the cycle behind its handshake.
+    """
+
+    def began():
+        model = model_of(host=Memory(latency=0))
+        model.write("ENGINE", "IRQ_ENABLE", 1)
         model.submit(OFFLOAD, *nops(1, interrupt=True))
-        model.engine.run(wait + 1)
-        model.write("ENGINE", "IRQ_STATUS", 1)
-        before = model.peek(OFFLOAD) is not None
-        model.collect(OFFLOAD, 1)
-        model.engine.run(20)
-        # Either the event was cleared after it came, or it is still to be seen.
-        assert before or model.read("ENGINE", "IRQ_STATUS") & 1
-        model.write("ENGINE", "IRQ_STATUS", 1)
+        return model
+
+    model = began()
+    start = model.engine.cycle
+    assert model.engine.run(5000, irq=True)
+    event = model.engine.cycle - 2
+    seen = {}
+    for wait in range(event - start + 10):
+        model = began()
+        if wait:
+            model.engine.run(wait)
+        address = model.map.block("ENGINE").address("IRQ_STATUS")
+        clearing = model.engine.access(address, 1).taken + 1
+        model.engine.run(100)
+        assert model.peek(OFFLOAD) is not None
+        seen[clearing - event] = model.read("ENGINE", "IRQ_STATUS") & 1
+    assert set(seen) >= set(range(-5, 6))
+    assert seen == {distance: distance <= 0 for distance in seen}
 
 
 @pytest.mark.slow
