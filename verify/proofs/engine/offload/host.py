@@ -361,8 +361,8 @@ UNITS = replace(small(2, lanes=4), link_bytes=1)
 PROOFS = (
     Proof(
         name="host_writer",
-        promise="Each word up to the limit goes to the stream, each stripe's own entry to the "
-        "index, and the bursts of both to the link; a job ends once, when nothing of it is left",
+        promise="Each word up to the limit goes to the stream, each stripe's entry to the index, "
+        "the bursts of both to the link; a job ends once, when nothing is left",
         components=(HostWriter,),
         design=WritesJobs,
         sizes={"2 channels": small(2), "4 units a beat": UNITS},
