@@ -197,7 +197,7 @@ PROOFS = (
         "the rest was answered",
         components=(CompletionWriter,),
         design=_design,
-        sizes={"16 bytes, 2 slots": (16, 2), "8 bytes, 2 slots": (8, 2)},
+        sizes={"8 bytes, 2 slots": (8, 2), "16 bytes, 2 slots": (16, 2)},
         slow=("16 bytes, 2 slots",),
         mode=BOUNDED,
         depth=18,
