@@ -29,7 +29,8 @@ _PARTS = 3  # of the count of bursts
 
 class AnyRanges(wiring.Component):
     """Beats of ranges at any time, in place of
-    :class:`~cdma.hdl.engine.common.bursts.RangeReader`, as the proof of that says.
+    :class:`~cdma.hdl.engine.common.bursts.RangeReader`. All that is assumed here of its ports is
+    asserted in the proof of that.
 
     Members
     -------
