@@ -1,14 +1,16 @@
 """Functional coverage of the engine: jobs of the fuzzer, and a fault in each phase of each job.
 
-What is counted comes from the engine: the completion (operation by its cookie, status, place of the
-error) and the state of the rings, not from what the stimulus intended.
+What is counted comes from the engine, not from what the stimulus intended: the completion (status,
+place of the error), the state of the rings, and the logs of the ports (which burst has no answer).
+A job's fields count when the engine has fetched them as they were submitted and the completion has
+the job's cookie. Without a fault, the results must be those of the golden engine with these fields.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from cdma.engine_codes import Op, Raw, State, Status
+from cdma.engine_codes import LINK, Op, Raw, State, Status
 from cdma.engine_config import EngineConfig
 from cdma.errors import SimulationError
 from cdma.golden import engine as golden
@@ -16,7 +18,9 @@ from cdma.golden.engine.descriptor import Descriptor
 from cdma.sim.engine.engine import DEVICE
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import HOST, OFFLOAD, PREFETCH, EngineModel
+from cdma.verify.coverage import engine_logs
 from cdma.verify.coverage import engine_points as names
+from cdma.verify.coverage.engine_compare import difference
 from cdma.verify.coverage.engine_points import EnginePoint, bin_of, points
 from cdma.verify.fuzz.engine import Batch
 
@@ -119,7 +123,9 @@ class _Run:
     def model(self, number=0):
         self.progress(f"{sum(point.seen.total() for point in self.points.values()):,} seen")
         options = {"log2": 1, "verilog": self.verilog}
-        return EngineModel(self.config, Memory(5), Memory(9), self.seed + number, **options)
+        model = EngineModel(self.config, Memory(5), Memory(9), self.seed + number, **options)
+        engine_logs.start(model)
+        return model
 
     def fuzz(self, number):
         batch = Batch(self.config, self.seed, number, self.verilog, observe=self.job)
@@ -127,6 +133,35 @@ class _Run:
         batch.close()
         if problem:
             raise SimulationError(f"batch {number}: {problem}")
+
+    def compared(self, model, job):
+        """Count a job that has ended, when it is that of the golden engine."""
+        self.fetched(model, job.descriptor, job.completion, engine_logs.logs(model)[-1])
+        problem = difference(job, self.config)
+        if problem:
+            raise SimulationError(f"{Op(job.descriptor.op).name}: {problem}")
+        self.job(job.descriptor, job.completion)
+
+    def fetched(self, model, descriptor, completion, link):
+        """Check that the engine has read these fields, and answers them."""
+        ring = OFFLOAD if descriptor.op in names.OFFLOADS else PREFETCH
+        found = engine_logs.fetched(model, ring, link)
+        if found != [descriptor]:
+            raise SimulationError(f"the engine has fetched {found}, not {descriptor}")
+        # A descriptor that could not be read has no cookie.
+        at = model.rings[ring].descriptors
+        is_bus = Status(completion.status) in _BUS
+        is_read = not (is_bus and at.address <= completion.where < at.end)
+        if completion.cookie != (descriptor.cookie if is_read else 0):
+            raise SimulationError(f"cookie {completion.cookie:#x} of {descriptor}")
+
+    def run_one(self, model, op, *, host=None, **fields):
+        """Run a job with these fields and count it."""
+        descriptor, buffers, _ = self.descriptor(model, op, **fields)
+        memory = {"tensor": buffers["tensor"], "index_buffer": buffers["index"]}
+        memory["host"] = host or buffers["stream"]
+        ring = OFFLOAD if op in names.OFFLOADS else PREFETCH
+        self.compared(model, model.run(ring, descriptor, **memory))
 
     def descriptor(self, model, op, **fields):
         """A job that is right, and its buffers by name."""
@@ -156,6 +191,7 @@ class _Run:
             "word_bytes": config.word_bytes,
             "with_index": not is_copy,
             "crc": not is_copy,
+            "cookie": int(model.rng.integers(1, 1 << 62)),
         }
         sizes = {"tensor": nbytes, "stream": stream.size, "index": made.index.size}
         return Descriptor(**{**given, **fields}), buffers, sizes
@@ -164,7 +200,6 @@ class _Run:
         """Fields that the fuzzer does not set: all flags, rows, APPEND, limits, wrong bits."""
         config = self.config
         for op in names.JOBS:
-            ring = OFFLOAD if op in names.OFFLOADS else PREFETCH
             is_coded = op not in (Op.COPY_OUT, Op.COPY_IN)
             stripe = config.stripe_bytes
             variants = [{"interrupt": bool(k & 1), "fence": bool(k & 2)} for k in range(4)]
@@ -181,9 +216,7 @@ class _Run:
                 sizes = (config.word_bytes, stripe, 2 * stripe, stripe + config.word_bytes)
                 variants += [{"row_bytes": size} for size in sizes]
             for number, variant in enumerate(variants):
-                model = self.model(number)
-                descriptor, *_ = self.descriptor(model, op, **variant)
-                self.job(descriptor, model.run(ring, descriptor).completion)
+                self.run_one(self.model(number), op, **variant)
             if op not in names.OFFLOADS:
                 self._short(op)
         self._append()
@@ -199,8 +232,8 @@ class _Run:
             is_copy = op is Op.COPY_IN
             stream = words.view(np.uint8) if is_copy else made.stream
             index = made.index[:0] if is_copy else made.index
-            job = model.fetch(stream, index, words.nbytes, op=op, with_index=not is_copy)
-            self.job(job.descriptor, job.completion)
+            fields = {"op": op, "with_index": not is_copy, "cookie": count}
+            self.compared(model, model.fetch(stream, index, words.nbytes, **fields))
 
     def _append(self):
         for size in (2 * self.words.nbytes, 64):
@@ -214,8 +247,7 @@ class _Run:
                 model.write("RING", f"ARENA_{name}_HI", value >> 32)
             model.write("RING", "CTRL", 1)
             model.until_state(OFFLOAD, State.RUNNING)
-            descriptor, *_ = self.descriptor(model, Op.OFFLOAD, append=True)
-            self.job(descriptor, model.run(OFFLOAD, descriptor).completion)
+            self.run_one(model, Op.OFFLOAD, host=arena, append=True)
 
     def _damaged(self):
         """A stream, an index or a CRC that is wrong, for both operations that decompress."""
@@ -229,7 +261,9 @@ class _Run:
                 buffers[name].data[-8 if name == "stream" else 3] ^= 0x80
                 if name == "stream":
                     buffers[name].data[self.made.stream.size - 1] ^= 0x40
-                self.job(descriptor, model.run(PREFETCH, descriptor).completion)
+                memory = {"tensor": buffers["tensor"], "index_buffer": buffers["index"]}
+                memory["host"] = buffers["stream"]
+                self.compared(model, model.run(PREFETCH, descriptor, **memory))
 
     def _wrong_stream(self, op, status):
         """One stripe whose stream the decompressor rejects, with an index that is possible."""
@@ -247,8 +281,7 @@ class _Run:
             stream = np.concatenate([stream, stream[-config.word_bytes :]])
         index = made.index.copy()
         index[:3] = list(stream.size.to_bytes(3, "little"))
-        job = model.fetch(stream, index, words.nbytes, op=op)
-        self.job(job.descriptor, job.completion)
+        self.compared(model, model.fetch(stream, index, words.nbytes, op=op, cookie=int(status)))
 
     def fault(self, op, fault, phase):
         """A fault at one access of a job: what the engine reports is counted."""
@@ -274,6 +307,7 @@ class _Run:
         model.engine.run(6000 + TIMEOUT)
         completion = model.peek(ring)
         state, reason = model.state(ring)
+        found = engine_logs.logs(model)
         point = f"{op.name}: fault x phase"
         if state is State.ERROR:
             where = model.read("RING", "ERROR_LO", ring)
@@ -282,29 +316,38 @@ class _Run:
                 self.see(point, _BUS[reason], names.COMPLETION if is_there else "?")
             elif model.read("ENGINE", "STATUS"):
                 # A dead link is for good: the pins tell what was not answered.
-                self.see(point, "no answer", phase)
+                self.see(point, "no answer", self._open_phase(found, spaces))
             return
         if completion is None:
             return
         status = Status(completion.status)
         if status is Status.OK:
             return  # the operation has no such access
+        self.fetched(model, descriptor, completion, found[-1])
         self.job(descriptor, completion)
-        self.see(point, _BUS.get(status, status.name), self._phase(completion, spaces, phase))
+        if status is Status.TIMEOUT:
+            self.see(point, "no answer", self._open_phase(found, spaces))
+            return
+        space = HOST if completion.channel == LINK else DEVICE
+        named = self._phase(space, completion.where, spaces)
+        self.see(point, _BUS.get(status, status.name), named)
 
-    def _phase(self, completion, spaces, intended):
-        """Phase of an error, from the address that the completion has."""
-        where = completion.where
+    def _open_phase(self, found, spaces):
+        """Phase of the oldest burst without an answer."""
+        burst = engine_logs.open_burst(found)
+        return "?" if burst is None else self._phase(*burst, spaces)
+
+    def _phase(self, where_space, where, spaces):
+        """Phase of an access, from its address."""
         for name, (space, address, size) in spaces.items():
-            is_link = completion.channel == 0x7F
-            if (space == HOST) != is_link or not address <= where < address + max(size, 64):
+            if space != where_space or not address <= where < address + max(size, 64):
                 continue
             if name in (names.DESCRIPTOR, names.COMPLETION, names.INDEX):
                 return name
             # Bursts and stripes are reported by their first byte.
             third = 3 * (where - address) // size
             return f"{(names.FIRST, names.MIDDLE, names.LAST)[min(third, 2)]} of {name}"
-        return intended if completion.status == Status.TIMEOUT else "?"
+        return "?"
 
     def aborts(self, op, moments):
         """Aborts of one job in some cycles: the stage is what the ports have done by then."""
@@ -326,6 +369,7 @@ class _Run:
                 self.see("abort x stage", op, stage or "nothing begun")
             completion = model.peek(ring)
             if completion is not None:
+                self.fetched(model, descriptor, completion, engine_logs.logs(model)[-1])
                 self.job(descriptor, completion)
 
     def _moved(self, model, ring, link):
