@@ -24,20 +24,24 @@ _OPS = (Op.PREFETCH, Op.COPY_IN, Op.VERIFY)
 @dataclass(frozen=True)
 class Freedom:
     """What memories and software may do: stall and abort, respond with errors; any places in memory
-    and CRCs; the operations."""
+    and CRCs; the operations; a size, where not any. ``ends`` says that jobs end well in the cycles
+    of the check, which must be shown."""
 
     stalls: bool = True
     errors: bool = True
     places: bool = True
     ops: tuple[Op, ...] = _OPS
+    size: int | None = None
+    ends: bool = False
 
 
 class CarriesOut(Elaboratable):
     """One job of any operation, size, limit and addresses. Stream and index are any, and so are
     the answers of both memories, the order of events, and an abort.
 
-    Bounded, from reset: an induction would need the invariants of all parts at once. Bytes are
-    written from about the 36th cycle on.
+    Bounded, from reset: an induction would need the invariants of all parts at once. Without stalls
+    a first prefetch begins to write in about the 36th cycle. The shortest job, a copy of a beat, is
+    answered with OK in the 42nd. Checks of fewer cycles say nothing of that.
 
     Only beats of stream and index are read. Only bytes of the job's row are written to the device.
     The job is answered once, when all of its writes were answered. It is not OK when any read or
@@ -74,8 +78,9 @@ class CarriesOut(Elaboratable):
         self.job = job = Signal(port.job.payload.shape(), name="job")
         sizes = {name: Signal(6, name=name) for name in ("device", "host", "size", "limit", "at")}
         flags, op = Signal(2, name="flags"), Signal(4, name="op")
-        for value in (*sizes.values(), flags, op):
-            m.d.comb += value.eq(AnyConst(len(value)))
+        fixed = {"size": self.freedom.size} if self.freedom.size else {}
+        for name, value in {**sizes, "flags": flags, "op": op}.items():
+            m.d.comb += value.eq(fixed.get(name, AnyConst(len(value))))
         if not self.freedom.places:
             m.d.comb += Assume(Cat(*(sizes[name] for name in ("device", "host", "at")), flags) == 0)
         stripe = config.stripe_bytes
@@ -129,7 +134,7 @@ class CarriesOut(Elaboratable):
             # Its beats have bytes of the range.
             Assert(~ar.valid | ((((first + 1) << low) > base) & ((last << low) < base + size))),
         ]
-        if name == "index" or not self.freedom.stalls:
+        if self.freedom.ops[0] != Op.COPY_IN and (name == "index" or not self.freedom.stalls):
             m.d.comb += Cover(asks)
         bad = Signal(name=f"{name}_bad")
         if self.freedom.errors:
@@ -201,18 +206,22 @@ class CarriesOut(Elaboratable):
             Assert(~is_ok | (self.written == Mux(job.op == Op.VERIFY, 0, job.row_bytes))),
             Cover(done.valid),
         ]
+        if self.freedom.ends:
+            m.d.comb += [Cover(is_ok), Cover(done.valid & self.failed & (self.written != 0))]
         m.d.sync += was_answered.eq(was_answered | (done.valid & done.ready))
 
 
 _SIZE = "1x2x8, link of 16 bytes"
 #: Memories that never stall and never fail, buffers at fixed places, and no abort.
 _EAGER = Freedom(stalls=False, errors=False, places=False, ops=(Op.PREFETCH,))
+#: The same for a job that ends: a copy of a beat. Responses may be errors.
+_BEAT = Freedom(stalls=False, places=False, ops=(Op.COPY_IN,), size=2, ends=True)
 
 PROOFS = (
     Proof(
         name="prefetch_unit_no_stalls",
-        promise="A first prefetch writes only its own bytes, and is answered when all are written; "
-        "with memories that neither stall nor fail",
+        promise="A first prefetch reads only its index and stream and begins to write only its own "
+        "bytes; with memories that neither stall nor fail",
         components=(PrefetchUnit,),
         design=CarriesOut,
         sizes={_SIZE: _EAGER},
@@ -229,7 +238,8 @@ PROOFS = (
     ),
     Proof(
         name="prefetch_unit",
-        promise="The same of any job for fewer cycles, with stalls, errors and aborts",
+        promise="The same of a first job of any kind while it reads its index or is refused, with "
+        "stalls, errors and aborts",
         components=(PrefetchUnit,),
         design=CarriesOut,
         sizes={_SIZE: Freedom()},
@@ -237,5 +247,17 @@ PROOFS = (
         mode=BOUNDED,
         depth=16,
         broken=faults(Freedom(), 4, stuck_at(1, "dut.data__ar__valid")),
+    ),
+    Proof(
+        name="prefetch_unit_ends",
+        promise="A first copy of one beat is answered when its write was, and OK only if it was "
+        "written and nothing has failed; without stalls",
+        components=(PrefetchUnit,),
+        design=CarriesOut,
+        sizes={_SIZE: _BEAT},
+        slow=(_SIZE,),
+        mode=BOUNDED,
+        depth=45,
+        broken=faults(_BEAT, 24, stuck_at(1, "dut.control.ended")),
     ),
 )
