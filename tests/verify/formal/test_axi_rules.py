@@ -18,6 +18,7 @@ from cdma.verify.formal.axi_rules import RULES, Writes, check_strobes
 
 BEAT, BASE, ALL = 16, 0x1000, 0xFFFF
 CYCLES = 14  # of a proof
+MOST = {"reads": 9, "read_beats": 99, "writes": 2}  # outstanding, of each ID
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ class Plays(Elaboratable):
 def played(script):
     """Play a script on the checker of simulations."""
     bank = Bank(Memory(latency=100, stalls={"aw": "paused:3"}))
-    limits = {"beat_bytes": BEAT, "burst_bytes": 512, "reads": 9, "writes": 2, "ids": 3}
+    limits = {"beat_bytes": BEAT, "burst_bytes": 512, "ids": 3}
+    limits |= {name: (most,) * pins.MOST_IDS for name, most in MOST.items()}
     limits |= {"bubble": 8, "channels": 1, "channel": 0, "stripe_bytes": 0}
     port = bank.add_port("m_axi", pins.Limits(**limits))
     data = np.zeros(1 << 14, np.uint8)
