@@ -18,9 +18,12 @@ from cdma.sim.typed import Typed
 
 def packet_for(
     unit: str, words: np.ndarray, fmt: StreamFormat
-) -> np.ndarray | tuple[np.ndarray, int]:
-    """Input packet of a unit for ``words``, shape (words,). Compressed for the decompressor."""
-    return (codec_of(fmt).compress(words, fmt), words.size) if unit == "decompressor" else words
+) -> np.ndarray | tuple[np.ndarray, int | None]:
+    """Input packet of a unit for ``words``, shape (words,). Compressed for the decompressor, with
+    the number of words unless the stream ends itself."""
+    if unit != "decompressor":
+        return words
+    return codec_of(fmt).compress(words, fmt), None if fmt.ends_itself else words.size
 
 
 def _part(config, type_):

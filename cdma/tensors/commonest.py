@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from cdma.format import Format
+
 #: Least share of a non-zero word for a hint.
 _SHARE = 0.1
 #: Least words of a tensor for a hint. The share in fewer words has no meaning.
@@ -43,8 +45,13 @@ class Commonest:
             self._candidate = int(values[counts.argmax()])
         self._found += int(np.count_nonzero(words == self._candidate))
 
-    def finish(self) -> dict | None:
+    def finish(self, fmt: Format | None = None) -> dict | None:
         """The most frequent word if the user should know the word.
+
+        Parameters
+        ----------
+        fmt : Format or None
+            Format whose blocks the ratio is for; ``None`` gives the default of the word's width.
 
         Returns
         -------
@@ -64,7 +71,7 @@ class Commonest:
         if self._candidate == 0 or share < _SHARE or self._found <= self._zeros:
             return None
         bits = 8 * self._itemsize
-        coded = self._words / 8 + (self._words - self._found) * self._itemsize
+        coded = (fmt or Format(bits)).stream_bytes(self._words, self._words - self._found)
         return {
             "word": f"0x{self._candidate:0{bits // 4}x}",
             "share": share,

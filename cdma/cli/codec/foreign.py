@@ -11,7 +11,7 @@ FORMATS = ("iaa", "aie-ml", "nvdla")
 #: Options of each format; their values have to come from the user.
 NEEDED = {"iaa": (), "aie-ml": ("mask_order",), "nvdla": ("group_words",)}
 _OPTIONS = ("mask_order", "group_words")
-_OF_THE_ENGINE = ("index", "lanes", "block_words", "codec")
+_OF_THE_ENGINE = ("index", "stripe_bytes", "lanes", "block_words", "raw", "codec")
 
 
 def add_options(add) -> None:

@@ -35,6 +35,11 @@ def add_plus_options(parser: argparse.ArgumentParser) -> None:
     plus.add_argument("--layout", choices=("NCHW", "NHWC", "CHWN"), help=layout)
 
 
+def given(args: argparse.Namespace, names: Iterable[str]) -> dict:
+    """Those of these options that are given, by name."""
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
 def refuse_given(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
     """Refuse the first of these options that is given; ``why`` follows its name."""
     for name in names:

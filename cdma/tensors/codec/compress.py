@@ -105,7 +105,7 @@ def compress_tensor(
         nonzeros = count_nonzeros(words, fmt)
     zeros = nonzeros / array.size if array.size and fmt.is_plain else None
     stream_bytes = fmt.stream_bytes(array.size, nonzeros)
-    advice = _advice(commonest.finish(), zeros, array.nbytes, stream_bytes)
+    advice = _advice(commonest.finish(fmt), zeros, array.nbytes, stream_bytes, fmt)
     return {
         "output": output,
         "container": not is_raw,
@@ -116,11 +116,13 @@ def compress_tensor(
     }
 
 
-def _advice(commonest: dict | None, density: float | None, size: int, coded: int) -> str | None:
+def _advice(
+    commonest: dict | None, density: float | None, size: int, coded: int, fmt: Format
+) -> str | None:
     """The hint, where the word that it names gains more than the format that was used."""
     if commonest is None:
         return hint(None, density)
-    if commonest["ratio"] <= size / coded * 1.01:  # it is omitted already
+    if int(commonest["word"], 16) == fmt.zero_value or commonest["ratio"] <= size / coded * 1.01:
         return None
     return f"{hint(commonest, density)}: --zero-value {commonest['word']}"
 

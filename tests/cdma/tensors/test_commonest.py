@@ -23,6 +23,15 @@ def test_the_ratio_is_that_of_the_words_less_the_commonest(itemsize):
     assert found["ratio"] == words.nbytes / len(compress(shifted, Format(8 * itemsize)))
 
 
+@pytest.mark.parametrize("fmt", [None, Format(8, 8), Format(8, 256)])
+def test_the_ratio_counts_the_whole_mask_of_a_partial_block(fmt):
+    words = np.where(np.arange(77) % 7, 1, 0).astype("u1")
+    counter = Commonest(1)
+    counter.update(words)
+    shifted = compress(words - 1, fmt or Format(8))
+    assert counter.finish(fmt)["ratio"] == words.nbytes / len(shifted)
+
+
 @pytest.mark.parametrize("itemsize", [1, 4])
 @pytest.mark.parametrize(
     "words",

@@ -84,6 +84,7 @@ def test_raw_stripes_make_version_2(tensor, capsys):
         (["a.bin", "-o", "b.zvc", *BACK[:2], "--shape", f"0,{2**63 - 1}"], "--shape: must have"),
         (["a.bin", "-o", "b.zvc", *BACK[:2], "--shape", ",".join("1" * 37)], "at most 32 sizes"),
         (["a.zvc", "-o", "b.bin", "--block-words", "64"], "Container has words of 32 bits"),
+        (["a.bin", "-o", "b.zvc", "--raw", "auto", *BACK], "--raw is for reading a container"),
         (["a.bin", "-o", "b.zvc"], "a container needs --dtype and --shape"),
         (["a.bin", "-o", "b.zvc", "--dtype", "f", "--shape", "1"], "--dtype must be one of bool,"),
         (["a.bin", "-o", "b.zvc", "--dtype", "int8", "--shape", "9999"], "expected 24 bytes of"),

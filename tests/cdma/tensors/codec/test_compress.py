@@ -30,7 +30,7 @@ def test_a_zero_point_is_named(noted):
     words = np.full(1000, 128, np.uint8)
     words[:300] = 1
     (note,) = noted(words)["notes"]
-    expected = "the commonest word is 0x80 (70%); ratio 2.35 if it were zero: --zero-value 0x80"
+    expected = "the commonest word is 0x80 (70%); ratio 2.34 if it were zero: --zero-value 0x80"
     assert note == expected
 
 
@@ -41,6 +41,15 @@ def test_a_word_that_is_omitted_already_is_not_named(noted):
     floats = np.full(1000, -0.0, np.float32)
     floats[:300] = 1
     assert noted(floats, fold_negative_zero=True)["notes"] == []
+
+
+@pytest.mark.parametrize("block_words", [None, 8, 256])
+def test_the_ratio_of_a_note_is_the_one_that_its_option_gives(noted, block_words):
+    bools = np.arange(77) % 7 != 0
+    (note,) = noted(bools, block_words=block_words)["notes"]
+    facts = noted(bools, block_words=block_words, zero_value=1)
+    assert f"ratio {facts['ratio']:.2f} if it were zero: --zero-value 0x01" in note
+    assert facts["notes"] == []
 
 
 def test_a_sparse_tensor_needs_no_note(noted):
