@@ -1,9 +1,10 @@
 """Compressed data of AMD's AIE-ML: chunks of 32 bytes, a mask bit for each byte.
 
-Source: AM020, "Sparsity", and UG1603, "Sparse Matrix Multiplication": of 256 bits, 32 mask bits
-come first, a bit for each byte in sequence, 0 for a zero byte; the other bytes follow, and guard
-bits up to a multiple of 32 bits. The documents do not say which end of the mask is the first byte's
-bit, nor what becomes of a last chunk that is not whole.
+Source: AM020 1.2, "Sparsity", and UG1603 2026.1, "Sparse Matrix Multiplication": of 256 bits, 32
+mask bits come first, a bit for each byte in sequence, 0 for a zero byte; the other bytes follow,
+and guard bits up to a multiple of 32 bits. The documents do not say which end of the mask is the
+first byte's bit, nor what becomes of a last chunk that is not whole. Other versions describe chunks
+of 512 bits with 64 mask bits, which is another format (``docs/format.md``).
 """
 
 import numpy as np

@@ -1,10 +1,12 @@
 """Compressed weights of NVDLA: three surfaces, of mask bits, weights and group sizes.
 
-Source: NVDLA, "In-memory data formats", sparse compression option. A bit for each element, 0 for a
-zero weight, little-endian, group after group (WMB); the other weights, packed (the compressed
-weight surface); both surfaces are filled up with zeros to 128 bytes. For each kernel group, 32 bits
-with the number of bytes that are left of it (WGS). The elements come in the order that NVDLA maps
-uncompressed weights in: that mapping is done before.
+Source: NVDLA, "In-memory data formats", sparse compression option and requirements of alignment. A
+bit for each element, 0 for a zero weight, little-endian, group after group (WMB); the other
+weights, packed (the compressed weight surface); for each kernel group, 32 bits with the number of
+bytes that are left of it (WGS). Each surface has a multiple of 128 bytes. In memory each starts at
+a multiple of 256 bytes. The document fills WMB and weights up with zeros; it gives no value for the
+padding of WGS, which is written as zeros and not checked. The elements come in the order that NVDLA
+maps uncompressed weights in: that mapping is done before.
 """
 
 from dataclasses import dataclass
@@ -28,13 +30,30 @@ class Surfaces:
         WMB.
     weights : shape (a multiple of 128,)
         Weights that are not zero.
-    sizes : shape (4 * groups,)
-        WGS; the document gives this surface no alignment, and it has no padding here.
+    sizes : shape (a multiple of 128,)
+        WGS.
     """
 
     mask: np.ndarray
     weights: np.ndarray
     sizes: np.ndarray
+
+
+class SurfaceSizeError(ValueError):
+    """A surface has another number of bytes than it must.
+
+    Attributes
+    ----------
+    surface : str
+        Name in :class:`Surfaces`.
+    problem : str
+        What is wrong, without the name.
+    """
+
+    def __init__(self, surface: str, expected: int, found: int):
+        self.surface = surface
+        self.problem = f"must have {expected} bytes, not {found}"
+        super().__init__(f"Surface of the {surface} {self.problem}")
 
 
 def encode(words: np.ndarray, group_words: int) -> Surfaces:
@@ -60,7 +79,9 @@ def encode(words: np.ndarray, group_words: int) -> Surfaces:
     sizes = (counts * words.itemsize).astype("<u4")
     kept = words[bits].view(np.uint8)
     return Surfaces(
-        _aligned(np.packbits(bits, bitorder="little")), _aligned(kept), sizes.view(np.uint8)
+        _aligned(np.packbits(bits, bitorder="little")),
+        _aligned(kept),
+        _aligned(sizes.view(np.uint8)),
     )
 
 
@@ -70,18 +91,17 @@ def decode(surfaces: Surfaces, count: int, group_words: int, word_bits: int) -> 
     Raises
     ------
     ValueError
-        When the width or the group is refused, or a surface has another size than it must.
+        When the width or the group is refused.
+    SurfaceSizeError
+        When a surface has another size than it must.
     StreamError
         When sizes, mask and weights do not agree. The offset is that in the mask surface, in the
         surface of sizes, or of weights, which the reason names.
     """
     _check(word_bits, group_words)
     size, groups = word_bits // 8, -(-count // group_words)
-    expected = {"mask": _up(-(-count // 8)), "sizes": 4 * groups}
-    for name, length in expected.items():
-        found = getattr(surfaces, name).size
-        if found != length:
-            raise ValueError(f"Surface of the {name} must have {length} bytes, not {found}")
+    _check_size(surfaces, "mask", -(-count // 8))
+    _check_size(surfaces, "sizes", 4 * groups)
     bits = np.unpackbits(surfaces.mask, bitorder="little").view(bool)
     if bits[count:].any():
         at = count + int(np.argmax(bits[count:]))
@@ -89,16 +109,15 @@ def decode(surfaces: Surfaces, count: int, group_words: int, word_bits: int) -> 
         raise StreamError(reason, at // 8, ErrorCode.MASK_PAST_END)
     bits = bits[:count]
     counts = _counts(bits, group_words)
-    wrong = np.flatnonzero(counts * size != surfaces.sizes.view("<u4"))
+    sizes = surfaces.sizes.view("<u4")[:groups]
+    wrong = np.flatnonzero(counts * size != sizes)
     if wrong.size:
         group = int(wrong[0])
-        told = int(surfaces.sizes.view("<u4")[group])
+        told = int(sizes[group])
         reason = f"size of group {group} is {told} bytes, its mask has {counts[group] * size}"
         raise StreamError(reason, 4 * group, ErrorCode.CONTAINER)
     total = int(counts.sum()) * size
-    if surfaces.weights.size != _up(total):
-        reason = f"weights must have {_up(total)} bytes, not {surfaces.weights.size}"
-        raise StreamError(reason, min(total, surfaces.weights.size), ErrorCode.TRUNCATED)
+    _check_size(surfaces, "weights", total)
     kept = surfaces.weights[:total].view(f"<u{size}")
     if not kept.all():
         where = int(np.argmin(kept)) * size
@@ -122,6 +141,12 @@ def _check(word_bits: int, group_words: int) -> None:
             f"Elements of a kernel group must be a positive multiple of 8, not {group_words!r}: "
             f"the document does not say how masks that end inside a byte are joined"
         )
+
+
+def _check_size(surfaces: Surfaces, name: str, used: int) -> None:
+    found = getattr(surfaces, name).size
+    if found != _up(used):
+        raise SurfaceSizeError(name, _up(used), found)
 
 
 def _up(size: int) -> int:

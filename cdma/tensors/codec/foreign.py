@@ -103,7 +103,7 @@ def read(
     refuse_same(container, *(source + end for end in ends))
     parts = [_bytes_of(source + end) for end in ends]
     with refusals_as_user_errors(), naming(source):
-        words = _decoded(parts, name, element.itemsize, shape, **options)
+        words = _decoded(source, parts, name, element.itemsize, shape, **options)
     if shape is not None and math.prod(shape) != words.size:
         raise UserError(f"{source}: has {words.size} elements, --shape {math.prod(shape)}")
     array = words.view(element).reshape(words.size if shape is None else shape)
@@ -128,7 +128,7 @@ def _ends(name: str) -> tuple[str, ...]:
     return tuple(SURFACES.values()) if name == "nvdla" else ("",)
 
 
-def _decoded(parts, name, itemsize, shape, mask_order=None, group_words=None) -> np.ndarray:
+def _decoded(source, parts, name, itemsize, shape, mask_order=None, group_words=None) -> np.ndarray:
     """Words of the files of a format."""
     if name == "iaa":
         return iaa.decode(parts[0], 8 * itemsize)
@@ -141,8 +141,11 @@ def _decoded(parts, name, itemsize, shape, mask_order=None, group_words=None) ->
         raise ValueError(
             "Data of nvdla needs a shape, --shape: its surfaces have no number of elements"
         )
-    surfaces = nvdla.Surfaces(*parts)
-    return nvdla.decode(surfaces, math.prod(shape), group_words, 8 * itemsize)
+    surfaces = nvdla.Surfaces(**dict(zip(SURFACES, parts, strict=True)))
+    try:
+        return nvdla.decode(surfaces, math.prod(shape), group_words, 8 * itemsize)
+    except nvdla.SurfaceSizeError as error:
+        raise UserError(f"{source}{SURFACES[error.surface]}: {error.problem}") from error
 
 
 def _bytes_of(name: str) -> np.ndarray:

@@ -71,7 +71,8 @@ def test_nvdla(dtype, density, count):
     bits = -(-count // 8)
     assert surfaces.mask.tobytes() == mask.to_bytes(bits, "little") + bytes(-bits % 128)
     assert surfaces.weights.tobytes() == data + bytes(-len(data) % 128)
-    assert surfaces.sizes.tobytes() == b"".join(n.to_bytes(4, "little") for n in left)
+    wgs = b"".join(n.to_bytes(4, "little") for n in left)
+    assert surfaces.sizes.tobytes() == wgs + bytes(-len(wgs) % 128)
     decoded = nvdla.decode(surfaces, count, 64, 8 * size)
     np.testing.assert_array_equal(decoded, words, strict=True)
 
@@ -95,6 +96,20 @@ def damaged(name, at, value):
 def test_nvdla_damaged(surfaces, message):
     with pytest.raises(StreamError, match=f"^{message}$"):
         nvdla.decode(surfaces, 32, 8, 8)
+
+
+@pytest.mark.parametrize("name", ["mask", "weights", "sizes"])
+def test_nvdla_surfaces_of_another_size(name):
+    surfaces = nvdla.encode(np.ones(64, "u1"), 8)
+    parts = {part: getattr(surfaces, part) for part in ("mask", "weights", "sizes")}
+    parts[name] = parts[name][:64]
+    with pytest.raises(ValueError, match=f"^Surface of the {name} must have 128 bytes, not 64$"):
+        nvdla.decode(nvdla.Surfaces(**parts), 64, 8, 8)
+
+
+def test_nvdla_padding_of_the_sizes_is_not_looked_at():
+    """The document gives no value for it."""
+    assert nvdla.decode(damaged("sizes", 127, 1), 32, 8, 8).tolist() == [1, 0, 2, 0] * 8
 
 
 def test_nvdla_refuses():

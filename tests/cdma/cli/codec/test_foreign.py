@@ -1,5 +1,7 @@
 """``cdma convert --to`` and ``--from``."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,19 @@ def test_nvdla_by_the_name_of_one_of_its_files():
     back = ["--dtype", "int8", "--shape", "8,8", "-o", "c.zvc"]
     assert run("b.wmb", "--from", "nvdla", *group, *back) == 0
     np.testing.assert_array_equal(read_container("c.zvc"), array, strict=True)
+
+
+@pytest.mark.parametrize("end", ["wmb", "wt", "wgs"])
+def test_a_file_of_nvdla_of_another_size_is_named(capsys, end):
+    write_container("a.zvc", np.arange(64, dtype="i1"))
+    group = ["--group-words", "64"]
+    assert run("a.zvc", "--to", "nvdla", *group, "-o", "b") == 0
+    assert {Path(f"b.{name}").stat().st_size for name in ("wmb", "wt", "wgs")} == {128}
+    Path(f"b.{end}").write_bytes(bytes(20))
+    back = ["--dtype", "int8", "--shape", "64", "-o", "c.zvc"]
+    capsys.readouterr()
+    assert run("b.wmb", "--from", "nvdla", *group, *back) == 2
+    assert f"b.{end}: must have 128 bytes, not 20\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
