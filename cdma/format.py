@@ -78,7 +78,8 @@ class Format:
         padding of a partial block counts as such words.
     fold_negative_zero : bool
         Also omit ``-0.0``, the word of which only the highest bit is set. It comes back as ``0.0``:
-        the codec then loses the sign of zeros. Only with a zero value of 0.
+        the codec then loses the sign of zeros. Only with a zero value of 0, and for words of
+        floating point: of integers, the word of the highest bit, -128 of int8, would become 0.
 
     Raises
     ------

@@ -28,9 +28,9 @@ class Codec:
     ----------
     words_of : callable
         Words of an array and a format, shape (n,); raises ``TypeError`` or ``ValueError`` when the
-        elements are no words of the format.
+        elements are no words of the format. Unsigned numbers are bare words of any type.
     compress : callable
-        Stream of an array and a format, uint8.
+        Stream of an array, as of ``words_of``, and a format, uint8.
     salvage : callable
         Words, bytes decoded without error, and error code of a stream, a count of words and a
         format: what the decompressor gives for any bytes. The words may be fewer than the count:
@@ -49,9 +49,11 @@ class Codec:
     place_of: Callable[[int, np.ndarray, StreamFormat], str]
 
 
-_ZVC = Codec(
-    zvc_words.words_of, zvc.compress, zvc.salvage, zvc_sizes.block_bits, zvc_sizes.place_of
-)
+def _compress(array, fmt):
+    return zvc.compress_words(zvc_words.words_of(array, fmt), fmt)
+
+
+_ZVC = Codec(zvc_words.words_of, _compress, zvc.salvage, zvc_sizes.block_bits, zvc_sizes.place_of)
 _ZVCPLUS = Codec(
     zvcplus_codec.words_of,
     zvcplus.compress,

@@ -10,6 +10,7 @@ from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import replacing
 from cdma.format import StreamFormat
 from cdma.golden.codecs import codec_of
+from cdma.golden.zvc.fold import check_fold
 from cdma.hdl.codecs import UnitConfig
 from cdma.sim.report import record
 from cdma.sim.simulate import cosim
@@ -72,7 +73,8 @@ def simulate(
     verilog, waves, progress
         See :func:`cdma.sim.simulate.cosim`.
     type_ : str, optional
-        Element type of the tensor, for a unit of several types.
+        Element type of the tensor, for a unit of several types, and of bare words where the unit
+        folds ``-0.0``: ``"bf16"``.
 
     Returns
     -------
@@ -90,6 +92,7 @@ def simulate(
     sim, stall = sim or "verilator", stall or ["never"]
     with refusals_as_user_errors():
         part, number = _part(config, type_)
+        check_fold(tensor.dtype, part.format, type_)
         words = codec_of(part.format).words_of(tensor, part.format)
     packet = packet_for(unit, words, part.format)
     if number is not None:

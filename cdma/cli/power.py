@@ -5,8 +5,10 @@ import json
 import sys
 
 from cdma.cli import options
-from cdma.errors import UserError, refusals_as_user_errors
+from cdma.cli.options.tensors import words_of
+from cdma.errors import UserError
 from cdma.files import write_text
+from cdma.tensors.codec.elements import typed
 from cdma.tensors.load import load_tensor
 
 EPILOG = """\
@@ -29,6 +31,7 @@ def add_parser(subparsers) -> None:
     parser = options.add_verb(subparsers, "power", run, HELP, **texts)
     add = parser.add_argument
     add("tensor", nargs="+", metavar="FILE", help="FILE.npy or FILE.npz:KEY, one or more")
+    options.add_dtype_option(parser)
     options.add_units_option(parser)
     options.add_config_options(parser, "the tensor's elements")
     words = "how many words of the tensor, from its first (default: 8192)"
@@ -67,12 +70,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _packet(args: argparse.Namespace, name: str):
     """Configuration for a tensor, and its words, as many as are asked for."""
-    tensor = load_tensor(name)
+    tensor, _ = typed(load_tensor(name), args.dtype)
     config = options.one_type(options.config_from(args, tensor.itemsize * 8), "cdma power")
-    from cdma.golden.codecs import codec_of
-
-    with refusals_as_user_errors():
-        words = codec_of(config.format).words_of(tensor, config.format)[: args.words]
+    words = words_of(tensor, config.format, args.dtype)[: args.words]
     if not words.size:
         raise UserError(f"{name}: is empty, expected at least one word")
     return config, words

@@ -28,7 +28,7 @@ from cdma.golden.container.header import (
 )
 from cdma.golden.errors import StreamError
 from cdma.golden.lossy.codec import Quantised, dequantise_words
-from cdma.golden.zvc.codec import compress, decode, expand_blocks
+from cdma.golden.zvc.codec import compress_words, decode, expand_blocks
 from cdma.golden.zvc.stages import count_nonzeros
 from cdma.golden.zvc.walk import lockstep_starts
 from cdma.golden.zvc.words import format_for, to_words, whole_words
@@ -54,7 +54,8 @@ def write_container(
     file : path or binary file
         Where to write; a path is overwritten.
     array : array_like
-        Booleans, integers, floats up to 64 bits, complex64 or bfloat16, of up to 32 dimensions.
+        Booleans, integers, floats up to 64 bits, complex64 or bfloat16, of up to 32 dimensions;
+        floating point where ``fmt`` folds ``-0.0``.
     fmt : Format, that of another codec, or None
         Format of the stream: it says what the codec is. ``None`` gives the zero-value codec with
         the default for the size of an element.
@@ -75,10 +76,26 @@ def write_container(
     else:
         fmt = format_for(array.dtype, fmt)
     name = array.dtype.name
-    if name not in DTYPES:
-        raise TypeError(f"Element type must be one of {', '.join(DTYPES)}, not {name!r}")
-    if array.ndim > MAX_DIMENSIONS:
-        raise ValueError(f"Array must have at most {MAX_DIMENSIONS} dimensions, not {array.ndim!r}")
+    write_words(file, to_words(array), fmt, name, array.shape, chunk_blocks, raw_chunks)
+
+
+def write_words(
+    file: str | os.PathLike | BinaryIO,
+    words: np.ndarray,
+    fmt: Format,
+    dtype: str,
+    shape: tuple[int, ...],
+    chunk_blocks: int = CHUNK_BLOCKS,
+    raw_chunks: bool = False,
+) -> None:
+    """Compress bare words of ``fmt``, elements of the type called ``dtype``, into a container.
+
+    For the other arguments and the errors see :func:`write_container`.
+    """
+    if dtype not in DTYPES:
+        raise TypeError(f"Element type must be one of {', '.join(DTYPES)}, not {dtype!r}")
+    if len(shape) > MAX_DIMENSIONS:
+        raise ValueError(f"Array must have at most {MAX_DIMENSIONS} dimensions, not {len(shape)!r}")
     if fmt.block_words > _MAX_U32:
         raise ValueError(f"Block length must be below 2**32, not {fmt.block_words!r}")
     if not isinstance(chunk_blocks, int) or isinstance(chunk_blocks, bool):
@@ -86,8 +103,8 @@ def write_container(
     if not 0 < chunk_blocks <= _MAX_U32:
         raise ValueError(f"Chunk length must be in 1..2**32-1 blocks, not {chunk_blocks!r}")
 
-    chunks = compress_chunks(to_words(array), fmt, chunk_blocks, raw_chunks)
-    write_chunks(file, *chunks, fmt, chunk_blocks, name, array.shape)
+    chunks = compress_chunks(words, fmt, chunk_blocks, raw_chunks)
+    write_chunks(file, *chunks, fmt, chunk_blocks, dtype, shape)
 
 
 def compress_chunks(
@@ -107,7 +124,7 @@ def compress_chunks(
         stream = np.concatenate([np.zeros(0, np.uint8), *parts])
         offsets = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
     else:
-        stream = compress(words, fmt)
+        stream = compress_words(words, fmt)
         offsets = _chunk_offsets(words, fmt, chunk_blocks)
     if raw_chunks:
         return _with_raw_chunks(words, stream, offsets, chunk_blocks, fmt)

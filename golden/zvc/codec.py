@@ -31,7 +31,8 @@ def compress(array, fmt: Format | None = None) -> np.ndarray:
     ----------
     array : array_like
         Numbers of any shape, memory order and byte order, with elements as wide as a word. They
-        are taken in C order, as little-endian bit patterns.
+        are taken in C order, as little-endian bit patterns. Floating point with
+        ``fmt.fold_negative_zero``: take a view of bare words, such as ``words.view(np.float16)``.
     fmt : Format or None
         Format of the stream; ``None`` gives the default for the size of an element.
 
@@ -43,13 +44,18 @@ def compress(array, fmt: Format | None = None) -> np.ndarray:
     Raises
     ------
     TypeError
-        When the elements are not numbers, or ``fmt`` is not a Format.
+        When the elements are not numbers, or not floating point with ``fmt.fold_negative_zero``,
+        or ``fmt`` is not a Format.
     ValueError
         When an element is not 1, 2, 4 or 8 bytes, or not a word of ``fmt``.
     """
     array = np.asarray(array)
     fmt = format_for(array.dtype, fmt)
-    words = to_words(array)
+    return compress_words(to_words(array), fmt)
+
+
+def compress_words(words: np.ndarray, fmt: Format) -> np.ndarray:
+    """Stream of bare words, uint8: unsigned words of ``fmt``, whatever their type is."""
     size = fmt.stream_bytes(len(words), stages.count_nonzeros(words, fmt))
     stream = np.empty(size // fmt.word_bytes, fmt.dtype)
     batch = batch_blocks(fmt) * fmt.block_words

@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from cdma.format import WORD_BITS, Format
+from cdma.golden.zvc.fold import check_fold
 
 # bool, integers, unsigned integers, floating point, complex
 _NUMERIC_KINDS = "biufc"
@@ -22,10 +23,17 @@ def format_for(dtype: np.dtype, fmt: Format | None = None) -> Format:
     Raises
     ------
     TypeError
-        When ``dtype`` is not numeric (objects, records, strings, raw bytes).
+        When ``dtype`` is not numeric (objects, records, strings, raw bytes), or not floating point
+        where ``fmt`` folds ``-0.0``.
     ValueError
         When an element is not 1, 2, 4 or 8 bytes, or not a word of ``fmt``.
     """
+    fmt = _format_of_size(dtype, fmt)
+    check_fold(dtype, fmt)
+    return fmt
+
+
+def _format_of_size(dtype: np.dtype, fmt: Format | None) -> Format:
     # bfloat16 and its like are kind "V", but unlike raw bytes and records they have their own type.
     is_custom_number = dtype.kind == "V" and dtype.type is not np.void
     if dtype.kind not in _NUMERIC_KINDS and not is_custom_number:
@@ -46,9 +54,15 @@ def format_for(dtype: np.dtype, fmt: Format | None = None) -> Format:
 
 
 def words_of(array, fmt: Format) -> np.ndarray:
-    """Words of an array of any shape; raises as ``format_for``."""
+    """Words of an array of any shape; raises as ``format_for``.
+
+    Unsigned numbers are words: the caller answers for their type.
+    """
     array = np.asarray(array)
-    format_for(array.dtype, fmt)
+    if array.dtype.kind == "u":
+        _format_of_size(array.dtype, fmt)
+    else:
+        format_for(array.dtype, fmt)
     return to_words(array)
 
 

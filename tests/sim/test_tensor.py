@@ -68,6 +68,20 @@ def test_elements_of_another_width_are_refused():
         simulate(TENSOR.astype("f4"), "compressor", CONFIG)
 
 
+def test_a_unit_that_folds_is_for_floating_point():
+    config = Config.parse("16x16-fold")
+    with pytest.raises(UserError, match=r"^Elements must be floating point .* not int16, of which"):
+        simulate(TENSOR, "compressor", config)
+    with pytest.raises(
+        UserError,
+        match=r"not uint16, of which .*; name the type of bare words",
+    ):
+        simulate(TENSOR.view("u2"), "compressor", config, type_="uint16")
+    for tensor, type_ in ((TENSOR.view("f2"), None), (TENSOR.view("u2"), "bf16")):
+        with pytest.raises(UserError, match=r"^Simulator must be one of"):  # the tensor is taken
+            simulate(tensor, "compressor", config, sim="none", type_=type_)
+
+
 def test_a_missing_folder_is_refused_before_the_simulation(tmp_path):
     with pytest.raises(UserError, match=r"the folder .* does not exist"):
         simulate(TENSOR, "compressor", CONFIG, sim="none", output=tmp_path / "none" / "out.bin")

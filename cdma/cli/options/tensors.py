@@ -2,6 +2,7 @@
 
 import argparse
 
+from cdma.errors import refusals_as_user_errors
 from cdma.tensors.load import NAMING
 
 
@@ -32,3 +33,20 @@ def tensor_from(args: argparse.Namespace):
     tensor, _ = typed(load_tensor(args.tensor), args.dtype)
     # Without ml_dtypes, elements of bfloat16 are unsigned words.
     return tensor, TYPE_OF.get(args.dtype) or type_of(tensor.dtype)
+
+
+def words_of(tensor, fmt, dtype: str | None):
+    """Words of a tensor for a unit of a format; ``dtype`` is that of ``--dtype``.
+
+    Raises
+    ------
+    UserError
+        When the elements are no words of the format, or are not floating point and the unit folds
+        ``-0.0``.
+    """
+    from cdma.golden.codecs import codec_of
+    from cdma.golden.zvc.fold import check_fold
+
+    with refusals_as_user_errors():
+        check_fold(tensor.dtype, fmt, dtype)
+        return codec_of(fmt).words_of(tensor, fmt)

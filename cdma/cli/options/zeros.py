@@ -7,7 +7,9 @@ def add_zero_options(parser: argparse.ArgumentParser) -> None:
     """Add what is omitted beside words whose bits are all zero."""
     value = "bit pattern of the words that are omitted, such as 0x80 (default: 0)"
     parser.add_argument("--zero-value", type=whole_number, metavar="N", help=value)
-    fold = "omit -0.0 too, which comes back as 0.0: the sign of zeros is lost"
+    fold = "omit -0.0 too, which comes back as 0.0: the sign of zeros is lost. For floating-point "
+    fold += "words only: of integers, the one of the highest bit alone, such as -128 of 8 bits, "
+    fold += "would come back as 0"
     parser.add_argument("--fold-negative-zero", action="store_true", default=None, help=fold)
 
 

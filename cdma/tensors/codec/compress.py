@@ -5,10 +5,13 @@ import numpy as np
 from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import STDIO, reading, refuse_same, writing
 from cdma.format import TAILS
-from cdma.golden import Format, compress, read_header, write_container
+from cdma.golden import Format, read_header
+from cdma.golden.container.file import write_words
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.lossy.codec import quantise
 from cdma.golden.lossy.file import write_quantised
+from cdma.golden.zvc.codec import compress_words
+from cdma.golden.zvc.fold import check_fold
 from cdma.golden.zvc.stages import count_nonzeros
 from cdma.golden.zvc.words import to_words
 from cdma.tensors.codec.elements import typed
@@ -93,14 +96,19 @@ def compress_tensor(
                 f"{name}: elements are {array.dtype}, so words have {array.itemsize * 8} "
                 f"bits, not {fmt.word_bits}; leave --word-bits out"
             )
+        try:
+            check_fold(array.dtype, fmt, dtype)
+        except TypeError as error:
+            raise UserError(f"{name}: {error}") from error
+        words, commonest = to_words(array), Commonest(array.itemsize)
+        element = "bfloat16" if dtype == "bfloat16" else array.dtype.name
         with writing(output) as temporary:
             if is_raw:
-                temporary.write_bytes(compress(array, fmt))
+                temporary.write_bytes(compress_words(words, fmt))
             else:
                 with refusals_as_user_errors():
-                    write_container(temporary, array, fmt)
+                    write_words(temporary, words, fmt, element, array.shape)
             file_bytes = temporary.stat().st_size
-        words, commonest = to_words(array), Commonest(array.itemsize)
         commonest.update(words)
         nonzeros = count_nonzeros(words, fmt)
     zeros = nonzeros / array.size if array.size and fmt.is_plain else None
@@ -109,7 +117,7 @@ def compress_tensor(
     return {
         "output": output,
         "container": not is_raw,
-        "dtype": array.dtype.name,
+        "dtype": element,
         "shape": list(array.shape),
         **figures(fmt, array.size, nonzeros, stream_bytes, file_bytes),
         "notes": [*notes, *([advice] if advice else [])],

@@ -1,6 +1,7 @@
 """Words other than zero that are omitted: a zero value, and -0.0 beside 0.0."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from cdma.golden import (
     salvage,
     write_container,
 )
+from cdma.golden.zvc.fold import check_fold, has_negative_zero
 
 FORMATS = [Format(8, 8, zero_value=128), Format(8, zero_value=255), Format(16, zero_value=1)]
 FORMATS += [Format(32, 64, "ones", 0x80000000), Format(64, zero_value=2**64 - 1)]
@@ -91,10 +93,56 @@ def test_refused_values(options, message):
         Format(**options)
 
 
+INTEGERS = [
+    ("i1", "int8, of which -128 would become 0"),
+    ("<i2", "int16, of which -32768 would become 0"),
+    ("<i4", "int32, of which -2147483648 would become 0"),
+    (">i8", "int64, of which -9223372036854775808 would become 0"),
+    ("u1", "uint8, of which 128 would become 0; name the type of bare words (--dtype, or a view)"),
+    (
+        ">u2",
+        "uint16, of which 32768 would become 0; name the type of bare words (--dtype, or a view)",
+    ),
+    ("?", "bool"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "what"), INTEGERS)
+def test_folding_refuses_all_but_floating_point(dtype, what):
+    array = np.ones(4, dtype)
+    fmt = Format(8 * array.itemsize, fold_negative_zero=True)
+    message = f"^Elements must be floating point to fold -0.0 into 0.0, not {re.escape(what)}$"
+    for refuse in (compress, lambda *each: write_container(io.BytesIO(), *each)):
+        with pytest.raises(TypeError, match=message):
+            refuse(array, fmt)
+
+
+def test_folding_of_words_whose_type_is_named():
+    words = np.array([0x8000, 0, 0x3F80], "<u2")
+    fmt = Format(16, fold_negative_zero=True)
+    stream = compress(words.view("f2"), fmt)
+    assert decompress(stream, 3, fmt).tolist() == [0, 0, 0x3F80]
+    check_fold(words.dtype, fmt, "bfloat16")
+    fp8 = np.dtype("u1", metadata={"stored_as": "float8_e5m2"})
+    check_fold(fp8, Format(8, fold_negative_zero=True))
+    fp8 = np.dtype("u1", metadata={"stored_as": "float8_e5m2fnuz"})
+    with pytest.raises(TypeError, match="not uint8, of which 128"):
+        check_fold(fp8, Format(8, fold_negative_zero=True))
+
+
+def test_folding_knows_the_floats_of_ml_dtypes():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert has_negative_zero(np.dtype(ml_dtypes.bfloat16))
+    assert has_negative_zero(np.dtype(ml_dtypes.float8_e5m2))
+    assert not has_negative_zero(np.dtype(ml_dtypes.float8_e5m2fnuz))
+    assert not has_negative_zero(np.dtype(ml_dtypes.float8_e8m0fnu))
+
+
 @pytest.mark.parametrize("fmt", [Format(8, zero_value=128), Format(32, fold_negative_zero=True)])
 def test_container(fmt):
     rng = np.random.default_rng(1)
-    array = np.where(rng.random(99_999) < 0.7, fmt.zero_value, 3).astype(fmt.dtype)
+    dtype = "<f4" if fmt.fold_negative_zero else fmt.dtype
+    array = np.where(rng.random(99_999) < 0.7, fmt.zero_value, 3).astype(dtype)
     file = io.BytesIO()
     write_container(file, array, fmt)
     header = read_header(file)

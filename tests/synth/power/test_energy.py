@@ -94,6 +94,14 @@ def test_a_stream_that_ends_itself(run, capsys, library_file):
         assert record["settled"]["pj_per_cycle"] > record["idle_pj_per_cycle"] > 0
 
 
+def test_a_unit_that_folds_is_for_floating_point(run, capsys, library_file):
+    command = ("--config", "2x8b8-fold", "--liberty", library_file)
+    assert run(*command) == 2
+    assert "not uint8, of which 128 would become 0" in capsys.readouterr().err
+    assert run(*command, "--dtype", "float16") == 2
+    assert "--dtype float16 does not have the 1 bytes" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("iverilog")
 def test_a_wrong_netlist_is_reported(run, capsys, monkeypatch, tiny, library_file):
     window = Window(4, {})

@@ -373,9 +373,18 @@ def test_zero_value_and_folding(capsys):
         undo = [*raw, *options, "--count", "500", "--word-bits", "8"] if raw else []
         assert main(["decompress", "z.bin", "-o", "b.npy", *undo]) == 0
         np.testing.assert_array_equal(np.load("b.npy"), array)
+    np.save("m.npy", np.array([0, -128, 5, -128] * 8, "i1"))
+    assert main(["compress", "m.npy", "-o", "m.zvc", "--fold-negative-zero"]) == 2
+    assert "not int8, of which -128 would become 0" in capsys.readouterr().err
     np.save("f.npy", np.array([0.0, -0.0, 1.5] * 50, "f4"))
     assert main(["compress", "f.npy", "-o", "f.zvc", "--fold-negative-zero"]) == 0
     capsys.readouterr()
     assert main(["info", "f.zvc"]) == 0
     assert "-0.0 folded into 0.0" in capsys.readouterr().out
     assert read_container("f.zvc").tobytes() == np.array([0.0, 0.0, 1.5] * 50, "f4").tobytes()
+
+
+@pytest.mark.parametrize("verb", ["compress", "generate"])
+def test_the_help_says_what_folding_does_to_integers(helped, verb):
+    text = " ".join(helped(verb).split())
+    assert "such as -128 of 8 bits, would come back as 0" in text

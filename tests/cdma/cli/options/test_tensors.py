@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from cdma.cli.options import add_tensor_options, tensor_from
+from cdma.cli.options.tensors import words_of
 from cdma.errors import UserError
+from cdma.golden import Format
 
 
 @pytest.fixture
@@ -47,3 +49,13 @@ def test_words_get_a_type_by_name(given, monkeypatch, has_package):
 def test_a_type_of_another_size_is_refused(given):
     with pytest.raises(UserError, match=r"^--dtype float32 does not have the 2 bytes of one$"):
         given(np.zeros(3, "u2"), "--dtype", "float32")
+
+
+def test_bare_words_need_their_type_where_a_unit_folds():
+    words, fmt = np.array([0x8000, 1], "<u2"), Format(16, fold_negative_zero=True)
+    assert words_of(words, fmt, "bfloat16").tolist() == [0x8000, 1]
+    assert words_of(words, Format(16), None).tolist() == [0x8000, 1]
+    with pytest.raises(
+        UserError, match=r"not uint16, of which 32768 would become 0; name the type"
+    ):
+        words_of(words, fmt, None)

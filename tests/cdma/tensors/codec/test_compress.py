@@ -1,8 +1,13 @@
 """Notes on a tensor that is compressed."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from cdma.errors import UserError
+from cdma.golden import read_container, read_header
 from cdma.tensors.codec.compress import compress_tensor
 
 
@@ -41,6 +46,33 @@ def test_a_word_that_is_omitted_already_is_not_named(noted):
     floats = np.full(1000, -0.0, np.float32)
     floats[:300] = 1
     assert noted(floats, fold_negative_zero=True)["notes"] == []
+
+
+@pytest.mark.parametrize("is_raw", [False, True])
+def test_folding_is_refused_for_integers(noted, is_raw):
+    array = np.array([0, -128, 5, -128] * 8, "i1")
+    with pytest.raises(
+        UserError, match=r"^a\.npy: Elements must be floating point .* not int8, of"
+    ):
+        noted(array, fold_negative_zero=True, is_raw=is_raw)
+    assert not Path("a.zvc").exists()
+
+
+@pytest.mark.parametrize("has_package", [False, True])
+@pytest.mark.parametrize("is_raw", [False, True])
+def test_folding_of_bare_words_needs_their_type(noted, monkeypatch, is_raw, has_package):
+    if has_package:
+        pytest.importorskip("ml_dtypes")
+    else:
+        monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    words = np.array([0x8000, 0, 0x3F80], "<u2")
+    with pytest.raises(UserError, match=r"not uint16, of .*; name the type of bare words"):
+        noted(words, fold_negative_zero=True, is_raw=is_raw)
+    facts = noted(words, fold_negative_zero=True, is_raw=is_raw, dtype="bfloat16")
+    assert (facts["dtype"], facts["nonzeros"]) == ("bfloat16", 1)
+    if not is_raw:
+        assert read_header("a.zvc").dtype == "bfloat16"
+        assert read_container("a.zvc").tobytes() == np.array([0, 0, 0x3F80], "<u2").tobytes()
 
 
 @pytest.mark.parametrize("block_words", [None, 8, 256])
