@@ -9,7 +9,8 @@ OUT := build
 FUZZ ?= 1000000
 # What `make fuzz` plays with FUZZ packets a unit, and with a tenth of them.
 FUZZED := 8x32 zvcplus-fp32
-FUZZED_LESS := 2x8b32 16x16 32x8 $(foreach type,fp16 bf16 int8,zvcplus-$(type)) \
+FUZZED_LESS := 2x8b32 16x16 32x8 8x32-ones 8x32-asic 8x32-fold 16x16-ones-zport-asic 32x8-z80 \
+	$(foreach type,fp16 bf16 int8,zvcplus-$(type)) \
 	$(foreach type,fp32 fp16 bf16 int8,zvcplus-$(type)-left) zvcplus-fp32+bf16
 FUZZ_SECONDS ?= 300
 CONFIGS := 8x32 16x16 32x8 32x32b128

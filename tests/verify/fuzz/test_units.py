@@ -54,6 +54,16 @@ def test_random_packets_of_every_size(unit, config):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["4x8b16-ones", "4x8b16-z80", "4x8b16-ones-zport-asic", "4x16-fold", "4x16-asic"]
+)
+@pytest.mark.parametrize("unit", UNITS)
+def test_random_packets_of_every_option(unit, name):
+    """Tail, zero value, sign of zeros, and the target of the generator."""
+    assert fuzz(unit, Config.parse(name), 4000).problem == ""
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("config", PLUS_NAMED.values(), ids=lambda config: config.name)
 @pytest.mark.parametrize("unit", UNITS)
 def test_random_packets_of_zvcplus(unit, config):
