@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cdma.engine_codes import State
+from cdma.engine_codes import Op, State
 from cdma.engine_config import INDEX_BYTES
+from cdma.golden.engine.descriptor import Descriptor
 from cdma.sim.engine.engine import DEVICE
 from cdma.sim.engine.model import OFFLOAD, PREFETCH, EngineModel
 from cdma.verify.mutation.engine.jobs import state
@@ -17,6 +18,8 @@ from cdma.verify.mutation.engine.jobs import state
 _HELD = 900
 #: Stripes of a job of which one has a wrong entry: more than fit the channels.
 _ENTRIES, _STEP = 96, 4
+#: Jobs of each ring that do nothing: more than there is room for completions.
+_NOPS = 24
 
 
 def nearly_dense(model: EngineModel) -> list:
@@ -61,6 +64,19 @@ def stalls(model: EngineModel) -> list:
             seen += [job.cycles, back.cycles, sorted(job.counters.items())]
             seen += [sorted(back.counters.items())]
     return [*seen, sorted(model.counters().items())]
+
+
+def unanswered(model: EngineModel) -> list:
+    """The host answers no write until as many completions wait for it as there is room for."""
+    seen = []
+    for _ in range(2):
+        for ring in (OFFLOAD, PREFETCH):
+            nops = (Descriptor(Op.NOP, word_bytes=model.config.word_bytes) for _ in range(_NOPS))
+            model.submit(ring, *nops)
+        model.engine.hold(model.engine.link, "b", _HELD)
+        seen += [str(each) for ring in (OFFLOAD, PREFETCH) for each in model.collect(ring, _NOPS)]
+        seen.append(model.engine.cycle)
+    return seen
 
 
 def bad_entries(made: Callable[[int], EngineModel]) -> list:

@@ -104,6 +104,7 @@ def trials(config: EngineConfig, verilog: str, seed: int = 0, cache=None) -> Ite
     yield Trial("edges", lambda: played(edges.edges, land(11)))
     yield Trial("nearly dense", lambda: played(rare.nearly_dense, model(36)))
     yield Trial("stalls", lambda: played(rare.stalls, model(37)))
+    yield Trial("unanswered", lambda: played(rare.unanswered, model(46, log2=5)))
     yield Trial("errors again", lambda: played(rare.errors_again, model(38, log2=3)))
     yield Trial("rates", lambda: played(clocks.rates, model(12)))
     yield Trial("latencies", lambda: played(clocks.latencies, model(13)))
