@@ -15,7 +15,7 @@ BEAT_BYTES = 32
 RAW_BITS = 1029
 #: Bits of a block of zeros.
 ZERO_BITS = 2
-#: No control of a block has more bits.
+#: No control of a block has more bits, without repeats.
 MOST_CONTROL_BITS = 160
 
 

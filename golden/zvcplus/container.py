@@ -34,10 +34,12 @@ def parse(type_: int, repeats: int, zero: int, distance: int, min_beats: int, ze
     for offset, value in ((2, zero), (12, zeros)):
         if value:
             raise FieldError(offset, f"reserved field must be 0, not {value}")
-    try:
-        return Format(types[type_], names[repeats], distance, min_beats)
-    except ValueError as error:
-        raise FieldError(4, str(error)) from None
+    for offset, beats in ((4, 1), (8, min_beats)):  # an error of one, then of the other
+        try:
+            fmt = Format(types[type_], names[repeats], distance, beats)
+        except ValueError as error:
+            raise FieldError(offset, str(error)) from None
+    return fmt
 
 
 def byte_of(offset: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cdma.golden.zvcplus.salvage import salvage
 from cdma.hdl import emit
 from cdma.hdl.zvcplus.config import NAMED
 from cdma.sim import RtlModel, Scenario, stimulus
@@ -33,6 +34,25 @@ def _bytes(packet):
     return len(packet[0]) if isinstance(packet, tuple) else packet.nbytes
 
 
+def _each_error(config):
+    """The shortest malformed packet of each error, with the right packet behind it."""
+    packets = stimulus.malformed(config, np.random.default_rng(4))
+    pairs = zip(packets[::2], packets[1::2], strict=True)
+    found = {}
+    for wrong, good in sorted(pairs, key=lambda pair: _bytes(pair[0])):
+        _, _, code = salvage(*wrong, config.format)
+        found.setdefault(code, [wrong, good])
+    assert set(found) == {
+        ErrorCode.NONE,
+        ErrorCode.TRUNCATED,
+        ErrorCode.TRAILING,
+        ErrorCode.MASK_PAST_END,
+        ErrorCode.RESERVED,
+        ErrorCode.TOO_LONG,
+    }
+    return [packet for pair in found.values() for packet in pair]
+
+
 @UNITS
 @CONFIGS
 def test_packets_under_back_pressure(verify, unit, config):
@@ -51,7 +71,8 @@ def test_under_cocotb(request, verify, unit, simulator, count):
         request.getfixturevalue("icarus")
     packets = sorted(fed(unit, FP32, seed=5, count=30), key=_bytes)[:count]
     if unit == "decompressor":
-        packets += stimulus.malformed(FP32, np.random.default_rng(4))[:: 270 // count]
+        packets += _each_error(FP32)
+        packets += stimulus.malformed(FP32, np.random.default_rng(4))[::9] if count > 6 else []
     scenarios = [Scenario(packets), Scenario(packets, "bernoulli:0.3", 7, is_dirty=True)]
     verify(unit, scenarios, FP32, simulator=simulator)
 

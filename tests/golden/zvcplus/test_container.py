@@ -123,6 +123,7 @@ def test_an_error_in_a_chunk_has_its_offset_in_the_file():
         (66, 1, "reserved field must be 0, not 1"),
         (76, 1, "reserved field must be 0, not 1"),
         (68, 1, 'distance and min_beats are for repeats "above" only'),
+        (72, 2, 'distance and min_beats are for repeats "above" only'),
         (12, 16, "word_bits of this type must be 32, not 16"),
         (16, 64, "block_words of this type must be 32, not 64"),
         (8, 1, "codec must be 0, zero-value, not 2"),
@@ -141,3 +142,12 @@ def test_fields_that_are_refused(offset, value, reason):
 def test_refused_on_write():
     with pytest.raises(ValueError, match="Element size must be 2 bytes"):
         container(sparse(9), Format("fp16"))
+
+
+def test_min_beats_of_no_beat_is_refused_where_it_is():
+    data = bytearray(container(sparse(100), Format("fp32", "above", 8)))
+    data[72:76] = bytes(4)
+    checked = 64 + 16 + 8 + 12
+    struct.pack_into("<I", data, checked, zlib.crc32(data[:checked]))
+    with pytest.raises(StreamError, match="^Byte 72: min_beats must be 1 or more, not 0"):
+        read_header(io.BytesIO(bytes(data)))

@@ -53,6 +53,17 @@ def test_the_first_error_is_that_of_the_decoder_where_hardware_looks_for_it(type
     assert set(codes) > {ErrorCode.NONE, ErrorCode.TRUNCATED, ErrorCode.TRAILING}
 
 
+@pytest.mark.parametrize(
+    ("type_", "count", "stream"),
+    [("fp32", 19, "f3ff02df741a"), ("int8", 120, "35000300000019")],
+)
+def test_with_repeats_a_control_that_is_cut_behind_its_mask_is_truncated(type_, count, stream):
+    """The mask is past the end, and the stream ends in the fields behind it."""
+    fmt, data = Format(type_, "left"), bytes.fromhex(stream)
+    assert decode(data, count, fmt)[1].code == ErrorCode.MASK_PAST_END
+    assert salvage(data, count, fmt)[2] == ErrorCode.TRUNCATED
+
+
 def bits_of(*fields: tuple[int, int]) -> bytes:
     """A stream of fields: value and bits."""
     number = at = 0
