@@ -24,7 +24,7 @@ TARGETS = (
     ("ecp5.lut4", (3500, 3500), (2500, 2500)),
     ("asic.abc.area_um2", (30_000, 25_000), (20_000, 20_000)),
     ("asic.abc.critical_ns", (0.60, 0.60), (0.50, 0.50)),
-    ("asic.abc.gb_per_s_per_mm2", (2000, 2500), (3500, 4000)),
+    ("asic.abc.gb_per_s_per_mm2", (2500, 3000), (3500, 4000)),
     ("latency_cycles", (12, 8), (8, 6)),
 )
 #: Least Fmax in MHz of other shapes.
