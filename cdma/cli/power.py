@@ -8,7 +8,6 @@ from cdma.cli import options
 from cdma.cli.options.tensors import words_of
 from cdma.errors import UserError
 from cdma.files import write_text
-from cdma.tensors.codec.elements import typed
 from cdma.tensors.load import load_tensor
 
 EPILOG = """\
@@ -70,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _packet(args: argparse.Namespace, name: str):
     """Configuration for a tensor, and its words, as many as are asked for."""
+    from cdma.tensors.codec.elements import typed
+
     tensor, _ = typed(load_tensor(name), args.dtype)
     config = options.one_type(options.config_from(args, tensor.itemsize * 8), "cdma power")
     words = words_of(tensor, config.format, args.dtype)[: args.words]
