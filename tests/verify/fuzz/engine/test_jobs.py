@@ -122,13 +122,18 @@ def test_jobs_that_are_refused_break_a_rule(drawn):
     assert len(reasons) > 5
 
 
-def test_faults_are_of_every_place():
-    """An error of a memory: at tensor, stream and index, of reads and of writes."""
+def _maker(faults: int):
+    """A heap, and a maker of jobs of a small engine of which all or none meet an error."""
     config = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=32)
     rng = np.random.default_rng(5)
     heap, words, random = Heap(config, rng), Words(config, rng), Random(7)
     heap.begin(random)
-    maker = Maker(words, heap, random, Mood(faults=1), None)
+    return heap, Maker(words, heap, random, Mood(faults=faults), None)
+
+
+def test_faults_are_of_every_place():
+    """An error of a memory: at tensor, stream and index, of reads and of writes."""
+    _, maker = _maker(faults=1)
     seen = Counter()
     for number in range(300):
         plan = maker.make(number % 2)
@@ -165,11 +170,7 @@ def test_each_field_of_a_completion_is_compared(name, value):
 
 
 def test_an_error_of_a_write_is_of_the_longest_burst_or_of_a_shorter_one():
-    config = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=32)
-    rng = np.random.default_rng(5)
-    heap, words, random = Heap(config, rng), Words(config, rng), Random(7)
-    heap.begin(random)
-    maker = Maker(words, heap, random, Mood(faults=1), None)
+    _, maker = _maker(faults=1)
     plans = [maker.make(OFFLOAD) for _ in range(200)]
     seen = Counter()
     for plan in plans:
@@ -188,11 +189,7 @@ def test_an_error_of_a_write_is_of_the_longest_burst_or_of_a_shorter_one():
 
 def test_a_job_that_a_channel_failed_has_the_stripes_before():
     """A job without errors is failed at each stripe: what it writes before stays expected."""
-    config = EngineConfig(channels=2, lanes=4, stripe_bytes=1024, link_bytes=32)
-    rng = np.random.default_rng(5)
-    heap, words, random = Heap(config, rng), Words(config, rng), Random(7)
-    heap.begin(random)
-    maker = Maker(words, heap, random, Mood(faults=0), None)
+    heap, maker = _maker(faults=0)
     plans = [maker.make(number % 2) for number in range(160)]
     kinds = Counter()
     for plan in plans:
@@ -206,7 +203,7 @@ def test_a_job_that_a_channel_failed_has_the_stripes_before():
         for stripe in range(good.stripe):
             found = Completion(Status.TIMEOUT, where=device.end, stripe=stripe, channel=1)
             assert not plan.fail(found)
-            places = range(device.address, device.end, config.beat_bytes)
+            places = range(device.address, device.end, maker.config.beat_bytes)
             where = next(at for at in places if plan.fail(replace(found, where=at)))
             last = plan.completion
             assert (last.status, last.stripe, last.where) == (Status.TIMEOUT, stripe, where)
