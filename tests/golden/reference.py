@@ -352,9 +352,11 @@ def _plus_format(header: bytes) -> zvcplus.Format:
     _require(zeros == 0, SHAPE_AT + 12)
     if repeats == 3:
         size = (4, 2, 2, 1)[type_]
-        _require(1 <= distance <= 4096 // size and min_beats >= 1, SHAPE_AT + 4)
+        _require(1 <= distance <= 4096 // size, SHAPE_AT + 4)
+        _require(min_beats >= 1, SHAPE_AT + 8)
     else:
-        _require(distance == 0 and min_beats == 1, SHAPE_AT + 4)
+        _require(distance == 0, SHAPE_AT + 4)
+        _require(min_beats == 1, SHAPE_AT + 8)
     name = ("fp32", "fp16", "bf16", "int8")[type_]
     return zvcplus.Format(name, ("none", "left", "", "above")[repeats], distance, min_beats)
 
