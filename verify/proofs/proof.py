@@ -4,13 +4,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Elaboratable
+from amaranth.hdl import Elaboratable, Value
 
 from cdma.verify.formal import prover
 from cdma.verify.formal.fault import Fault
 from cdma.verify.formal.prover import BOUNDED, INDUCTION, MODES, PDR, Verdict
 
-__all__ = ["BOUNDED", "INDUCTION", "PDR", "Broken", "Proof", "faults", "named", "swapped"]
+__all__ = [
+    "BOUNDED",
+    "INDUCTION",
+    "PDR",
+    "Broken",
+    "InvertsField",
+    "Proof",
+    "faults",
+    "named",
+    "swapped",
+]
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,29 @@ def named(*configs) -> dict[str, Any]:
 def faults(size, cycles: int, *forced: Fault) -> tuple[Broken, ...]:
     """Broken designs of one size, each with one fault."""
     return tuple(Broken(str(fault), cycles, size, fault) for fault in forced)
+
+
+class InvertsField:
+    """In front of a component's class: inverts a field on its way, a wire without a cell.
+
+    Parameters
+    ----------
+    *arguments
+        Of the component.
+    field : callable
+        Called with the component: where the field goes, and where it comes from.
+    """
+
+    def __init__(self, *arguments, field: Callable[[Any], tuple]):
+        super().__init__(*arguments)
+        self._field = field
+
+    def elaborate(self, platform):
+        """The component with the fault."""
+        m = super().elaborate(platform)
+        to, of = self._field(self)
+        m.d.comb += Value.cast(to).eq(~Value.cast(of))
+        return m
 
 
 def swapped(cycles: int, designs: Mapping[str, Callable[[], Elaboratable]]) -> tuple[Broken, ...]:

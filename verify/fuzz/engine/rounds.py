@@ -276,10 +276,7 @@ class Round:
 
         ``expected`` has the bits ERROR0, ERROR1, QUARANTINE and FATAL from bit 0 on.
         """
-        model = self.model
-        model.engine.run(8)
-        found = model.read("ENGINE", "IRQ_STATUS") >> 2
-        model.write("ENGINE", "IRQ_STATUS", 0x3F)
+        found = self.model.take_interrupts()[0] >> 2
         return "" if found == expected else f"alarms are {found:#x}, expected {expected:#x}"
 
     def name(self, plan: Plan) -> str:

@@ -24,17 +24,14 @@ def plain(round_) -> str:
 
 def _interrupts(round_):
     """Interrupts that the completions ask for are there, and no others."""
-    model = round_.model
     if round_.batch.coalesces:
         return round_.alarms_differ()
     expected = 0
     for ring, plans in enumerate(round_.plans):
         asks = any(each.descriptor.interrupt or each.completion.status for each in plans)
         expected |= asks << ring
-    model.engine.run(8)
-    found = model.read("ENGINE", "IRQ_STATUS")
-    line, is_on = model.engine.irq, int(expected & round_.batch.irq_enable != 0)
-    model.write("ENGINE", "IRQ_STATUS", 0x3F)
+    found, line = round_.model.take_interrupts()
+    is_on = int(expected & round_.batch.irq_enable != 0)
     if found != expected:
         return f"IRQ_STATUS is {found:#x}, expected {expected:#x}"
     return "" if line == is_on else f"irq is {line}, expected {is_on}"

@@ -78,6 +78,13 @@ class Software(EngineModel):
             self.place(ring, plan.descriptor, flip=flips.get(number, 0))
         return addresses
 
+    def take_interrupts(self) -> tuple[int, int]:
+        """IRQ_STATUS and the line, when all events so far are in them. Clears all."""
+        self.engine.run(8)
+        status, line = self.read("ENGINE", "IRQ_STATUS"), self.engine.irq
+        self.write("ENGINE", "IRQ_STATUS", 0x3F)
+        return status, line
+
     def gather(self, ring: int, number: int, *, halts: bool = False) -> list[Completion]:
         """Wait for a number of completions and acknowledge them. ``halts``: the ring may halt, and
         is started again."""

@@ -21,7 +21,7 @@ from cdma.verify.formal.axi_rules import Writes, beats_of, check_address
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, offer
-from cdma.verify.proofs.proof import Proof, faults, swapped
+from cdma.verify.proofs.proof import InvertsField, Proof, faults, swapped
 
 BURST, PAGE, DATA_BYTES, WAITING = 4, 8, 1, 4
 SIZES = {"burst_bytes": BURST, "page_bytes": PAGE}
@@ -214,17 +214,8 @@ class Merges(Elaboratable):
             ]
 
 
-class _Inverts(LinkArbiter):
-    """Inverts a field of an answer on its way: a wire has no cell that could have a fault."""
-
-    def __init__(self, widths, field):
-        super().__init__(widths)
-        self._field = field
-
-    def _watch(self, m, reads, writes):
-        super()._watch(m, reads, writes)
-        to, of = self._field(self)
-        m.d.comb += Value.cast(to).eq(~Value.cast(of))
+class _Inverts(InvertsField, LinkArbiter):
+    pass
 
 
 #: Fields of answers: where they go, and where they come from.
@@ -260,7 +251,7 @@ PROOFS = (
         + swapped(
             4,
             {
-                f"{name} inverted": lambda field=field: Merges(_Inverts(Widths(), field))
+                f"{name} inverted": lambda field=field: Merges(_Inverts(Widths(), field=field))
                 for name, field in _FIELDS.items()
             },
         ),

@@ -13,7 +13,7 @@ from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, offer
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.lib.timer import timer_counts
-from cdma.verify.proofs.proof import Proof, faults, swapped
+from cdma.verify.proofs.proof import InvertsField, Proof, faults, swapped
 
 OPEN = 3  # bursts of writes whose data is not complete
 W, R = ("data", "strobe", "last"), ("data", "resp", "last")
@@ -289,17 +289,8 @@ class Passes(Elaboratable):
             m.d.comb += Assert(dut.lost == (expired | (was_lost & ~may_end)))
 
 
-class _Inverts(MemoryPort):
-    """Inverts a field on its way: a wire has no cell that could have a fault."""
-
-    def __init__(self, config, field):
-        super().__init__(config)
-        self._field = field
-
-    def _connect(self, m):
-        super()._connect(m)
-        to, of = self._field(self)
-        m.d.comb += Value.cast(to).eq(~Value.cast(of))
+class _Inverts(InvertsField, MemoryPort):
+    pass
 
 
 #: Fields of the channels: where they go, and where they come from.
@@ -364,7 +355,7 @@ PROOFS = (
         + swapped(
             4,
             {
-                f"{name} inverted": lambda field=field: Passes(_Inverts(small(), field))
+                f"{name} inverted": lambda field=field: Passes(_Inverts(small(), field=field))
                 for name, field in _FIELDS.items()
             },
         ),
