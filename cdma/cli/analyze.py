@@ -20,6 +20,7 @@ example:
   cdma capture -o activations
   cdma analyze activations --csv activations.csv --figures figures
   cdma analyze tensors.npz:relu1 --layout NCHW --algorithm zvc32 --algorithm zlib
+  cdma analyze half.npy --dtype bfloat16
 """
 HELP = "compare compression algorithms and layouts on tensors"
 DESCRIPTION = "Density and compression ratio of every tensor, by algorithm and layout."
@@ -39,8 +40,8 @@ def add_parser(subparsers) -> None:
     add("--layout", action="append", choices=("NCHW", "NHWC", "CHWN"), help=layouts)
     axes = "axes of tensors whose layout no list gives, such as NHWC "
     add("--axes", metavar="AXES", help=f"{axes}(default: four are NCHW, two NC)")
-    rtl = "also run the compressor's RTL: cycles and bytes"
-    add("--rtl", action="store_true", help=rtl)
+    options.add_dtype_option(parser)
+    add("--rtl", action="store_true", help="also run the compressor's RTL: cycles and bytes")
     lanes = "words in a beat of it (default: 32 bytes of them)"
     add("--lanes", type=int, metavar="N", help=lanes)
     add("--csv", metavar="FILE", help="write all figures as CSV")
@@ -67,9 +68,8 @@ def run(args: argparse.Namespace) -> int:
     failures: dict[str, str] = {}
     what = {"algorithms": tuple(algorithms), "layouts": tuple(args.layout or LAYOUTS)}
     what |= {"with_rtl": args.rtl, "lanes": args.lanes}
-    tasks = plan(args.files, args.axes, failures, **what)
-    where = {"csv": args.csv, "figures": args.figures}
-    where |= {"jobs": args.jobs, "scheduler": args.scheduler}
+    tasks = plan(args.files, args.axes, failures, dtype=args.dtype, **what)
+    where = {name: getattr(args, name) for name in ("csv", "figures", "jobs", "scheduler")}
     records = analyze_into(tasks, failures, **where)
     for reason in reasons(failures):
         print(f"cdma analyze: {reason}", file=sys.stderr)

@@ -15,6 +15,7 @@ from cdma.study.rtl import RtlCompressor
 from cdma.study.source import names_in
 from cdma.sweep.pools import advance
 from cdma.sweep.sweep import Task
+from cdma.tensors.codec.elements import dtype_of, typed
 from cdma.tensors.load import load_tensor, split
 from cdma.tensors.rows import TYPE_OF, row_distance
 from cdma.zvcplus import TYPES
@@ -45,6 +46,8 @@ class Job:
         Also simulate the RTL of the compressor.
     lanes : int or None
         Words in a beat of the RTL.
+    dtype : str or None
+        NumPy type that the elements are, whatever the file says.
     chunk_bytes : int
         Bytes of a chunk. Each chunk is in memory as a whole.
     """
@@ -55,6 +58,7 @@ class Job:
     layouts: tuple[str, ...] = LAYOUTS
     with_rtl: bool = False
     lanes: int | None = None
+    dtype: str | None = None
     chunk_bytes: int = CHUNK_BYTES
 
 
@@ -62,6 +66,7 @@ def plan(
     arguments: Sequence[str],
     axes: str | None = None,
     failures: dict[str, str] | None = None,
+    dtype: str | None = None,
     **options,
 ) -> list[Task]:
     """Tasks for ``sweep(analyze, ...)``, one for each tensor of ``arguments``.
@@ -75,14 +80,19 @@ def plan(
     failures : dict or None
         Receives the error of each file that cannot be opened, by the name of the file. With
         ``None``, the error is raised.
+    dtype : str or None
+        NumPy type that the elements of all tensors are, whatever the files say.
     **options
         Further parameters of each ``Job``.
 
     Raises
     ------
     UserError
-        When a file cannot be opened, or a list of metadata cannot be understood.
+        When a file cannot be opened, a list of metadata cannot be understood, or there is no such
+        type.
     """
+    if dtype is not None:
+        dtype_of(dtype)
     folders = {}
     tasks = []
     found = [name for argument in arguments for name in names_in(argument, failures)]
@@ -94,7 +104,7 @@ def plan(
         metadata = find(folders[folder], path, key)
         if metadata.layout is None:
             metadata = replace(metadata, layout=axes)
-        tasks.append(Task(name, Job(name, metadata, **options), WEIGHT))
+        tasks.append(Task(name, Job(name, metadata, dtype=dtype, **options), WEIGHT))
     return tasks
 
 
@@ -112,16 +122,17 @@ def analyze(job: Job) -> list[dict]:
     Raises
     ------
     UserError
-        When the tensor cannot be read, or the RTL cannot be built.
+        When the tensor cannot be read or has no elements of that type, or the RTL cannot be built.
     """
-    array = load_tensor(job.name)
+    array, _ = typed(load_tensor(job.name), job.dtype)
+    dtype = "bfloat16" if job.dtype == "bfloat16" else array.dtype.name
     axes = axes_of(array.shape, job.metadata.layout)
     layouts = [layout for layout in layouts_of(axes) if layout in job.layouts] or [axes]
     common = {
         "tensor": job.name,
         **{name: getattr(job.metadata, name) for name in _COPIED},
-        "format": job.metadata.format or array.dtype.name,
-        "dtype": array.dtype.name,
+        "format": dtype if job.dtype else job.metadata.format or dtype,
+        "dtype": dtype,
         "shape": list(array.shape),
         "axes": axes,
         "digest": "",
@@ -142,7 +153,7 @@ def analyze(job: Job) -> list[dict]:
             job.algorithms,
             chunk_bytes=job.chunk_bytes,
             watchers=watchers,
-            type_=_type_of(common["format"], array.dtype),
+            type_=_type_of(common["format"], dtype, array.itemsize),
             row=row_distance(view.shape, layout) if layout in LAYOUTS else None,
         )
         common["digest"] = common["digest"] or digest.hexdigest()
@@ -155,12 +166,12 @@ def analyze(job: Job) -> list[dict]:
     return records
 
 
-def _type_of(name: str, dtype: np.dtype) -> str | None:
+def _type_of(name: str, dtype: str, itemsize: int) -> str | None:
     """Type of ZVC+ for a format of the metadata: bits of 16 have no type unless it names one."""
     named = next((type_ for type_ in TYPES if name.startswith(type_)), None)
-    if named and TYPES[named].bits == 8 * dtype.itemsize:
+    if named and TYPES[named].bits == 8 * itemsize:
         return named
-    return {"uint32": "fp32", **TYPE_OF}.get(dtype.name)
+    return {"uint32": "fp32", **TYPE_OF}.get(dtype)
 
 
 def _report_progress(size: int, words: np.ndarray) -> None:

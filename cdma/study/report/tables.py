@@ -18,6 +18,10 @@ _FIELDS = (
     *("layout", "words", "bytes", "nonzeros", "density", "zero_blocks", "full_blocks", "digest"),
 )
 _RTL = ("config", "bytes", "cycles", "packets", "problem")
+#: Words that hold floating-point numbers of 16 bits in most tensors, and do not say which.
+_NO_NUMBERS = ("uint16", "int16")
+UNTYPED = """\
+uint16, int16: ZVC+ has no such type; where they are bfloat16 or float16, --dtype says so"""
 LEGEND = """\
 columns of algorithms: bytes of the tensor for each encoded byte (bigger is better)
 density: share of words that are not zero; zero, full blocks: share of blocks all zero, none zero
@@ -61,6 +65,8 @@ def text(records: Sequence[Mapping], every_layout: bool = True) -> str:
         for record in records
     }
     found = [f"{name}: {text}" for name, text in hints.items() if text]
+    if any(record["dtype"] in _NO_NUMBERS for record in records):
+        found.append(UNTYPED)
     return "\n\n".join([*parts, *(["\n".join(found)] if found else []), LEGEND]) + "\n"
 
 

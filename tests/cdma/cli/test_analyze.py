@@ -9,8 +9,10 @@ import pytest
 
 from cdma.cli.main import main
 from cdma.golden import compress
+from cdma.golden import zvcplus as golden_zvcplus
 from cdma.study import run
 from cdma.sweep import pools
+from cdma.zvcplus import Format
 
 
 @pytest.fixture
@@ -65,6 +67,32 @@ def test_files_of_pytorch(tmp_path, report, suffix):
     assert {record["tensor"] for record in records} == {f"{path}:relu1"}
     words = tensor.view(torch.int16).numpy()
     assert [record["sizes"]["zvc16"] for record in records] == [len(compress(words))] * 3
+
+
+@pytest.mark.parametrize("stored", ["<u2", "V2"])
+def test_elements_that_the_file_has_no_name_for(tmp_path, report, capsys, stored):
+    numbers = np.random.default_rng(0).normal(size=(1, 8, 16, 16)).clip(0).astype(np.float32)
+    bits = (numbers.view(np.uint32) >> 16).astype(np.uint16)
+    path = tmp_path / "half.npy"
+    np.save(path, bits.view(stored))
+    untyped = report("analyze", path)["records"][0]
+    assert "zvcplus" not in untyped["sizes"]
+    assert main(["analyze", str(path)]) == 0
+    assert "--dtype says so" in capsys.readouterr().out
+    record = report("analyze", path, "--dtype", "bfloat16")["records"][0]
+    assert (record["dtype"], record["format"]) == ("bfloat16", "bfloat16")
+    assert record["sizes"]["zvcplus"] == len(golden_zvcplus.compress(bits, Format("bf16")))
+    assert {**untyped["sizes"], **record["sizes"]} == record["sizes"]
+    assert main(["analyze", str(path), "--dtype", "bfloat16"]) == 0
+    assert "--dtype says so" not in capsys.readouterr().out
+
+
+def test_a_type_that_the_elements_cannot_be(tensors, capsys):
+    folder, _ = tensors
+    assert main(["analyze", str(folder / "a.npy"), "--dtype", "float16"]) == 2
+    assert "--dtype float16 does not have the 4 bytes of one" in capsys.readouterr().err
+    assert main(["analyze", str(folder), "--dtype", "half-way"]) == 2
+    assert capsys.readouterr().err.count("half-way") == 1
 
 
 def test_table_csv_and_figures(tensors, tmp_path, capsys):
