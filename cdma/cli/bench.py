@@ -1,4 +1,4 @@
-"""``cdma bench``: speed of the golden model and of the compiled RTL, with zlib and cocotb."""
+"""``cdma bench``: speed of the golden models and of the compiled RTL, with zlib and cocotb."""
 
 import argparse
 import json
@@ -11,7 +11,8 @@ from cdma.errors import UserError
 EPILOG = """\
 MB/s counts bytes of the array, for every row; bigger is better, as is "x zlib", the speed next to
 zlib of level 6 in the same direction. Memory is the peak of the operation beyond its input, as a
-multiple of the size of the array; smaller is better.
+multiple of the size of the array; smaller is better. ZVC+ is measured for each type and each of its
+repeats, on 16 MiB at most.
 
 The RTL is the compressor of 8 lanes of 32 bits, compiled and under cocotb, on 16 MiB at most, the
 start of the simulator included. It is left out where a tool is missing.
@@ -29,10 +30,10 @@ example:
 """
 #: Size of the array by default, and at most.
 MIB, MOST_MIB = 64, 65_536
-HELP = "measure the speed of the golden model and of the compiled RTL"
+HELP = "measure the speed of the golden models and of the compiled RTL"
 DESCRIPTION = """\
-Measure speed and memory of the golden model beside zlib, and the speed of the compiled RTL beside
-cocotb, on random fp32."""
+Measure speed and memory of the golden models beside zlib, and the speed of the compiled RTL beside
+cocotb, on random numbers."""
 
 
 def add_parser(subparsers) -> None:
@@ -69,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.study import speed
 
     result = speed.measure(mib << 20, density)
+    result["zvcplus"] = speed.measure_zvcplus(min(mib << 20, speed.PLUS_BYTES), density)
     try:
         result["rtl"] = speed.measure_rtl(min(mib << 20, speed.RTL_BYTES), density)
     except UserError as error:

@@ -1,6 +1,7 @@
-"""Compare the golden model with zlib in speed and memory, and the compiled RTL with cocotb."""
+"""Compare the golden models with zlib in speed and memory, and the compiled RTL with cocotb."""
 
 import io
+import itertools
 import sys
 import time
 import tracemalloc
@@ -9,10 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cdma.golden import Format, compress, decompress, read_container, write_container
+from cdma.golden import Format, compress, decompress, read_container, write_container, zvcplus
 from cdma.hdl.zvc.config import Config
 from cdma.sim import RtlModel, cosim
 from cdma.tables import format_table
+from cdma.tensors.rows import format_for
+from cdma.zvcplus import REPEATS, TYPES
 
 COLUMNS = {
     "operation": "operation",
@@ -26,6 +29,16 @@ RTL_COLUMNS = {
     "mb_per_s": "MB/s",
     "times_cocotb": "x cocotb",
 }
+PLUS_COLUMNS = {
+    "operation": "ZVC+",
+    "ratio": "ratio",
+    "compress_mb_per_s": "compress MB/s",
+    "decompress_mb_per_s": "decompress MB/s",
+}
+#: Most bytes for ZVC+, whose types and repeats are many.
+PLUS_BYTES = 16 << 20
+#: Words to the one above, of the arrays for ZVC+ with repeats above.
+PLUS_ROW = 56
 #: Most bytes for the RTL, because cocotb simulates only about two million bytes a second.
 RTL_BYTES = 16 << 20
 #: Runs of an operation. The best counts. The compression of zlib takes long and runs once.
@@ -102,6 +115,46 @@ def measure(size: int, density: float) -> dict:
     }
 
 
+def measure_zvcplus(size: int, density: float) -> list[dict]:
+    """Measure the golden model of ZVC+ for each type and each of its repeats, on one array each.
+
+    Parameters
+    ----------
+    size, density
+        As for :func:`measure`; elements are the same numbers in each type.
+
+    Returns
+    -------
+    list of dict
+        The compression ratio, and the speeds in MB/s of the array.
+
+    Raises
+    ------
+    AssertionError
+        When an array does not come back.
+    """
+    rows = []
+    for type_, repeats in itertools.product(TYPES, REPEATS):
+        fmt = format_for(type_, repeats, PLUS_ROW)
+        name = f"{type_}, {'no repeats' if repeats == 'none' else repeats}"
+        report(f"ZVC+ {name}")
+        array = _as_type(_activations(size // fmt.word_bytes, density), type_)
+        stream = zvcplus.compress(array, fmt)
+        if not np.array_equal(zvcplus.decompress(stream, array.size, fmt), array):
+            raise AssertionError(f"ZVC+ {name} does not return the array")
+        pack = _seconds(lambda a=array, f=fmt: zvcplus.compress(a, f), RUNS)
+        unpack = _seconds(lambda s=stream, a=array, f=fmt: zvcplus.decompress(s, a.size, f), RUNS)
+        rows.append(
+            {
+                "operation": name,
+                "ratio": array.nbytes / stream.nbytes,
+                "compress_mb_per_s": array.nbytes / 1e6 / pack,
+                "decompress_mb_per_s": array.nbytes / 1e6 / unpack,
+            }
+        )
+    return rows
+
+
 def measure_rtl(size: int, density: float) -> list[dict]:
     """Measure the compressor's RTL under cocotb and compiled, on one array.
 
@@ -157,6 +210,16 @@ def _activations(words: int, density: float):
     return array
 
 
+def _as_type(array: np.ndarray, type_: str) -> np.ndarray:
+    """Bit patterns of the numbers in a type of ZVC+; int8 in steps of a 32nd."""
+    if type_ == "bf16":
+        return (array.view(np.uint32) >> 16).astype(np.uint16)
+    if type_ == "int8":
+        return np.minimum(np.rint(array * 32), 127).astype(np.uint8)
+    bits = array.astype({"fp32": np.float32, "fp16": np.float16}[type_])
+    return bits.view(f"u{bits.itemsize}")
+
+
 def _seconds(operation: Callable, runs: int) -> float:
     best = float("inf")
     for _ in range(runs):
@@ -177,11 +240,13 @@ def _peak_bytes(operation: Callable) -> int:
 
 
 def text(result: dict) -> str:
-    """Format a result of :func:`measure`. Its ``rtl`` is the result of :func:`measure_rtl`."""
+    """Format a result of :func:`measure`. ``zvcplus`` and ``rtl`` in it are those of
+    :func:`measure_zvcplus` and :func:`measure_rtl`."""
     ratios = f"ratio {result['ratio']:.3f}, zlib's {result['zlib_ratio']:.3f}"
     lines = [
         f"{result['bytes'] >> 20} MiB of fp32 at density {result['density']:g}: {ratios}",
         format_table(result["operations"], COLUMNS),
+        "\n" + format_table(result["zvcplus"], PLUS_COLUMNS),
     ]
     if result["rtl"]:
         lines.append("\n" + format_table(result["rtl"], RTL_COLUMNS))

@@ -11,6 +11,7 @@ from cdma.sim.engine import measure
 from cdma.sim.engine.bench import report as report_of_targets
 from cdma.study import speed
 from cdma.toolchain import simulators
+from cdma.zvcplus import REPEATS, TYPES
 
 NOT_OF_ENGINES = "is not for --engine and --targets: leave it out"
 
@@ -41,6 +42,11 @@ def test_json(capsys):
         if row["times_zlib"] is not None:
             assert 0 < row["peak_times_array"] < 10
     assert all(f"bench: {name}\n" in output.err for name in rows)
+    plus = {row["operation"]: row for row in result["zvcplus"]}
+    names = {"none": "no repeats", "left": "left", "above": "above"}
+    assert list(plus) == [f"{type_}, {names[repeats]}" for type_ in TYPES for repeats in REPEATS]
+    assert all(row["compress_mb_per_s"] > 0 < row["decompress_mb_per_s"] for row in plus.values())
+    assert all(row["ratio"] > 3 for row in plus.values())
     cocotb, compiled = result["rtl"]
     assert cocotb["cycles"] == compiled["cycles"] > (1 << 20) / 32
     assert cocotb["times_cocotb"] is None
@@ -54,6 +60,13 @@ def test_table(capsys):
     assert out.startswith("1 MiB of fp32 at density 0.5: ratio 1.8")
     assert re.search(r"^decompress +[\d,.]+ +[\d.,]+ +[\d.]+$", out, re.MULTILINE)
     assert re.search(r"^compressor 8x32, compiled +[\d,]+ +[\d.,]+ +[\d.]+$", out, re.MULTILINE)
+
+
+def test_zvcplus_that_does_not_come_back_is_noticed(monkeypatch):
+    decompress = speed.zvcplus.decompress
+    monkeypatch.setattr(speed.zvcplus, "decompress", lambda *args: decompress(*args)[::-1])
+    with pytest.raises(AssertionError, match=r"ZVC\+ fp32, no repeats does not return the array"):
+        speed.measure_zvcplus(1 << 12, 0.5)
 
 
 def test_rtl_is_left_out_without_its_tools(capsys, monkeypatch):
