@@ -1,11 +1,11 @@
 """Buffers of jobs: who frees them, and when the engine may still use them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from cdma.driver.memory import Buffer, Memory
 from cdma.driver.ring import Ring, Ticket
-from cdma.engine_codes import Status
+from cdma.golden.engine.descriptor import Completion
 
 
 class Custody:
@@ -15,11 +15,13 @@ class Custody:
     ----------
     rings : list of Ring
         The rings of the engine. More may be appended later.
+    is_quiet : callable
+        Returns whether the engine has nothing outstanding in channels that timed out.
     """
 
-    def __init__(self, rings: list[Ring]):
-        self._rings = rings
-        #: Buffers of jobs that ended while a channel had outstanding responses.
+    def __init__(self, rings: list[Ring], is_quiet: Callable[[], bool]):
+        self._rings, self._is_quiet = rings, is_quiet
+        #: Buffers of jobs that failed while a channel had outstanding responses.
         self.held: list[Buffer] = []
 
     @contextmanager
@@ -51,13 +53,27 @@ class Custody:
 
     def end(self, ticket: Ticket) -> None:
         """A descriptor has a completion: nobody else frees the buffers of an abandoned one."""
-        if ticket.is_abandoned and ticket.completion.status == Status.TIMEOUT:
-            self.held += ticket.buffers
-        elif ticket.is_abandoned:
-            self.free(ticket.buffers)
+        if ticket.is_abandoned:
+            self.settle(ticket.completion, ticket.buffers)
+
+    def settle(self, completion: Completion | None, buffers: list[Buffer]) -> None:
+        """Free the buffers of a job, or hold them. ``None``: its completion was lost.
+
+        A channel in quarantine may still access the buffers of any job that has failed: also of one
+        that was aborted, and of one that reports another error in a lower stripe.
+        """
+        if (completion is None or not completion.is_ok) and not self._is_quiet():
+            self.held += buffers
+        else:
+            self.free(buffers)
 
     def free_held(self) -> None:
-        """Free the held buffers: the engine has nothing outstanding."""
+        """Free the held buffers, if the engine has nothing outstanding."""
+        if self.held and self._is_quiet():
+            self.free_all_held()
+
+    def free_all_held(self) -> None:
+        """Free the held buffers, whatever the engine does."""
         held, self.held = self.held, []
         self.free(held)
 

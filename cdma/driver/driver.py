@@ -161,9 +161,10 @@ class Driver(Session):
     def prefetch(self, source: Offloaded, address: int | None = None, *, pitch: int = 0):
         """Decompress a tensor into device memory.
 
-        If the job ends with TIMEOUT, the engine may still write to the address: do not use the
-        address for other data before :meth:`clear_quarantine` has succeeded. With ``fallback``,
-        this also applies after a prefetch that returns normally while a channel is in quarantine.
+        If the job ends with an error while a channel is in quarantine, the engine may still write
+        to the address: do not use the address for other data before :attr:`is_quiet` is true. The
+        error may be another one than TIMEOUT, in a lower stripe. With ``fallback``, this also
+        applies after a prefetch that returns normally while a channel is in quarantine.
 
         Parameters
         ----------
@@ -255,7 +256,7 @@ class Driver(Session):
     ) -> Completion:
         """Submit one descriptor and wait.
 
-        After a timeout, the custody keeps the caller's new host buffers ``results``, and the
+        After an error, the custody keeps the caller's new host buffers ``results``, and the
         temporary device memory ``place``, as long as the engine may use them.
         """
         buffers = [*results] if place is None else [*results, place]
@@ -275,6 +276,8 @@ class Driver(Session):
                 is_new = set(self.quarantined) - quarantined
                 for buffer in results if is_new else buffers:
                     self._custody.held.remove(buffer)
+        elif not (completion.is_ok or self.is_quiet):
+            self._custody.held += buffers
         if not completion.is_ok:
             raise EngineError(completion)
         return completion

@@ -56,7 +56,7 @@ class Session:
         windows = (*device_window, host.base, host.limit)
         self._cookie = 0
         self.rings: list[Ring] = []
-        self._custody = Custody(self.rings)
+        self._custody = Custody(self.rings, lambda: self.is_quiet)
         self._reset_engine()
         try:
             for number in (OFFLOAD_RING, PREFETCH_RING):
@@ -144,8 +144,7 @@ class Session:
             for ticket in ring.poll():
                 self._custody.end(ticket)
                 done.append(ticket)
-        if self._custody.held and self._is_quiet():
-            self._custody.free_held()
+        self._custody.free_held()
         return done
 
     def acknowledge(self) -> int:
@@ -163,11 +162,23 @@ class Session:
         bits = self.registers.field("ENGINE", "STATUS", "QUARANTINED")
         return [channel for channel in range(self.config.channels) if bits >> channel & 1]
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no channel in quarantine has outstanding responses, and the link works.
+
+        While this is false, the engine may still access the buffers of each job that was started
+        and did not end with OK, whatever its status: also with ABORTED.
+        """
+        if self.registers.has_failed_link:
+            return False
+        return not any(self._owed(channel) for channel in self.quarantined)
+
     def recover(self, ring: int) -> list[Ticket]:
         """Abort a ring and restart it, from any state except after a failure of the link.
 
         Frees the buffers of the descriptors that it returns, and of abandoned descriptors. The
-        caller frees the buffers of its other descriptors, which all have a completion now.
+        caller frees the buffers of its other descriptors, which all have a completion now, but not
+        before :attr:`is_quiet` is true.
 
         Returns
         -------
@@ -195,12 +206,13 @@ class Session:
         return channel not in self.quarantined
 
     def reset(self) -> list[Ticket]:
-        """Reset the engine and set it up again.
+        """Reset the engine and set it up again. A channel in quarantine stays there.
 
         Returns
         -------
         list of Ticket
-            The descriptors without a completion, which are lost. Their buffers are freed.
+            The descriptors without a completion, which are lost. Their buffers are freed, when
+            :attr:`is_quiet` is true.
         """
         lost = self._stop()
         for ring in self.rings:
@@ -211,13 +223,15 @@ class Session:
     def close(self) -> list[Ticket]:
         """Reset the engine and free the rings and all other buffers that the driver keeps.
 
+        Unless :attr:`is_quiet` is true before, the engine may still access them.
+
         Returns
         -------
         list of Ticket
             The descriptors without a completion, which are lost. Their buffers are freed.
         """
         lost = self._stop()
-        self._custody.free_held()
+        self._custody.free_all_held()
         for ring in self.rings:
             ring.close()
         return lost
@@ -241,17 +255,11 @@ class Session:
         lost = [ticket for ring in self.rings for ticket in ring.waiting]
         self._reset_engine()
         for ticket in lost:
-            self._custody.free(ticket.buffers)
+            self._custody.settle(None, ticket.buffers)
         return lost
 
     def _owed(self, channel: int) -> bool:
         return self.registers.field("CHANNEL", "OUTSTANDING", "NOW", channel) != 0
-
-    def _is_quiet(self) -> bool:
-        """Whether no response is outstanding after a timeout."""
-        if self.registers.has_failed_link:
-            return False
-        return not any(self._owed(channel) for channel in self.quarantined)
 
     def _standstill(self, ticket: Ticket) -> bool:
         """Whether the completion has arrived. Raises if it will never arrive."""

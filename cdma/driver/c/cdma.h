@@ -130,14 +130,17 @@ int cdma_prefetch(struct cdma *engine, uint64_t device, uint64_t bytes, uint64_t
                   struct cdma_completion *completion);
 
 /* Abort a ring from any state and run it again. Started jobs end as ABORTED. Unread completions
- * are discarded. *withdrawn gets the number of jobs that were not started. */
+ * are discarded. *withdrawn gets the number of jobs that were not started. Buffers of the others
+ * belong to the engine until cdma_clear_quarantine has returned 1 for each channel. */
 int cdma_recover(struct cdma *engine, uint32_t ring, uint32_t *withdrawn);
 
 /* Take a channel out of quarantine after a timeout. Returns 1 if it is free, 0 while it has
- * outstanding responses. */
+ * outstanding responses. While it is 0, the engine may access the buffers of each job that ended
+ * with an error, whatever its status. */
 int cdma_clear_quarantine(struct cdma *engine, uint32_t channel);
 
-/* Reset the engine. Then open both rings again. */
+/* Reset the engine. Then open both rings again. A channel in quarantine stays there: see
+ * cdma_clear_quarantine. */
 int cdma_reset(struct cdma *engine);
 
 #ifdef __cplusplus

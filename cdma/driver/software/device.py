@@ -227,7 +227,7 @@ class SoftwareDevice:
         return counts
 
     def _reset(self) -> None:
-        """Reset all state except locked windows."""
+        """Reset all state except locked windows and channels in quarantine."""
         self._values = {
             address: register.reset for address, (_, _, register) in self._addresses.items()
         }
@@ -235,7 +235,6 @@ class SoftwareDevice:
             kept = {name: getattr(ring.settings, name) for name in _WINDOWS} if is_locked else {}
             ring.settings = Settings(**kept)
             ring.clear()
-        self._quarantined.clear()
         self._disabled.clear()
         self._irq = 0
         self._pending = [0, 0]

@@ -183,6 +183,62 @@ def test_the_fallback_waits_for_late_responses(hardware):
     assert hardware.host.free_bytes == len(hardware.host.data)
 
 
+@pytest.fixture
+def late(hardware):
+    """A driver whose engine gives up after 3,000 cycles, and an offloaded tensor of 8 stripes."""
+    driver = Driver(hardware, hardware.host, hardware.memory, wait=hardware.wait, timeout=60)
+    sent = driver.offload(relu(2048, 5), crc=True)
+    driver.registers.write("ENGINE", "TIMEOUT", 3000)
+    yield driver, sent
+    for channel in driver.quarantined:
+        assert driver.clear_quarantine(channel)
+    assert np.array_equal(driver.prefetch(driver.offload(relu(2048, 6))), relu(2048, 6))
+    driver.close()
+
+
+def assert_late_writes_hit_no_other_buffer(driver, hardware, free):
+    """The address of a write has waited all the time, and is taken now."""
+    assert driver.quarantined
+    assert not driver.is_quiet
+    driver.poll()
+    assert driver.device.free_bytes < free
+    other = driver.device.allocate(8192, 2048)
+    other.data[:] = 0x55
+    hardware.engine.run(70_000)
+    assert (other.data == 0x55).all()
+    driver.device.release(other)
+    assert driver.is_quiet
+    driver.poll()
+    assert driver.device.free_bytes == free
+
+
+@pytest.mark.parametrize("stop", ["recover", "reset"])
+def test_an_aborted_job_keeps_its_memory_until_late_writes_have_come(late, hardware, stop):
+    driver, sent = late
+    free = driver.device.free_bytes
+    hardware.engine.hold(0, "aw", 60_000)
+    driver.timeout = 0
+    with pytest.raises(EngineTimeoutError):
+        driver.prefetch(sent)
+    driver.timeout = 60
+    hardware.engine.run(2000)
+    (ticket,) = driver.rings[1].waiting
+    assert driver.recover(1) == [] if stop == "recover" else driver.reset() == [ticket]
+    if stop == "recover":
+        assert ticket.completion.status == Status.ABORTED
+    assert_late_writes_hit_no_other_buffer(driver, hardware, free)
+
+
+def test_a_job_with_a_wrong_crc_keeps_its_memory_until_late_writes_have_come(late, hardware):
+    driver, sent = late
+    free = driver.device.free_bytes
+    sent.stream[3] ^= 1
+    hardware.engine.hold(1, "aw", 60_000)
+    with pytest.raises(EngineError, match="CRC at stripe 0"):
+        driver.prefetch(sent)
+    assert_late_writes_hit_no_other_buffer(driver, hardware, free)
+
+
 @pytest.mark.parametrize("log2", [0, 2])
 def test_the_c_driver(hardware, library, c_bench, log2):
     bench = c_bench.Bench(library, log2=log2, device=hardware)

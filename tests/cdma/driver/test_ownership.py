@@ -302,3 +302,48 @@ def test_a_driver_whose_ring_is_refused_leaves_nothing():
         Driver(refusing, engine.host)
     assert engine.host.free_bytes == len(engine.host.data)
     assert engine.rings[0].state.name == "STOPPED"
+
+
+@pytest.mark.parametrize("stop", ["recover", "reset"])
+def test_an_aborted_job_keeps_its_buffers_while_a_channel_owes_responses(build, tensor, stop):
+    """ABORTED does not say that nothing is outstanding: the channel went into quarantine."""
+    device, driver = build(timeout=0.05)
+    before = free(driver)
+    device.automatic = False
+    with pytest.raises(EngineTimeoutError):
+        driver.offload(tensor)
+    used = free(driver)
+    device.start(0)
+    device.memory.fail(device.memory.base, 4, "HANG")
+    device._quarantined.add(0)
+    if stop == "recover":
+        assert driver.recover(0) == []
+    else:
+        (ticket,) = driver.reset()
+        assert ticket.is_abandoned
+    assert driver.quarantined == [0]
+    assert not driver.is_quiet
+    driver.poll()
+    assert free(driver) == used
+    device.memory.heal()
+    assert driver.is_quiet
+    assert driver.clear_quarantine(0)
+    assert free(driver) == before
+
+
+def test_another_error_keeps_the_buffers_while_a_channel_owes_responses(build, tensor):
+    """The CRC of a lower stripe is wrong, so the completion does not say TIMEOUT."""
+    device, driver = build()
+    sent = driver.offload(tensor, crc=True)
+    sent.stream[0] ^= 1
+    before = free(driver)
+    place = driver.device.allocate(4096, 4096)
+    driver.device.release(place)
+    device.memory.fail(place.address + 3 * 4096, 4, "HANG")
+    with pytest.raises(EngineError, match="CRC at stripe 0"):
+        driver.prefetch(sent)
+    assert driver.quarantined == [3]
+    assert free(driver) != before
+    device.memory.heal()
+    assert driver.clear_quarantine(3)
+    assert free(driver) == before
