@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from threading import RLock
 
@@ -18,6 +19,9 @@ _is_ended = False
 def started(command: Sequence[str], **options) -> Iterator[subprocess.Popen]:
     """Start a program in a process group of its own; the group is killed when the block ends.
 
+    Its temporary files are in a folder of its own, which is removed then: a program that is killed
+    does not remove them (gcc leaves its assembly, YoWASP the folder that it shows as ``/tmp``).
+
     Parameters
     ----------
     command : sequence of str
@@ -30,19 +34,22 @@ def started(command: Sequence[str], **options) -> Iterator[subprocess.Popen]:
         When a signal has ended this run.
     """
     process = None
-    try:
-        with _lock, signals.deferred():
-            if _is_ended:
-                raise KeyboardInterrupt
-            process = subprocess.Popen(command, start_new_session=True, **options)
-            _running.add(process)
-        yield process
-    finally:
-        if process is not None:
-            _kill(process)
-            process.wait()
-            with _lock:
-                _running.discard(process)
+    environment = options.pop("env", None) or os.environ
+    with tempfile.TemporaryDirectory(prefix="cdma-", ignore_cleanup_errors=True) as temporary:
+        options["env"] = {**environment, "TMPDIR": temporary}
+        try:
+            with _lock, signals.deferred():
+                if _is_ended:
+                    raise KeyboardInterrupt
+                process = subprocess.Popen(command, start_new_session=True, **options)
+                _running.add(process)
+            yield process
+        finally:
+            if process is not None:
+                _kill(process)
+                process.wait()
+                with _lock:
+                    _running.discard(process)
 
 
 def run(command: Sequence[str], *, timeout: float | None = None, **options):
