@@ -61,6 +61,10 @@ example:
 """
 
 
+class _UsageError(Exception):
+    """Mistake in the options: the command, and what is wrong."""
+
+
 class Parser(argparse.ArgumentParser):
     """Parser that reports an error in one line, like the rest of this command."""
 
@@ -68,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
     def error(self, message):
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        raise _UsageError(self.prog, f"{message} (see {self.prog} --help)")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -99,7 +103,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown:
             text = f"unrecognized arguments: {' '.join(unknown)} (see cdma {args.verb} --help)"
             return _complain(args, text)
-    except SystemExit as exit_:  # how argparse ends after --help, --version or a mistake
+    except _UsageError as mistake:
+        words = sys.argv[1:] if argv is None else argv
+        verb = next((word for word in words if not word.startswith("-")), "")
+        known = argparse.Namespace(verb=verb, json="--json" in words)
+        return _complain(known, mistake.args[1], label=f"{mistake.args[0]}: ")
+    except SystemExit as exit_:  # how argparse ends after --help and --version
         return exit_.code or 0
     try:
         refuse_overwrites(args)

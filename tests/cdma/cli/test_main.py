@@ -99,6 +99,14 @@ def test_mistakes_in_the_arguments(refuse, argv, message):
     assert refuse(*argv).startswith(message)
 
 
+def test_mistakes_in_the_arguments_as_json(capsys):
+    assert main(["info", "--json"]) == 2
+    out, err = capsys.readouterr()
+    error = json.loads(out)["error"]
+    assert (error["verb"], error["status"]) == ("info", 2)
+    assert err == f"cdma info: {error['message']}\n"
+
+
 @pytest.mark.parametrize(
     ("error", "line"),
     [
