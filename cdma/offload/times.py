@@ -37,7 +37,8 @@ def read_times(path: str | Path, network: Network, model: Times) -> Times:
         with Path(path).open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))
     except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: cannot read these times ({error})") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{path}: cannot read these times ({reason})") from None
     for number, line in enumerate(lines, 2):
         if any(line.get(column) is None for column in COLUMNS):
             raise UserError(f"{path}: line {number} lacks one of the columns {', '.join(COLUMNS)}")

@@ -54,8 +54,10 @@ def wishes_from(args: argparse.Namespace):
 def setup_from(args: argparse.Namespace):
     """``Setup`` that the options describe."""
     from cdma.offload.builder import build
+    from cdma.offload.networks.zoo import network
 
     with refusals_as_user_errors():
+        network(args.network)  # its name is checked before the ratios
         return build(wishes_from(args))
 
 

@@ -36,8 +36,8 @@ def measure(
     bounds : sequence of str
         As :meth:`Bound.parse` takes them.
     left_out : list of str, optional
-        Receives a line for each tensor that has no such bound: it is empty, or has no two different
-        values that a relative bound would be of.
+        Receives a line for each tensor that is not float32, and for each that has no such bound: it
+        is empty, or has no two different values that a relative bound would be of.
 
     Returns
     -------
@@ -61,7 +61,10 @@ def measure(
     with closing(Bar(f"{len(chosen)} tensors", len(chosen))) as bar:
         for k, (name, data) in enumerate(chosen):
             array = load_tensor(name)
-            for bound in parsed:
+            is_float32 = array.dtype.name == "float32"
+            if not is_float32:
+                left_out.append(f"{name}: its elements are {array.dtype.name}, expected float32")
+            for bound in parsed if is_float32 else ():
                 try:
                     error = _largest_error(array, bound)
                 except ValueError as problem:
@@ -70,7 +73,7 @@ def measure(
                 _add(found.setdefault((data.network, str(bound)), {}), array, error)
             bar(k + 1)
     if not found:
-        raise UserError(f"no tensor with such a bound: {'; '.join(left_out)}")
+        raise UserError(f"no float32 tensor with such a bound: {'; '.join(left_out)}")
     return [
         {"network": network, "bound": bound} | totals
         for (network, bound), totals in sorted(found.items())

@@ -37,7 +37,7 @@ def read_onnx(path: str | Path) -> Network:
     try:
         model = onnx.shape_inference.infer_shapes(onnx.load(str(path)))
     except Exception as error:  # onnx raises what protobuf raises
-        problem = " ".join(str(error).split())
+        problem = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise UserError(f"{path}: cannot read this ONNX model ({problem})") from None
     return _Reader(onnx, model.graph, Path(path)).network()
 

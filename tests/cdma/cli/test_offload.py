@@ -160,6 +160,31 @@ def test_lossy(capsys, refuse, tmp_path, monkeypatch):
     assert "no tensors given" in refuse("offload", "lossy")
 
 
+def test_lossy_leaves_out_tensors_that_are_not_float32(capsys, tmp_path):
+    """A folder of ``cdma capture`` has float16, float64 and int8, too."""
+    np.save(tmp_path / "a.npy", np.arange(64, dtype=np.float32))
+    assert main(["offload", "lossy", "--densities", str(tmp_path), "--bound", "rel=0.1"]) == 0
+    alone = capsys.readouterr().out
+    for kind in ("int8", "float16", "float64"):
+        np.save(tmp_path / f"{kind}.npy", np.arange(64).astype(kind))
+    assert main(["offload", "lossy", "--densities", str(tmp_path), "--bound", "rel=0.1"]) == 0
+    out, err = capsys.readouterr()
+    assert out == alone
+    assert f"left out {tmp_path}/int8.npy: its elements are int8, expected float32" in err
+
+
+def test_a_wrong_network_lists_all_without_ratios_too(refuse, monkeypatch):
+    monkeypatch.delenv("CDMA_DATA", raising=False)
+    assert "network must be one of alexnet, " in refuse("offload", "run", "lenet")
+
+
+@pytest.mark.parametrize("options", [("vgg-d", "--times", "no.csv"), ("no.onnx",)])
+def test_a_missing_file_of_the_model(refuse, options):
+    if "no.onnx" in options:
+        pytest.importorskip("onnx")
+    assert "(No such file or directory)" in refuse("offload", "run", *options, "--ratio", "2")
+
+
 def test_lossy_leaves_out_tensors_without_a_bound(capsys, refuse, tmp_path):
     """Those whose values do not differ, and empty ones; the others of the folder are measured."""
     np.save(tmp_path / "zero.npy", np.zeros((4, 4), np.float32))
@@ -167,7 +192,7 @@ def test_lossy_leaves_out_tensors_without_a_bound(capsys, refuse, tmp_path):
     np.save(tmp_path / "none.npy", np.zeros((0, 4), np.float32))
     options = ("offload", "lossy", "--densities", str(tmp_path), "--bound", "rel=0.1")
     line = refuse(*options)
-    assert "no tensor with such a bound: " in line
+    assert "no float32 tensor with such a bound: " in line
     assert all(f"{tmp_path}/{name}.npy, rel=0.1: " in line for name in ("zero", "same", "none"))
     np.save(tmp_path / "good.npy", np.arange(64, dtype=np.float32))
     file = tmp_path / "out" / "a.json"
