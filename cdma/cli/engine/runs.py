@@ -28,7 +28,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def refuse_engine_options(args: argparse.Namespace) -> None:
     """Refuse options of the engine for a unit."""
-    refuse(args, *_OWN, "all_sizes", "round", "job")
+    refuse(args, *_OWN, "all_sizes", "resume", "round", "job")
 
 
 def round_trip(args: argparse.Namespace, tensor, type_: str, progress) -> tuple[dict, str]:

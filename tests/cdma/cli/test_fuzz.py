@@ -59,6 +59,7 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
         (["--batch", "-1"], "--batch must be 0 or more, not -1"),
         (["--lanes", "3"], "Number of lanes must be a power of two in 2..64, not 3"),
         (["--unit", "squeezer"], "invalid choice: 'squeezer'"),
+        (["--resume"], "--resume is for the engine, not for units"),
     ],
 )
 def test_mistakes(refuse, options, message):
