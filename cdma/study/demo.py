@@ -48,6 +48,8 @@ def words_in(folders: Sequence[str]) -> dict[str, np.ndarray]:
     """
     tensors = {}
     for folder in map(Path, folders):
+        if folder.is_file():
+            raise UserError(f"{folder}: is a file, expected a folder of .npy files")
         if not folder.is_dir():
             raise UserError(f"{folder}: no such folder; `cdma capture -o {folder}` makes one")
         files = sorted(folder.rglob("*.npy"))

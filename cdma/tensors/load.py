@@ -111,8 +111,18 @@ def split(name: str) -> tuple[Path, str | None]:
         return Path(keyed[1]), keyed[2]
     path = Path(name)
     if path.suffix not in MODULES:
+        if name:
+            _refuse_folder(path)
+        file, colon, _ = name.rpartition(":")
+        if colon and file.endswith(".npy"):
+            raise UserError(f"{name}: an .npy file has one tensor and no keys, expected {file}")
         raise UserError(f"{name}: unknown type of file, expected {', '.join(MODULES)}")
     return path, None
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder, expected a file of tensors")
 
 
 def _join(path: Path | str, key: str) -> str:
@@ -121,8 +131,7 @@ def _join(path: Path | str, key: str) -> str:
 
 def _opened(path: Path) -> AbstractContextManager[dict[str, Callable]]:
     """The functions that read the tensors of a file, by key, in the order of the file."""
-    if path.is_dir():
-        raise UserError(f"{path}: is a folder, expected a file of tensors")
+    _refuse_folder(path)
     try:
         path.open("rb").close()
     except OSError as error:

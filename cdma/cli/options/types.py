@@ -35,7 +35,10 @@ def size(text: str) -> int:
     """Type of an option: bytes, 1 or more, such as 500M."""
     units = {"K": 10, "M": 20, "G": 30}
     number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "")
-    bytes_ = natural(number) << units.get(unit, 0)
+    try:
+        bytes_ = natural(number) << units.get(unit, 0)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"must be bytes such as 500M, not {text!r}") from None
     if not bytes_:
         raise argparse.ArgumentTypeError("must be a byte or more")
     return bytes_

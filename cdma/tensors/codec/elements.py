@@ -45,7 +45,8 @@ def typed(array: np.ndarray, name: str | None) -> tuple[np.ndarray, list[str]]:
     if name is not None:
         dtype = dtype_of(name)
         if dtype.itemsize != array.itemsize:
-            raise UserError(f"--dtype {name} does not have the {array.itemsize} bytes of one")
+            size = f"{dtype.itemsize} bytes an element, the tensor ({array.dtype.name}) has"
+            raise UserError(f"--dtype {name} has {size} {array.itemsize}")
         array = array.view(dtype.newbyteorder(array.dtype.byteorder))
     elif stored_as:
         notes.append(f"the elements, {stored_as}, are stored as {array.dtype.name}; see --dtype")

@@ -90,7 +90,7 @@ def test_elements_that_the_file_has_no_name_for(tmp_path, report, capsys, stored
 def test_a_type_that_the_elements_cannot_be(tensors, capsys):
     folder, _ = tensors
     assert main(["analyze", str(folder / "a.npy"), "--dtype", "float16"]) == 2
-    assert "--dtype float16 does not have the 4 bytes of one" in capsys.readouterr().err
+    assert "--dtype float16 has 2 bytes an element" in capsys.readouterr().err
     assert main(["analyze", str(folder), "--dtype", "half-way"]) == 2
     assert capsys.readouterr().err.count("half-way") == 1
 

@@ -45,3 +45,8 @@ def test_nothing_to_do_is_a_mistake(refuse, tmp_path, made):
         (tmp_path / "empty").mkdir()
     message = refuse("demo", tmp_path / "empty")
     assert "`cdma capture -o " in message
+
+
+def test_a_file_in_place_of_a_folder(folder, refuse):
+    line = refuse("demo", str(folder / "a.npy"))
+    assert line == f"cdma demo: {folder}/a.npy: is a file, expected a folder of .npy files"

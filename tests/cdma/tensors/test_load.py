@@ -68,11 +68,17 @@ def test_folder(tmp_path):
     assert refusal(tmp_path / "a.npy") == message
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "", "a.npy:x", "a.npy.gz"])
+@pytest.mark.parametrize("name", ["a.txt", "a", "", "a.npy.gz"])
 def test_unknown_type_of_file(name):
     suffixes = ".npy, .npz, .safetensors, .pt, .pth"
     message = f"{name}: unknown type of file, expected {suffixes}"
     assert refusal(name) == message
+
+
+def test_names_that_are_no_file_of_tensors(tmp_path):
+    assert refusal(tmp_path) == f"{tmp_path}: is a folder, expected a file of tensors"
+    expected = "a.npy:x: an .npy file has one tensor and no keys, expected a.npy"
+    assert refusal("a.npy:x") == expected
 
 
 def test_keys_of_an_archive(tmp_path):

@@ -349,7 +349,7 @@ def test_a_type_given_by_hand_survives(report, refuse, capsys):
     assert "note: .npy has no name for bfloat16" in capsys.readouterr().out
     np.testing.assert_array_equal(np.load("c.npy").view(ml_dtypes.bfloat16), array)
     message = refuse("compress", "b.npy", "-o", "c.zvc", "--dtype", "float32")
-    assert message.endswith("--dtype float32 does not have the 2 bytes of one")
+    assert message.endswith("--dtype float32 has 4 bytes an element, the tensor (uint16) has 2")
 
 
 def test_a_tail_of_ones_needs_no_count(capsys, tensor):

@@ -162,7 +162,7 @@ def refuse_loudly(capsys):
     [
         (("--budget", "1K"), "--budget 1024 is too small: it must hold 32 times an image of "),
         (("--budget", "0"), "argument --budget: must be a byte or more"),
-        (("--budget", "5X"), "argument --budget: must be an integer, zero or more, not '5X'"),
+        (("--budget", "5X"), "argument --budget: must be bytes such as 500M, not '5X'"),
         (("--steps", "1,2"), "--steps cannot be used with --torch: the function defines the steps"),
     ],
 )

@@ -20,7 +20,8 @@ def test_the_byte_order_of_the_file_is_kept():
 
 
 def test_a_type_of_another_size_is_refused():
-    with pytest.raises(UserError, match=r"^--dtype int8 does not have the 4 bytes of one$"):
+    refused = r"^--dtype int8 has 1 bytes an element, the tensor \(uint32\) has 4$"
+    with pytest.raises(UserError, match=refused):
         typed(np.arange(4, dtype="<u4"), "int8")
 
 
