@@ -107,6 +107,82 @@ def test_reset_in_every_cycle(model_of, small, tensor, offload, prefetch):
     resets(model_of(), small, tensor, offload, prefetch, range(1, 500))
 
 
+def test_reset_of_a_prefetch_in_every_cycle(model_of, small, tensor, offload, prefetch):
+    model = model_of()
+    job = offload(model, tensor(small, 2100))
+    for wait in range(1, 500):
+        target = model.allocate(DEVICE, 2100, align=2048)
+        host, index = model.allocate(HOST, job.stream.size), model.allocate(HOST, job.index.size)
+        host.data[:], index.data[:] = job.stream, job.index
+        fields = {"device": target.address, "host": host.address, "index": index.address}
+        fields |= {"row_bytes": 2100, "limit": job.stream.size, "with_index": True}
+        model.submit(PREFETCH, Descriptor(Op.PREFETCH, **fields))
+        model.engine.run(wait)
+        model.engine.reset()
+        model.free(target, host, index)
+        for ring in (OFFLOAD, PREFETCH):
+            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
+            model.set_ring(ring, 4)
+        prefetch(model, job)
+
+
+@pytest.mark.parametrize("op", [Op.MEASURE, Op.VERIFY, Op.COPY_OUT, Op.COPY_IN])
+def test_abort_of_other_operations(model_of, small, tensor, offload, prefetch, op):
+    model, size = model_of(), 2100
+    job = offload(model, tensor(small, size))
+    ring = PREFETCH if op in (Op.VERIFY, Op.COPY_IN) else OFFLOAD
+    memory = model.place_tensor(tensor(small, size))
+    host, index = model.allocate(HOST, job.stream.size), model.allocate(HOST, job.index.size)
+    host.data[:], index.data[:] = job.stream, job.index
+    room = model.allocate(HOST, size)
+    fields = {"device": memory.address, "host": room.address, "limit": size, "row_bytes": size}
+    if op == Op.VERIFY:
+        fields |= {"host": host.address, "limit": host.data.size}
+    if op in (Op.VERIFY, Op.MEASURE):
+        fields |= {"index": index.address, "with_index": True}
+    seen = set()
+    for wait in range(3, 900, 9):
+        model.submit(ring, Descriptor(op, **fields))
+        model.engine.run(wait)
+        model.abort(ring)
+        while model.peek(ring) is not None:
+            seen.add(model.wait(ring).status)
+        model.resync(ring)
+        model.write("RING", "CTRL", 1, ring)
+        model.until_state(ring, State.RUNNING)
+        assert model.run(ring, Descriptor(op, **fields)).status is Status.OK
+    assert seen == {Status.OK, Status.ABORTED}
+    prefetch(model, job)
+
+
+def test_an_abort_leaves_the_arena(model_of, small, tensor):
+    """The pointer advances with a completion of OK, and only then."""
+    model, words = model_of(), tensor(small, 2100)
+    source = model.place_tensor(words)
+    model.write("RING", "CTRL", 0)
+    arena = model.allocate(HOST, 1 << 19)
+    values = {"ARENA_BASE": arena.address, "ARENA_LIMIT": arena.end, "ARENA_POINTER": arena.address}
+    model.program(OFFLOAD, **values)
+    model.write("RING", "CTRL", 1)
+    pointer, seen = arena.address, set()
+    fields = {"device": source.address, "row_bytes": 2100, "limit": 4096, "append": True}
+    for wait in range(3, 600, 9):
+        model.submit(OFFLOAD, *(2 * [Descriptor(Op.OFFLOAD, **fields)]))
+        model.engine.run(wait)
+        model.abort(OFFLOAD)
+        while model.peek(OFFLOAD) is not None:
+            found = model.wait(OFFLOAD)
+            seen.add(found.status)
+            if found.status == Status.OK:
+                assert found.where == pointer
+                pointer = pointer + found.stream_bytes + 63 & -64
+        assert model.read("RING", "ARENA_POINTER_LO") == pointer
+        model.resync(OFFLOAD)
+        model.write("RING", "CTRL", 1)
+        model.until_state(OFFLOAD, State.RUNNING)
+    assert seen == {Status.OK, Status.ABORTED}
+
+
 def test_reset_of_the_engine_by_software(model_of, small, tensor, offload, prefetch):
     """CTRL.RESET with both rings busy: counts, registers and counters start over."""
     model = model_of()

@@ -81,6 +81,19 @@ def test_rate(model_of, small, tensor, offload):
     assert offload(model, words).cycles < 1.2 * free
 
 
+def test_rate_of_a_prefetch(model_of, small, tensor, offload, prefetch):
+    model, words = model_of(), tensor(small, 32 * 1024, 0.1)
+    job = offload(model, words)
+    free = prefetch(model, job).cycles
+    for channel in range(small.channels):
+        model.write("CHANNEL", "RATE", 1024, channel)  # a byte a cycle
+    slow = prefetch(model, job).cycles
+    assert slow >= words.nbytes // small.channels * 0.9 > 2 * free
+    for channel in range(small.channels):
+        model.write("CHANNEL", "RATE", 0, channel)
+    assert prefetch(model, job).cycles < 1.2 * free
+
+
 def test_a_disabled_channel_waits(model_of, small, tensor, offload):
     model, words = model_of(), tensor(small, 8 * 1024)
     last = small.channels - 1
@@ -108,3 +121,51 @@ def test_counters(model_of, small, tensor):
     assert latency >= 30 * bursts
     assert job.counters["errors"] == 0
     assert job.counters["cycles"] >= job.cycles
+
+
+def test_counters_say_what_waits(model_of, small, tensor, offload):
+    """Each STALL counter grows with its cause, and stays with that of another one."""
+    words = tensor(small, 16 * 1024, 0.1)
+
+    def stalls(**causes):
+        stalls = {"ar": "bernoulli:0.9"} if "address" in causes else {}
+        device = Memory(latency=causes.get("credit", 5), stalls=stalls)
+        model = model_of(device=device, host=Memory(bandwidth=causes.get("link", 0)))
+        for channel in range(small.channels):
+            model.write("CHANNEL", "RATE", causes.get("rate", 0), channel)
+        counters = model.offload(words).counters
+        names = ("credit", "rate", "address", "link")
+        channels = range(small.channels)
+        return {name: sum(counters[f"stall_{name}[{c}]"] for c in channels) for name in names}
+
+    free = stalls()
+    assert free["rate"] == 0
+    for name, value in (("rate", 1024), ("address", 1), ("credit", 2000), ("link", 0.5)):
+        found = stalls(**{name: value})
+        assert found[name] > free[name] + 200, (name, found, free)
+        others = {other for other in free if found[other] > free[other] + 1000} - {name}
+        assert others == set(), (name, found, free)
+
+
+def test_beats_of_both_directions(model_of, small, tensor, offload):
+    """RAW_BEATS counts cycles with a beat of either direction, or of both."""
+    model, words = model_of(), tensor(small, 32 * 1024, 0.05)
+    job = offload(model, words)
+    target = model.allocate(0, words.nbytes, align=2048)
+    host, index = model.allocate(1, job.stream.size), model.allocate(1, job.index.size)
+    host.data[:], index.data[:] = job.stream, job.index
+    room = model.allocate(1, small.bound(words.nbytes))
+    source = model.place_tensor(words)
+    before = model.counters()
+    fields = {"device": source.address, "host": room.address, "limit": room.data.size}
+    model.submit(0, Descriptor(Op.OFFLOAD, row_bytes=words.nbytes, **fields))
+    fields = {"device": target.address, "host": host.address, "limit": host.data.size}
+    fields |= {"index": index.address, "with_index": True}
+    model.submit(1, Descriptor(Op.PREFETCH, row_bytes=words.nbytes, **fields))
+    for ring in (0, 1):
+        assert model.collect(ring, 1)[0].status == Status.OK
+    after = model.counters()
+    beats = words.nbytes // small.beat_bytes // small.channels
+    for channel in range(small.channels):
+        name = f"raw_beats[{channel}]"
+        assert beats <= after[name] - before[name] < 2 * beats

@@ -328,81 +328,6 @@ def test_attributes(model_of, small, tensor, offload):
         assert set(zip(*fields, strict=True)) == {(0xA7, 3, 5)}
 
 
-def nops(number, **fields):
-    return [Descriptor(Op.NOP, cookie=k, **fields) for k in range(number)]
-
-
-def test_interrupts(model_of):
-    model = model_of()
-    model.write("ENGINE", "IRQ_ENABLE", 0b1111)
-    model.submit(OFFLOAD, *nops(2))
-    model.collect(OFFLOAD, 2)
-    assert not model.engine.irq, "no descriptor asked for an interrupt"
-    model.submit(OFFLOAD, *nops(1, interrupt=True))
-    assert model.engine.run(5000, irq=True)
-    assert model.peek(OFFLOAD) is not None, "the interrupt comes after its completion"
-    model.collect(OFFLOAD, 1)
-    assert model.read("ENGINE", "IRQ_STATUS") == 1
-    model.write("ENGINE", "IRQ_STATUS", 1)
-    model.engine.run(4)
-    assert not model.engine.irq
-    model.submit(PREFETCH, Descriptor(15))
-    assert model.engine.run(5000, irq=True)
-    assert model.read("ENGINE", "IRQ_STATUS") == 2, "a bad descriptor needs no interrupt bit"
-
-
-@pytest.mark.slow
-def test_coalescing(model_of):
-    model = model_of(host=Memory(latency=5))
-    model.write("ENGINE", "IRQ_ENABLE", 1)
-    model.write("ENGINE", "IRQ_COALESCE", 4 | 30_000 << 8)
-    model.submit(OFFLOAD, *nops(4, interrupt=True))
-    assert model.engine.run(5000, irq=True)
-    assert len([model.wait(OFFLOAD) for _ in range(4)]) == 4
-    model.acknowledge(OFFLOAD)
-    model.write("ENGINE", "IRQ_STATUS", 1)
-    model.submit(OFFLOAD, *nops(3, interrupt=True))
-    assert not model.engine.run(20_000, irq=True), "three of four, and time is not up"
-    assert model.engine.run(20_000, irq=True), "time is up"
-    model.write("ENGINE", "IRQ_STATUS", 1)
-    # Software reads one of three: the timer starts again.
-    model.wait(OFFLOAD)
-    model.acknowledge(OFFLOAD)
-    assert not model.engine.run(25_000, irq=True)
-    assert model.engine.run(10_000, irq=True)
-
-
-def test_an_event_in_the_cycle_of_its_clearing(model_of):
-    """W1C in every cycle around an interrupt: the bit is cleared only behind its event.
-
-    The event sets the bit at the end of its cycle, and the bit sets irq at the end of the next one.
-    A write clears at the end of the cycle behind its handshake.
-    """
-
-    def began():
-        model = model_of(host=Memory(latency=0))
-        model.write("ENGINE", "IRQ_ENABLE", 1)
-        model.submit(OFFLOAD, *nops(1, interrupt=True))
-        return model
-
-    model = began()
-    start = model.engine.cycle
-    assert model.engine.run(5000, irq=True)
-    event = model.engine.cycle - 2
-    seen = {}
-    for wait in range(event - start + 10):
-        model = began()
-        if wait:
-            model.engine.run(wait)
-        address = model.map.block("ENGINE").address("IRQ_STATUS")
-        clearing = model.engine.access(address, 1).taken + 1
-        model.engine.run(100)
-        assert model.peek(OFFLOAD) is not None
-        seen[clearing - event] = model.read("ENGINE", "IRQ_STATUS") & 1
-    assert set(seen) >= set(range(-5, 6))
-    assert seen == {distance: distance <= 0 for distance in seen}
-
-
 @pytest.mark.slow
 def test_registers_while_running(model_of, small, tensor, offload):
     """Reads and refused writes of all registers change nothing of a running job."""
@@ -460,3 +385,66 @@ def test_host_addresses_of_64_bits(model_with):
     job = Descriptor(Op.OFFLOAD, device=tensor.address, host=address, row_bytes=32, limit=64)
     model.engine.add(Buffer(HOST, address, np.zeros(64, np.uint8)))
     assert model.run(OFFLOAD, job).status is Status.OK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SQ_TAIL", "CQ_HEAD"])
+@pytest.mark.parametrize("ring", [OFFLOAD, PREFETCH])
+def test_an_impossible_count_while_jobs_run(model_of, tensor, small, offload, prefetch, name, ring):
+    """The ring enters ERROR, the other one goes on, and an abort ends what was started."""
+    model, words = model_of(log2=4), tensor(small, 4096)
+    job = offload(model, words)
+    play = prefetch if ring == OFFLOAD else offload
+    given = job if ring == OFFLOAD else words
+    seen = set()
+    for wait in (1, 20, 60, 150, 300, 700, 1500):
+        made = Descriptor(Op.MEASURE, device=model.place_tensor(words).address, row_bytes=4096)
+        if ring == PREFETCH:
+            index = model.allocate(HOST, job.index.size)
+            host = model.allocate(HOST, job.stream.size)
+            host.data[:], index.data[:] = job.stream, job.index
+            fields = {"device": made.device, "host": host.address, "index": index.address}
+            fields |= {"row_bytes": 4096, "limit": host.data.size, "with_index": True}
+            made = Descriptor(Op.PREFETCH, **fields)
+        model.submit(ring, *(10 * [made]))
+        model.engine.run(wait)
+        count = model.read("RING", name, ring)
+        assert model.write("RING", name, count + 5000 & 0xFFFF, ring) == 0
+        assert model.state(ring)[0] is State.ERROR
+        assert model.read("RING", name, ring) == count, "the write was ignored"
+        assert model.read("ENGINE", "IRQ_STATUS") & 4 << ring
+        model.write("ENGINE", "IRQ_STATUS", 0x3F)
+        play(model, given)
+        model.abort(ring)
+        while model.peek(ring) is not None:
+            seen.add(model.wait(ring).status)
+        assert model.read("RING", "SQ_HEAD", ring) == model.rings[ring].head
+        model.resync(ring)
+        model.write("RING", "CTRL", 1, ring)
+    assert Status.OK in seen <= {Status.OK, Status.ABORTED}
+    prefetch(model, job)
+    offload(model, words)
+
+
+def test_windows_of_a_prefetch_one_byte_short(model_of, small, tensor, offload):
+    """Of tensor and index; and the stream of an offload at the end of its window."""
+    model, words = model_of(), tensor(small, 5000)
+    job = offload(model, words)
+    index, host = model.allocate(HOST, job.index.size), model.allocate(HOST, job.stream.size)
+    target = model.allocate(DEVICE, 5000, align=2048)
+    host.data[:], index.data[:] = job.stream, job.index
+    fields = {"device": target.address, "host": host.address, "index": index.address}
+    fields |= {"row_bytes": 5000, "limit": job.stream.size, "with_index": True}
+    good = {"DEV_BASE": target.address, "DEV_LIMIT": target.end, "HOST_LIMIT": host.end}
+    wrong = [{}, {"DEV_LIMIT": target.end - 1}, {"DEV_BASE": target.address + 1}]
+    wrong += [{"HOST_LIMIT": host.end - 1}]
+    for ring, op in ((PREFETCH, Op.PREFETCH), (PREFETCH, Op.VERIFY), (OFFLOAD, Op.OFFLOAD)):
+        for changes in wrong:
+            model.write("RING", "CTRL", 0, ring)
+            model.program(ring, **{**good, **changes})
+            model.write("RING", "CTRL", 1, ring)
+            ports = range(small.channels)
+            before = [model.engine.counts(port) for port in ports]
+            done = model.run(ring, Descriptor(op, **fields))
+            assert done.status is (Status.BAD_DESCRIPTOR if changes else Status.OK), (op, changes)
+            assert not changes or [model.engine.counts(port) for port in ports] == before

@@ -7,9 +7,9 @@ from cdma.engine_codes import Op, Status
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
-from cdma.sim.engine.engine import DEVICE, HOST
+from cdma.sim.engine.engine import DEVICE, HOST, Buffer
 from cdma.sim.engine.memory import PROFILES, Memory
-from cdma.sim.engine.model import OFFLOAD
+from cdma.sim.engine.model import OFFLOAD, PREFETCH
 
 #: Other sizes of the engine, each a build of its own.
 CONFIGS = [
@@ -147,6 +147,46 @@ def test_four_kilobytes_at_every_offset(model_of, small, tensor, offload, prefet
     assert len(places) == 64
 
 
+@pytest.mark.slow
+def test_prefetch_from_every_word_of_a_page(model_of, small, tensor, offload):
+    """Streams that begin at each word, with the end of the page at each of their words."""
+    model, words = model_of(), tensor(small, 1024 + small.word_bytes, 1)
+    job = offload(model, words)
+    for offset in range(0, 4096, small.word_bytes):
+        target = model.allocate(DEVICE, words.nbytes, align=2048)
+        host = model.allocate(HOST, job.stream.size, align=4096, offset=offset, writable=False)
+        index = model.allocate(HOST, job.index.size, offset=8 * (offset % 8), writable=False)
+        host.data[:], index.data[:] = job.stream, job.index
+        fields = {"device": target.address, "host": host.address, "index": index.address}
+        fields |= {"row_bytes": words.nbytes, "limit": host.data.size, "with_index": True}
+        assert model.run(PREFETCH, Descriptor(Op.PREFETCH, **fields)).status is Status.OK
+        assert (target.data == words.view(np.uint8)).all()
+        model.free(target, host, index)
+
+
+@pytest.mark.parametrize("end", [512, 4096])
+@pytest.mark.parametrize("change", [-1, 0, 1])
+def test_an_end_at_a_burst_and_at_a_page(model_of, small, tensor, end, change):
+    """Streams that end there, a word before, a word behind, which is the capacity too."""
+    model = model_of()
+    for size in (1024, 4096, 3 * 1024 + 512):
+        words = tensor(small, size + change * small.word_bytes, 1)
+        total = words.nbytes
+        page = model.allocate(HOST, 0, align=4096).address + 8192
+        host = page + (-size) % end + 3584 * (end == 512)
+        model.engine.add(stream := Buffer(HOST, host, np.zeros(total, np.uint8)))
+        model._next[HOST] = stream.end
+        source, target = model.place_tensor(words), model.allocate(DEVICE, total, align=2048)
+        fields = {"row_bytes": total, "limit": total, "host": host}
+        out = Descriptor(Op.COPY_OUT, device=source.address, **fields)
+        assert model.run(OFFLOAD, out).status is Status.OK
+        assert (stream.end - change * small.word_bytes) % end == 0
+        assert (stream.data == source.data).all()
+        back = Descriptor(Op.COPY_IN, device=target.address, **fields)
+        assert model.run(PREFETCH, back).status is Status.OK
+        assert (target.data == source.data).all()
+
+
 def test_prefetch_of_one_stripe(model_of, small, tensor, offload):
     """Any stripe can be fetched alone: the stream's address is aligned to words."""
     model, words = model_of(), tensor(small, 8 * 1024)
@@ -161,10 +201,15 @@ def test_prefetch_of_one_stripe(model_of, small, tensor, offload):
         assert (back.output == words[256 * stripe : 256 * stripe + 256]).all()
 
 
-@pytest.mark.parametrize("pitch", [0, 1024, 2048, 3072, 8192, -1024, -4096])
-def test_rows(model_of, small, tensor, pitch):
+ROWS = [(2048, pitch) for pitch in (0, 1024, 2048, 3072, 8192, -1024, -4096)]
+#: With two channels, all rows lie on one of them.
+ONE_CHANNEL = [(1024, pitch) for pitch in (2048, 4096, -2048)]
+
+
+@pytest.mark.parametrize(("row", "pitch"), ROWS + ONE_CHANNEL)
+def test_rows(model_of, small, tensor, row, pitch):
     """Rows with any pitch, also one that hits a single channel, and a negative one."""
-    model, rows, row = model_of(), 5, 2048
+    model, rows = model_of(), 5
     span = abs(pitch) * (rows - 1) + row
     buffer = model.place_tensor(tensor(small, span))
     first = buffer.address + (span - row if pitch < 0 else 0)
@@ -177,6 +222,9 @@ def test_rows(model_of, small, tensor, pitch):
     fields |= {"host": host.address, "index": index.address, "limit": expected.bytes}
     job = model.run(OFFLOAD, Descriptor(Op.OFFLOAD, **fields), host=host)
     assert job.status is Status.OK
+    reads = [model.engine.counts(channel)["reads"] for channel in range(small.channels)]
+    is_used = [read > 0 for read in reads]
+    assert is_used == [True, (row, pitch) not in ONE_CHANNEL][: small.channels]
     assert (host.data == expected.stream).all()
     assert (index.data == expected.index).all()
     if abs(pitch) < row:

@@ -1,0 +1,249 @@
+"""Channels that do not answer: what is stuck, what goes on, and when memory is free again."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from cdma.engine_codes import Op, Status
+from cdma.golden.engine.descriptor import Descriptor
+from cdma.sim.engine.engine import DEVICE, HOST
+from cdma.sim.engine.model import OFFLOAD, PREFETCH
+
+CHANNELS = ("ar", "r", "aw", "w", "b")
+SIZE = 8 * 1024
+#: TIMEOUT, and cycles for which a channel is stuck, both from the doorbell on.
+TIMEOUT, STUCK = 1000, 30_000
+
+
+@pytest.fixture(scope="module")
+def model_of(model_with, small_zvc):
+    """Function that gives an engine of two channels: one is lost, the other works."""
+    return partial(model_with, small_zvc)
+
+
+@pytest.fixture
+def words(tensor, small_zvc):
+    return tensor(small_zvc, SIZE)
+
+
+def descriptor(model, ring, job, words):
+    """A job on both channels that uses a ring, and its buffers."""
+    index = model.allocate(HOST, job.index.size)
+    fields = {"row_bytes": words.nbytes, "with_index": True, "index": index.address}
+    if ring == OFFLOAD:
+        memory = model.place_tensor(words)
+        host = model.allocate(HOST, model.config.bound(words.nbytes))
+        fields["op"] = Op.OFFLOAD
+    else:
+        memory = model.allocate(DEVICE, words.nbytes, align=2048)
+        host = model.allocate(HOST, job.stream.size)
+        host.data[:], index.data[:] = job.stream, job.index
+        fields["op"] = Op.PREFETCH
+    fields |= {"device": memory.address, "host": host.address, "limit": host.data.size}
+    return Descriptor(**fields), (memory, host, index)
+
+
+def ring_of(channel):
+    return OFFLOAD if channel in ("ar", "r") else PREFETCH
+
+
+def outstanding(model):
+    return model.read("CHANNEL", "OUTSTANDING", 0) & 0xFFFF
+
+
+def leave_quarantine(model):
+    """Wait until nothing is outstanding. Channel 0 is in quarantine up to then."""
+    assert model.read("CHANNEL", "QUARANTINE", 0) == 1
+    model.engine.run(STUCK)
+    for _ in range(50):
+        model.write("CHANNEL", "QUARANTINE", 1, 0)
+        if not model.read("CHANNEL", "QUARANTINE", 0):
+            break
+        assert outstanding(model)
+        model.engine.run(200)
+    assert model.read("CHANNEL", "QUARANTINE", 0) == 0
+    assert outstanding(model) == 0
+
+
+@pytest.mark.parametrize(
+    "channel",
+    ["r", "aw", *(pytest.param(each, marks=pytest.mark.slow) for each in ("ar", "w", "b"))],
+)
+def test_a_stuck_channel(model_of, words, offload, prefetch, channel):
+    """A channel of the port that stands still: TIMEOUT; other channels go on; recovery."""
+    model = model_of()
+    job = offload(model, words)
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.engine.hold(0, channel, STUCK)
+    ring = ring_of(channel)
+    wrong, buffers = descriptor(model, ring, job, words)
+    found = model.run(ring, wrong).completion
+    assert (found.status, found.channel) == (Status.TIMEOUT, 0)
+    assert buffers[0].address <= found.where < buffers[0].end
+    one = words[: 1024 // 4]
+    assert offload(model, one, channel=1).cycles < TIMEOUT
+    again, late = descriptor(model, ring, job, words)
+    assert model.run(ring, again).completion.status == Status.TIMEOUT
+    model.free(*late)  # a channel in quarantine issues nothing
+    leave_quarantine(model)
+    model.free(*buffers)
+    prefetch(model, job)
+    offload(model, words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("wait", [150, 300, 700, 1300, 2500])
+def test_an_abort_does_not_wait_for_a_lost_channel(
+    model_of, words, offload, prefetch, channel, wait
+):
+    """The jobs are over, but the engine owns their memory until nothing is outstanding."""
+    model = model_of()
+    job = offload(model, words)
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.engine.hold(0, channel, STUCK)
+    ring = ring_of(channel)
+    made = [descriptor(model, ring, job, words) for _ in range(3)]
+    model.submit(ring, *(each for each, _ in made))
+    model.engine.run(wait)
+    model.abort(ring)
+    started = 0
+    while model.peek(ring) is not None:
+        assert model.wait(ring).status in (Status.ABORTED, Status.TIMEOUT, Status.OK)
+        started += 1
+    assert 3 - started == model.resync(ring)
+    for _, buffers in made[started:]:
+        model.free(*buffers)  # they were not started
+    model.write("RING", "CTRL", 1, ring)
+    if model.read("CHANNEL", "QUARANTINE", 0):
+        assert outstanding(model)
+        leave_quarantine(model)
+    assert outstanding(model) == 0
+    for _, buffers in made[:started]:
+        model.free(*buffers)
+    model.engine.run(STUCK)
+    prefetch(model, job)
+    offload(model, words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("wait", [300, 1500])
+def test_a_reset_by_software_leaves_a_lost_channel_in_quarantine(
+    model_of, words, offload, prefetch, channel, wait
+):
+    model = model_of()
+    job = offload(model, words)
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.engine.hold(0, channel, STUCK)
+    ring = ring_of(channel)
+    wrong, buffers = descriptor(model, ring, job, words)
+    model.submit(ring, wrong)
+    model.engine.run(wait)
+    model.write("ENGINE", "CTRL", 1)
+    for _ in range(1000):
+        if not model.read("ENGINE", "CTRL"):
+            break
+    assert model.engine.cycle < STUCK, "it does not wait for the channel"
+    assert model.read("ENGINE", "TIMEOUT") == 1 << 20
+    assert outstanding(model)
+    for each in (OFFLOAD, PREFETCH):
+        model.rings[each].tail = model.rings[each].head = model.rings[each].acknowledged = 0
+        model.set_ring(each, 4)
+    assert offload(model, words[: 1024 // 4], channel=1).status is Status.OK
+    leave_quarantine(model)
+    model.free(*buffers)
+    prefetch(model, job)
+    offload(model, words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_quarantine_that_is_cleared_all_the_time(model_of, words, offload, prefetch, channel):
+    """It ends as soon as nothing is outstanding, and not before."""
+    model = model_of()
+    job = offload(model, words)
+    model.write("ENGINE", "TIMEOUT", 400)
+    ring = ring_of(channel)
+    model.engine.hold(0, channel, 3000)
+    wrong, buffers = descriptor(model, ring, job, words)
+    model.submit(ring, wrong)
+    for _ in range(1200):
+        model.write("CHANNEL", "QUARANTINE", 1, 0)
+        if not model.read("CHANNEL", "QUARANTINE", 0) and model.peek(ring):
+            break
+    assert model.collect(ring, 1)[0].status == Status.TIMEOUT
+    assert outstanding(model) == 0
+    model.free(*buffers)
+    prefetch(model, job)
+    offload(model, words)
+
+
+def test_what_the_engine_itself_holds_up_is_no_timeout(model_of, words, offload, prefetch):
+    """RATE and ENABLE hold addresses for longer than TIMEOUT."""
+    model = model_of()
+    job = offload(model, words)
+    model.write("ENGINE", "TIMEOUT", 300)
+    for channel in range(2):
+        model.write("CHANNEL", "RATE", 512, channel)  # a burst in 1,024 cycles
+    prefetch(model, job)
+    offload(model, words)
+    for channel in range(2):
+        model.write("CHANNEL", "RATE", 0, channel)
+        model.write("CHANNEL", "ENABLE", 0, channel)
+    for ring in (OFFLOAD, PREFETCH):
+        model.submit(ring, descriptor(model, ring, job, words)[0])
+    model.engine.run(5000)
+    assert model.peek(OFFLOAD) is model.peek(PREFETCH) is None
+    for channel in range(2):
+        model.write("CHANNEL", "ENABLE", 1, channel)
+    for ring in (OFFLOAD, PREFETCH):
+        assert model.collect(ring, 1)[0].status == Status.OK
+    assert model.read("ENGINE", "STATUS") >> 8 == 0
+
+
+def test_a_stalled_channel_stalls_its_ring_only(model_of, words, offload, prefetch):
+    """Until TIMEOUT: the other ring uses the same channel in the other direction."""
+    model = model_of()
+    job = offload(model, words)
+    for ring, channel in ((OFFLOAD, "r"), (PREFETCH, "b")):
+        end = model.engine.cycle + STUCK
+        model.engine.hold(0, channel, STUCK)
+        made, buffers = descriptor(model, ring, job, words)
+        model.submit(ring, made)
+        model.engine.run(500)
+        if ring == OFFLOAD:
+            prefetch(model, job)
+        else:
+            offload(model, words)
+        assert model.peek(ring) is None
+        assert model.engine.cycle < end
+        assert model.collect(ring, 1)[0].status == Status.OK
+        if ring == PREFETCH:
+            assert np.array_equal(buffers[0].data, words.view(np.uint8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ring", [OFFLOAD, PREFETCH])
+def test_an_abort_of_a_job_that_waits_for_a_disabled_channel(
+    model_of, words, offload, prefetch, ring
+):
+    model = model_of()
+    job = offload(model, words)
+    model.write("CHANNEL", "ENABLE", 0, 1)
+    kind = "reads" if ring == OFFLOAD else "writes"
+    before = model.engine.counts(1)[kind]
+    made, buffers = descriptor(model, ring, job, words)
+    model.submit(ring, made)
+    model.engine.run(5000)
+    assert model.peek(ring) is None
+    model.abort(ring)
+    assert model.wait(ring).status == Status.ABORTED
+    assert model.engine.counts(1)[kind] == before
+    model.free(*buffers)
+    model.resync(ring)
+    model.write("CHANNEL", "ENABLE", 1, 1)
+    model.write("RING", "CTRL", 1, ring)
+    prefetch(model, job)
+    offload(model, words)
