@@ -12,8 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cdma.offload import records
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("cdma", "golden", "hdl", "sim", "verify", "synth")
+RECORDS = [path for path in vars(records).values() if isinstance(path, Path) and path.is_file()]
 
 #: They build a wheel and fill an environment with it from the package index.
 pytestmark = pytest.mark.slow
@@ -37,6 +40,9 @@ def wheel(tmp_path_factory):
     for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, sources / name)
+    (sources / "docs" / "measurements").mkdir(parents=True)
+    for path in RECORDS:
+        shutil.copy(path, sources / "docs" / "measurements")
     run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, sources, cwd=folder)
     (built,) = folder.glob("*.whl")
     return built
@@ -61,7 +67,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel):
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert packed == sources
+    assert packed == sources | {f"cdma/measurements/{path.name}" for path in RECORDS}
 
 
 def test_wheel_generates(python, tmp_path):
@@ -88,6 +94,16 @@ def test_wheel_generates(python, tmp_path):
         "target": "fpga",
     }
     assert "module cdma_decompressor (" in (tmp_path / "decompressor.v").read_text()
+
+
+def test_wheel_has_the_measurements_of_the_offload_model(python, tmp_path):
+    """The measured rate of the engine, and the measured gradients."""
+    command = (python, "-m", "cdma", "offload", "run", "vgg-d", "--scheme", "cdma-zv", "--json")
+    report = json.loads(run(*command, "--ratio", "2.6", "--energy", "1,1,1", cwd=tmp_path))
+    assert "measured in" in report["codec"]
+    np.savez(tmp_path / "vgg.npz", relu1=np.arange(4096, dtype=np.float32))
+    command = (python, "-m", "cdma", "offload", "run", "vgg-d", "--densities", "vgg.npz", "--json")
+    assert json.loads(run(*command, "--lossy", "grad=0.01", cwd=tmp_path))["rows"]
 
 
 def test_wheel_co_simulates(python, tmp_path):

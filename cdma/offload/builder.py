@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from cdma.engine_config import EngineConfig
-from cdma.errors import UserError
+from cdma.errors import UserError, refusals_as_user_errors
 from cdma.offload import constants
 from cdma.offload.compute import BOARDS, times_of
 from cdma.offload.lossy.bound import bound_of
@@ -66,8 +66,9 @@ class Wishes:
 
 
 def config_of(wishes: Wishes) -> EngineConfig:
-    """Size of the engine; raises ValueError when there is none such."""
-    return EngineConfig(channels=wishes.channels, lanes=wishes.lanes)
+    """Size of the engine. UserError when there is none such."""
+    with refusals_as_user_errors():
+        return EngineConfig(channels=wishes.channels, lanes=wishes.lanes)
 
 
 def build(wishes: Wishes) -> Setup:
@@ -75,7 +76,7 @@ def build(wishes: Wishes) -> Setup:
 
     Raises
     ------
-    UserError, ValueError
+    UserError
         When a value is refused.
     """
     net = network(wishes.network)

@@ -6,11 +6,9 @@ from pathlib import Path
 
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
-from cdma.offload import constants
+from cdma.offload import constants, records
 from cdma.offload.profiles import Profile
 from cdma.offload.tensors import Tensor
-
-MEASUREMENTS = Path(__file__).parents[2] / "docs" / "measurements" / "scaling.json"
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Codec:
     source: str = "ideal"
 
 
-def measured_codec(config: EngineConfig, path: Path = MEASUREMENTS) -> Codec:
+def measured_codec(config: EngineConfig, path: Path = records.UNITS) -> Codec:
     """Codec of an engine: channels times the measured rate of its units in standard cells.
 
     Raises
@@ -109,7 +107,7 @@ def measured_codec(config: EngineConfig, path: Path = MEASUREMENTS) -> Codec:
     )
 
 
-def units_of(config: EngineConfig, path: Path = MEASUREMENTS) -> dict[str, dict]:
+def units_of(config: EngineConfig, path: Path = records.UNITS) -> dict[str, dict]:
     """Measured rate, area and latency of the compressor and the decompressor of an engine."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))["records"]

@@ -130,7 +130,7 @@ class Library:
         Raises
         ------
         UserError
-            When no tensor fits.
+            When no tensor fits, or a tensor has no such bound.
         """
         listed = [item for argument in arguments for item in _listed(argument)]
         mine = [item for item in listed if network and _family(item[1].network, network)]
@@ -196,7 +196,11 @@ def _profile(
     if codec == "zv":
         return measure(array, config, window, name)
     if codec == "lossy":
-        return Profile.uniform(array.nbytes / quantise(array, bound).stored_bytes, name)
+        try:
+            stored = quantise(array, bound).stored_bytes
+        except ValueError as error:
+            raise UserError(f"{name}: {error}") from error
+        return Profile.uniform(array.nbytes / stored, name)
     flat = np.ascontiguousarray(array).reshape(-1).view(f"<u{array.dtype.itemsize}")
     sizer = ALGORITHMS[OTHERS[codec]].make(Subject(array.dtype.itemsize, array.nbytes))
     sizer.update(flat)

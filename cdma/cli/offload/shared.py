@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from cdma.cli import options
 from cdma.cli.offload.densities import add_densities_option, files_from
-from cdma.errors import UserError, refusals_as_user_errors
+from cdma.errors import UserError
 
 
 def add_setup_options(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +56,8 @@ def setup_from(args: argparse.Namespace):
     from cdma.offload.builder import build
     from cdma.offload.networks.zoo import network
 
-    with refusals_as_user_errors():
-        network(args.network)  # its name is checked before the ratios
-        return build(wishes_from(args))
+    network(args.network)  # its name is checked before the ratios
+    return build(wishes_from(args))
 
 
 def _densities(args: argparse.Namespace) -> list[str]:

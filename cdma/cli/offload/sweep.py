@@ -58,7 +58,6 @@ def run(args: argparse.Namespace) -> int:
     if "ratio" in axes and args.ratio is None:
         args.ratio = axes["ratio"][0]
     wishes = shared.wishes_from(args)
-    from cdma.errors import refusals_as_user_errors
     from cdma.offload import output
     from cdma.offload.answers import points
     from cdma.offload.pictures.sweeps import drawn_axes
@@ -66,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.figures is not None:
         drawn_axes(axes)  # before the work
-    with refusals_as_user_errors():
-        found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)
+    found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)
     if args.figures is not None:
         draw(args, {"sweep": partial(picture, rows=found, axes=axes)})
     if not written(args, found):

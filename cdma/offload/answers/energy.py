@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cdma.errors import UserError
+from cdma.offload import records
 from cdma.offload.schemes.registry import Result
 
-MEASUREMENTS = Path(__file__).parents[3] / "docs" / "measurements" / "power.json"
 #: Systems whose copies pass through the engine, and those without a codec.
 ENGINE = ("cdma-zv", "async-zv")
 PLAIN = ("oracle", "vdnn-all", "vdnn-conv", "async", "recompute", "recompute-async")
@@ -31,7 +31,7 @@ class Prices:
     codec: float
 
 
-def codec_price(lanes: int, word_bits: int = 32, path: Path = MEASUREMENTS) -> float:
+def codec_price(lanes: int, word_bits: int = 32, path: Path = records.POWER) -> float:
     """Measured pJ of a raw byte through compressor and decompressor, the mean of the tensors.
 
     Raises

@@ -48,7 +48,7 @@ def over(
 
     Raises
     ------
-    UserError, ValueError
+    UserError
         When a point is refused.
     """
     tasks = []

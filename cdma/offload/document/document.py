@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cdma.files import make_folder, write_text
+from cdma.offload import records
 from cdma.offload.document import figures, results
 from cdma.offload.document.texts import ATTEMPTS, LIMITS, LOSSY, METHOD, TITLE
 from cdma.offload.lossy import bound, study
@@ -144,7 +145,7 @@ def _attempts() -> str:
 
 
 def _lossy(files: tuple[str, ...]) -> str:
-    if not (study.FILE.is_file() and bound.FILE.is_file()):
+    if not (records.LOSSY.is_file() and records.TORCH.is_file()):
         return ""
     measured = study.read()
     columns = {"network": "network"}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from cdma.offload import records
 from cdma.offload.answers import advise
 from cdma.offload.builder import Wishes, at_link, build, config_of
 from cdma.offload.networks.zoo import PAPER
@@ -119,7 +120,7 @@ def over_stages(densities: tuple[str, ...]) -> dict[str, list[tuple[float, float
 
 def tuned() -> tuple[list[tuple[int, int]], list[Trial], list[float]] | None:
     """Space, trials of one run of the tuner, and the measured seconds; ``None`` without them."""
-    if not measured.FILE.is_file():
+    if not records.CPU.is_file():
         return None
     kept = measured.read()
     space = [tuple(point) for point in kept.space]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from cdma.errors import UserError
 from cdma.golden.lossy.bound import Bound
+from cdma.offload import records
 
-#: What ``examples/lossy_torch.py --save`` measured.
-FILE = Path(__file__).parents[3] / "docs" / "measurements" / "torch.json"
 #: Largest relative bound whose errors still are independent and uniform.
 _LINEAR = 0.1
 
@@ -37,7 +36,7 @@ def bound_of(text: str) -> Bound:
     return Bound("rel", bound)
 
 
-def slope(path: Path = FILE) -> float:
+def slope(path: Path = records.TORCH) -> float:
     """Deviation of the gradient over the relative bound, on a measured training step.
 
     The variance of the gradient grows with the square of the bound (COMET), so the deviation is in

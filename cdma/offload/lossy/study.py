@@ -11,13 +11,13 @@ from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import write_text
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.zvc.words import to_words
+from cdma.offload import records
 from cdma.offload.lossy.codecs import CODECS, entropy_bytes
 from cdma.offload.profiles import last_stage
 from cdma.progress import Bar
 from cdma.tables import format_table
 from cdma.tensors.load import load_tensor
 
-FILE = Path(__file__).parents[3] / "docs" / "measurements" / "lossy.json"
 BOUNDS = ("rel=0.01", "rel=0.03", "rel=0.1")
 _KEYS = ("bytes", "largest_error", "zeros_kept")
 
@@ -141,7 +141,7 @@ def save(rows: Sequence[Mapping], path: str | Path, left_out: Sequence[str] = ()
     write_text(path, f'{{"rows": [\n{lines}\n]{more}}}\n')
 
 
-def read(path: str | Path = FILE) -> list[dict]:
+def read(path: str | Path = records.LOSSY) -> list[dict]:
     """Rows that :func:`save` wrote; raises UserError when the file is no such file."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))["rows"]

@@ -16,11 +16,11 @@ import numpy as np
 from cdma.errors import UserError
 from cdma.files import write_text
 from cdma.golden import Format, compress, decompress
+from cdma.offload import records
 from cdma.offload.tuning import cpu
 from cdma.offload.tuning.tuner import TRIALS, tune
 from cdma.progress import Bar
 
-FILE = Path(__file__).parents[3] / "docs" / "measurements" / "offload_cpu.json"
 #: Samples of the regression: sizes in bytes, share of zeros.
 SIZES, SPARSITIES = (1e6, 64e6), (0.2, 0.8)
 FITTED, UNSEEN = 300, 300
@@ -138,7 +138,7 @@ def _rounded(value):
     return round(value, 7) if isinstance(value, float) else value
 
 
-def read(path: str | Path = FILE) -> Measured:
+def read(path: str | Path = records.CPU) -> Measured:
     """What :func:`save` wrote; raises UserError when the file is no such file."""
     try:
         found = Measured(**json.loads(Path(path).read_text(encoding="utf-8")))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cdma.offload import constants
-from cdma.offload.tuning.measured import FILE, Measured, read
+from cdma.offload import constants, records
+from cdma.offload.tuning.measured import Measured, read
 from cdma.offload.tuning.regression import Regression, relative_absolute_error
 from cdma.offload.tuning.tuner import TRIALS
 from cdma.offload.validate.rows import NOT_GIVEN, Row, judged
@@ -23,7 +23,7 @@ _TUNER = "CSWAP: tuner of chunk size and threads"
 _NEAR = 1.2
 
 
-def rows(path: Path = FILE) -> list[Row]:
+def rows(path: Path = records.CPU) -> list[Row]:
     """Rows of the regression and of the tuner; not given without measurements."""
     error, right = constants.CSWAP_REGRESSION_ERROR, constants.CSWAP_DECISIONS
     rules = (

@@ -1,6 +1,6 @@
 """COMET, VLDB 2022: its ratio beside bytes on disk of the lossy codec on real tensors."""
 
-from cdma.offload import constants
+from cdma.offload import constants, records
 from cdma.offload.lossy import study
 from cdma.offload.validate.rows import NOT_GIVEN, OPEN, Row
 
@@ -14,7 +14,7 @@ def rows() -> list[Row]:
     """The one row of COMET; not given without the study of the lossy codec."""
     low, high = (each.value for each in constants.COMET_RATIO)
     claim, published = f"COMET: bytes on disk at {BOUND}", f"{low:g} to {high:g}x"
-    if not study.FILE.is_file():
+    if not records.LOSSY.is_file():
         reason = "make docs/measurements/lossy.json with cdma offload lossy --save"
         return [Row(claim, published, "-", "-", _RULE, NOT_GIVEN, reason)]
     found = [row for row in study.read() if row["bound"] == BOUND]

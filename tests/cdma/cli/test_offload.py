@@ -207,6 +207,13 @@ def test_lossy_leaves_out_tensors_without_a_bound(capsys, refuse, tmp_path):
     assert json.loads(file.read_text())["left_out"] == found["left_out"]
 
 
+def test_a_tensor_without_a_bound_is_named(refuse, tmp_path):
+    np.save(tmp_path / "same.npy", np.full(4096, 3, np.float32))
+    options = ("offload", "run", "vgg-d", "--densities", tmp_path / "same.npy")
+    line = refuse(*options, "--lossy", "rel=0.01")
+    assert line.startswith(f"cdma offload: {tmp_path}/same.npy: Relative error bound must be of")
+
+
 def test_measure(refuse):
     pytest.importorskip("sklearn")
     assert "must be" in refuse("offload", "measure", "--save", "x", "--samples", "0")

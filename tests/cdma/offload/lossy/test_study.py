@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cdma.errors import UserError
+from cdma.offload import records
 from cdma.offload.lossy import study
 from cdma.offload.validate import comet
 from cdma.offload.validate.rows import NOT_GIVEN, OPEN
@@ -78,5 +79,5 @@ def test_the_row_of_comet(monkeypatch, tmp_path):
     (row,) = comet.rows()
     assert (row.published, row.verdict) == ("10 to 13x", OPEN)
     assert "entropy" in row.model
-    monkeypatch.setattr(study, "FILE", tmp_path / "none.json")
+    monkeypatch.setattr(records, "LOSSY", tmp_path / "none.json")
     assert comet.rows()[0].verdict == NOT_GIVEN
