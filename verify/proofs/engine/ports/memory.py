@@ -1,8 +1,9 @@
 """The port of a channel: what passes, quarantine, throttling, and what watches the port."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
+from cdma.engine_config import BURST_BYTES
 from cdma.hdl.engine.ports.channel import MemoryPort
 from cdma.hdl.engine.ports.latency import LatencySampler
 from cdma.hdl.engine.ports.rate import RateLimiter
@@ -162,7 +163,8 @@ class Passes(Elaboratable):
     """All five channels pass as they are, in the same cycle, but for AxLEN, which is the beats less
     one, and AxQOS, which is that of the control and stays while an address is stalled. Quarantine
     begins with a timeout, and ends only when nothing is outstanding and nothing waits to be
-    written.
+    written. Watchdogs, limiter and sampler see what the port does: reads wait while a burst is
+    outstanding and no data is offered, writes while a burst is outstanding.
 
     A client that obeys the rules gives a port that does: the client's bursts stay in their pages,
     and its data has no gap and its WLAST at the last beat of each burst.
@@ -232,6 +234,7 @@ class Passes(Elaboratable):
         ):
             m.d.comb += Value.cast(signal).eq(anything(m, len(Value.cast(signal)), f"any_{name}"))
         self._passes(m)
+        self._watched(m)
         self._quarantine(m)
         m.d.comb += Cover(writes.ends & (writes.head.beats == burst) & (writes.level == 2))
         return m
@@ -266,6 +269,42 @@ class Passes(Elaboratable):
             Assert(write.b.valid == port.b.valid),
             Assert(port.b.ready == write.b.ready),
             Assert(write.b.payload == port.b.payload.resp),
+        ]
+
+    def _watched(self, m):
+        """What the parts are given whose own proofs are about any inputs."""
+        dut, port, control = self.dut, self.dut.port, self.dut.control
+
+        def moves(*channels):
+            return Cat(channel.valid & channel.ready for channel in channels).any()
+
+        size = dut.config.beat_bytes
+        parts = {
+            "reads_watchdog.waits": (dut.reads != 0) & ~port.r.valid,
+            "reads_watchdog.moves": moves(port.ar, port.r),
+            "writes_watchdog.waits": dut.writes != 0,
+            "writes_watchdog.moves": moves(port.aw, port.w, port.b),
+            "limiter.rate": control.rate,
+            "limiter.issued": (dut.read_beats + dut.written_beats) * size,
+            "latency.asked": moves(port.ar),
+            "latency.given": moves(port.r),
+            "latency.last": port.r.payload.last,
+            "latency.outstanding": dut.reads,
+        }
+        for name in ("reads_watchdog", "writes_watchdog"):
+            parts[f"{name}.limit"] = Value.cast(dut.timeout)
+        widths = {"limiter.rate": 32, "latency.outstanding": len(dut.reads)}
+        widths["limiter.issued"] = (2 * BURST_BYTES).bit_length()
+        for name, value in parts.items():
+            width = len(value) if name.endswith("limit") else widths.get(name, 1)
+            m.d.comb += Assert(probe(m, f"dut.{name}", width) == value)
+        outstanding = Signal.like(control.outstanding)
+        m.d.sync += outstanding.eq(dut.reads + dut.writes)
+        holds = probe(m, "dut.limiter.hold", 1)
+        m.d.comb += [
+            Assert(dut.hold == (holds | ~control.enable)),
+            Assert(control.events.rate == (dut.events.rate & holds)),
+            Assert(control.outstanding == outstanding),
         ]
 
     def _quarantine(self, m):
@@ -351,6 +390,14 @@ PROOFS = (
             stuck_at(0, "dut.hold"),
             stuck_at(0, "dut.port__aw__payload.length"),
             stuck_at(0, "dut.port__ar__payload.length", 1),
+            *(
+                stuck_at(0, f"dut.{way}_watchdog.{name}")
+                for way in ("reads", "writes")
+                for name in ("waits", "moves")
+            ),
+            stuck_at(0, "dut.limiter.issued", 2),
+            stuck_at(0, "dut.latency.given"),
+            late("dut.writes_watchdog.moves"),
         )
         + swapped(
             4,
