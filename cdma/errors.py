@@ -35,6 +35,11 @@ class SimulationError(Exception):
     """
 
 
+def reason_of(error: Exception) -> str:
+    """Why a file cannot be read, in words: without the number and the name of an OSError."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def hint(extra: str) -> str:
     """Command that installs an extra of this package."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cdma.errors import UserError
+from cdma.errors import UserError, reason_of
 
 #: Name of stdin and of stdout, where a verb takes it.
 STDIO = "-"
@@ -146,8 +146,7 @@ def read_verilog(path: str | os.PathLike, modules: Sequence[str] = ()) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(f"{path}: cannot read this Verilog ({reason})") from None
+        raise UserError(f"{path}: cannot read this Verilog ({reason_of(error)})") from None
     for module in modules:
         if not re.search(rf"^\s*module\s+{module}\b", text, re.MULTILINE):
             raise UserError(f"{path}: has no module {module}")

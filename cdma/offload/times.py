@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from cdma.errors import UserError
+from cdma.errors import UserError, reason_of
 from cdma.offload.compute import Times
 from cdma.offload.networks.graph import Network
 
@@ -37,8 +37,7 @@ def read_times(path: str | Path, network: Network, model: Times) -> Times:
         with Path(path).open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))
     except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(f"{path}: cannot read these times ({reason})") from None
+        raise UserError(f"{path}: cannot read these times ({reason_of(error)})") from None
     for number, line in enumerate(lines, 2):
         if any(line.get(column) is None for column in COLUMNS):
             raise UserError(f"{path}: line {number} lacks one of the columns {', '.join(COLUMNS)}")

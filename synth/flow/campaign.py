@@ -69,12 +69,16 @@ def sizes(
         When a size is invalid, or described in two ways.
     """
     has_numbers = bool(plus) or any(each is not None for each in (lanes, word_bits, block_words))
+    if is_sweep and pair:
+        raise UserError("give either --sweep or --compare, not both")
     if is_sweep or pair:
         if names or has_numbers:
             whole = "--sweep has its own sizes" if is_sweep else "--compare names both sizes"
             raise UserError(f"{whole}: leave --config, --lanes and the like out")
         if is_sweep:
             return scaling.sweep()
+        if pair[0] == pair[1]:
+            raise UserError(f"--compare takes two sizes, not {pair[0]} twice")
     if plus:
         if names:
             raise UserError("give either --config or --codec, not both")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from cdma.cli.engine.options import engine_config_of, engine_of, refuse
 from cdma.cli.options import config_named
 from cdma.engine_config import ENGINE, EngineConfig
+from cdma.errors import UserError
 
 
 def engine_configs_from(args: argparse.Namespace, names: Iterable[str]) -> list[EngineConfig]:
@@ -34,11 +35,13 @@ def engines_from(args: argparse.Namespace, configs: Iterable) -> list[EngineConf
     Raises
     ------
     UserError
-        When a size is refused, or ``--channels`` is given without the engine.
+        When a size is refused, ``--channels`` is given without the engine, or ``--sweep`` with it.
     """
     if ENGINE not in (args.unit or ()):
         refuse(args)
         return []
+    if args.sweep:
+        raise UserError("--sweep is for units: name the sizes of the engine with --config")
     return [
         engine_of(unit, channels=channels)
         for unit in configs

@@ -1,13 +1,13 @@
 """``cdma offload sweep``: the model over link, ratio, channels, batch and compute."""
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 
 from cdma.cli import options
 from cdma.cli.offload import shared
 from cdma.cli.offload.rows import add_output_options, draw, written
-from cdma.errors import UserError
+from cdma.cli.options.types import several
+from cdma.errors import UserError, refusals_as_user_errors
 
 EPILOG = """\
 The options with an s take several values, with commas; the sweep runs every combination. --figures
@@ -25,8 +25,8 @@ def add_parser(commands) -> None:
     parser = options.add_verb(commands, "sweep", run, HELP, **texts)
     shared.add_setup_options(parser)
     for axis, type_ in _TYPES.items():
-        flag, meta = f"--{_PLURALS.get(axis, axis + 's')}", "A,B,..."
-        parser.add_argument(flag, dest=f"all_{axis}", type=_several(type_), metavar=meta)
+        texts = {"metavar": "A,B,...", "help": f"values in place of --{axis}"}
+        parser.add_argument(_flag(axis), dest=f"all_{axis}", type=several(type_), **texts)
     one = "system to show; may be repeated (default: all)"
     parser.add_argument("--scheme", action="append", metavar="NAME", help=one)
     options.add_sweep_options(parser, 1)
@@ -34,6 +34,7 @@ def add_parser(commands) -> None:
 
 
 _PLURALS = {"batch": "batches", "channels": "all-channels", "compute": "computes"}
+_ONE = {"channels": 4, "compute": 1.0}  # the defaults of the options for a single value
 _TYPES = {
     "link": options.above_zero,
     "ratio": options.above_zero,
@@ -43,11 +44,8 @@ _TYPES = {
 }
 
 
-def _several(type_: Callable) -> Callable:
-    def parse(text: str) -> list:
-        return [type_(part) for part in text.split(",")]
-
-    return parse
+def _flag(axis: str) -> str:
+    return f"--{_PLURALS.get(axis, axis + 's')}"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
     axes = {axis: values for axis in _TYPES if (values := getattr(args, f"all_{axis}"))}
     if not axes:
         raise UserError("nothing to sweep: give --links, --ratios, --batches or another axis")
-    if "ratio" in axes and args.ratio is None:
+    for axis in axes:
+        if getattr(args, axis) != _ONE.get(axis):
+            raise UserError(f"{_flag(axis)} has the values in place of --{axis}: leave one out")
+    if "ratio" in axes:
         args.ratio = axes["ratio"][0]
     wishes = shared.wishes_from(args)
     from cdma.offload import output

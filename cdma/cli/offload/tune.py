@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
         draw(args, {"posterior": partial(draw_posterior, space=space, trials=trials)})
     if written(args, rows, best=best, measured="golden codec on this CPU"):
         return 0
-    print(output.as_table(rows, {key: key.replace("_", " ") for key in best}))
+    columns = {key: key.replace("_", " ") for key in best} | {"gb_per_s": "GB/s"}
+    print(output.as_table(rows, columns))
     chunk, threads = best["chunk_words"], best["threads"]
-    print(f"best: {chunk} words a chunk, {threads} threads (golden codec, measured on this CPU)")
+    print(f"best: {chunk:,} words a chunk, threads: {threads} (golden codec, measured on this CPU)")
     return 0

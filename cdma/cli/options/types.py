@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections.abc import Callable
 
 from cdma.errors import UserError
 
@@ -63,3 +64,12 @@ def refuse_below(args: argparse.Namespace, **least: int) -> None:
 def flag(option: str) -> str:
     """``--word-bits`` of ``word_bits``."""
     return f"--{option.replace('_', '-')}"
+
+
+def several(type_: Callable) -> Callable:
+    """Type of an option: values of a type, with commas between."""
+
+    def parse(text: str) -> list:
+        return [type_(part) for part in text.split(",")]
+
+    return parse

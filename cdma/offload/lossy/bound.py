@@ -4,7 +4,7 @@ import json
 import math
 from pathlib import Path
 
-from cdma.errors import UserError
+from cdma.errors import UserError, reason_of
 from cdma.golden.lossy.bound import Bound
 from cdma.offload import records
 
@@ -52,7 +52,9 @@ def slope(path: Path = records.TORCH) -> float:
         ]
         return sum(found) / len(found)
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-        raise UserError(f"{path}: cannot read the measured gradients ({error})") from None
+        raise UserError(
+            f"{path}: cannot read the measured gradients ({reason_of(error)})"
+        ) from None
 
 
 def _refusal(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cdma.errors import UserError, refusals_as_user_errors
+from cdma.errors import UserError, reason_of, refusals_as_user_errors
 from cdma.files import write_text
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.zvc.words import to_words
@@ -146,4 +146,4 @@ def read(path: str | Path = records.LOSSY) -> list[dict]:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))["rows"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: cannot read these measurements ({error})") from None
+        raise UserError(f"{path}: cannot read these measurements ({reason_of(error)})") from None

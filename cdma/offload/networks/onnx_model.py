@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cdma.errors import UserError, require
+from cdma.errors import UserError, reason_of, require
 from cdma.offload.networks.graph import IMAGE, Layer, Network, Shape
 
 _POOLS = {
@@ -37,7 +37,7 @@ def read_onnx(path: str | Path) -> Network:
     try:
         model = onnx.shape_inference.infer_shapes(onnx.load(str(path)))
     except Exception as error:  # onnx raises what protobuf raises
-        problem = " ".join(str(getattr(error, "strerror", None) or error).split())
+        problem = " ".join(reason_of(error).split())
         raise UserError(f"{path}: cannot read this ONNX model ({problem})") from None
     return _Reader(onnx, model.graph, Path(path)).network()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cdma.errors import UserError
+from cdma.errors import UserError, reason_of
 from cdma.files import write_text
 from cdma.golden import Format, compress, decompress
 from cdma.offload import records
@@ -143,5 +143,5 @@ def read(path: str | Path = records.CPU) -> Measured:
     try:
         found = Measured(**json.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: cannot read these measurements ({error})") from None
+        raise UserError(f"{path}: cannot read these measurements ({reason_of(error)})") from None
     return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from cdma.errors import UserError
+from cdma.errors import UserError, reason_of
 from cdma.offload.builder import Wishes, build
 from cdma.offload.schemes.registry import Result, results
 from cdma.offload.schemes.step import Step
@@ -52,7 +52,7 @@ def rows(path: str | Path, densities: Sequence[str] = ()) -> list[Row]:
             reader = csv.DictReader(file)
             lines, columns = list(reader), list(reader.fieldnames or ())
     except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: cannot read these figures ({error})") from None
+        raise UserError(f"{path}: cannot read these figures ({reason_of(error)})") from None
     missing = [column for column in REQUIRED if column not in columns]
     if missing:
         raise UserError(f"{path}: lacks the column {missing[0]}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cdma.errors import UserError
+from cdma.errors import UserError, reason_of
 
 HOLDS, MISSED, NOT_GIVEN, OPEN = "holds", "missed", "not given", "not comparable"
 COLUMNS = {
@@ -80,7 +80,7 @@ def read(name: str, columns: Sequence[str]) -> list[dict] | None:
         with (where / name).open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))
     except (OSError, ValueError) as error:
-        raise UserError(f"{where / name}: cannot read these figures ({error})") from None
+        raise UserError(f"{where / name}: cannot read these figures ({reason_of(error)})") from None
     missing = [column for column in columns if not lines or column not in lines[0]]
     if missing:
         raise UserError(f"{where / name}: lacks the column {missing[0]}")

@@ -125,6 +125,16 @@ def test_sweep(report, refuse):
     assert "must be a number above 0" in refuse("offload", "sweep", "alexnet", "--links", "8,x")
 
 
+@pytest.mark.parametrize(
+    ("several", "one"),
+    [("--ratios", "--ratio"), ("--links", "--link"), ("--all-channels", "--channels")],
+)
+def test_sweep_takes_one_value_or_several(refuse, several, one):
+    given = () if one == "--ratio" else GIVEN
+    line = refuse("offload", "sweep", "alexnet", *given, several, "2", one, "8")
+    assert line.endswith(f"{several} has the values in place of {one}: leave one out")
+
+
 def test_advise(capsys, report):
     options = ("vgg-d", *GIVEN, "--link", "55", "--dram", "2000")
     found = report("offload", "advise", *options, "--tflops", "60")

@@ -118,6 +118,11 @@ def test_another_fpga_in_place_of_ecp5(run, capsys):
     assert "1 worse" in capsys.readouterr().out
 
 
+def test_sweep_is_for_units(refuse):
+    line = refuse("synth", "--sweep", "--unit", "engine")
+    assert line.startswith("cdma synth: --sweep is for units: name the sizes of the engine with ")
+
+
 def test_sweep_goes_on_and_says_what_is_missing(run, capsys, monkeypatch, library_file):
     def fail_at_four(*arguments):
         if "4x8" in arguments[1]:

@@ -33,6 +33,8 @@ def test_sizes_are_described_in_four_ways(described, names):
         ({"lanes": 3}, "Number of lanes must be a power of two in 2..64, not 3"),
         ({"is_sweep": True, "lanes": 8}, "--sweep has its own sizes: leave --config, --lanes and"),
         ({"pair": ["8x32", "8by32"]}, "Configuration must be lanes x word bits such as 8x32"),
+        ({"pair": ["8x32"] * 2}, "--compare takes two sizes, not 8x32 twice"),
+        ({"pair": ["8x32", "16x16"], "is_sweep": True}, "give either --sweep or --compare"),
         ({"pair": ["8x32"] * 2, "lanes": 4}, "--compare names both sizes: leave --config, --lanes"),
     ],
 )
