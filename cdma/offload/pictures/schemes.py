@@ -26,7 +26,12 @@ def steps(figure, results: Sequence[Result], label: str) -> None:
     axes.invert_yaxis()
     axes.set_xlabel(f"step, ms ({label}); pale: waits for copies")
     middle = sorted(whole)[len(whole) // 2]
-    axes.set_xlim(0, min(1.05 * max(whole), 2 * middle))
+    right = min(1.05 * max(whole), 2 * middle)
+    axes.set_xlim(0, right)
+    for place, value in enumerate(whole):
+        if value > right:  # the axis ends before this bar does
+            text = f"{value:,.0f} ms \N{RIGHTWARDS ARROW}"
+            axes.text(0.99 * right, place, text, ha="right", va="center", fontsize=8)
 
 
 def timeline(figure, results: Sequence[Result], label: str) -> None:
