@@ -7,7 +7,7 @@ from cdma.cli import options
 from cdma.cli.offload import shared
 from cdma.cli.offload.rows import add_output_options, draw, written
 from cdma.cli.options.types import several
-from cdma.errors import UserError, refusals_as_user_errors
+from cdma.errors import UserError
 
 EPILOG = """\
 The options with an s take several values, with commas; the sweep runs every combination. --figures

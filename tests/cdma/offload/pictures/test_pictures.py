@@ -1,12 +1,14 @@
 """Pictures of the verbs: what they show, and when they are refused."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from cdma.cli.main import main
 from cdma.errors import UserError
 from cdma.offload.answers import advise, points, tornado
 from cdma.offload.pictures import canvas, sweeps
-from cdma.offload.pictures.schemes import front
+from cdma.offload.pictures.schemes import front, steps
 
 pytest.importorskip("matplotlib")
 GIVEN = ("--ratio", "2.6")
@@ -44,6 +46,24 @@ def test_figures_of_verbs(command, names, tmp_path, capsys):
     assert set(kept[0]) == {f"offload_{name}.svg" for name in names}
     assert kept[0] == kept[1]
     assert all(b"<path" in data for data in kept[0].values())
+
+
+def test_a_bar_that_the_axis_cuts_has_its_value():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    seconds = {"short": 0.2, "middle": 0.3, "long": 2.0}
+    results = [
+        SimpleNamespace(
+            scheme=SimpleNamespace(title=title, kind="published"),
+            step=SimpleNamespace(seconds=value, events=[]),
+        )
+        for title, value in seconds.items()
+    ]
+    steps(figure, results, "a network")
+    (axes,) = figure.axes
+    assert axes.get_xlim() == (0, pytest.approx(600))
+    (text,) = axes.texts
+    assert text.get_text().startswith("2,000 ms")
+    assert text.get_position()[1] == 2
 
 
 def test_figure_of_the_tuner(tmp_path, capsys):
