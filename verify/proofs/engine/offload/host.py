@@ -181,15 +181,18 @@ class WritesJobs(Elaboratable):
         bits = most.bit_length()
         size, is_first = Signal(bits + 1, name="size"), Signal(name="is_first_row", init=1)
         following, raw = Signal(bits + 1, name="following"), Signal(name="is_raw")
+        missing = Signal(self.shift + 1, name="missing_bytes")
         m.d.comb += [
             following.eq(Mux(is_first, 0, size) + row.count),
             Assume(~valid | (following <= most)),
         ]
         with m.If(valid):
             m.d.sync += [size.eq(following), is_first.eq(row.last), raw.eq(row.status.raw)]
+            if self.config.has_padding:
+                m.d.sync += missing.eq(row.missing)
         with m.If(dut.start):
             m.d.sync += is_first.eq(1)
-        self.size, self.following, self.raw = size, following, raw
+        self.size, self.following, self.raw, self.missing = size, following, raw, missing
         # Invariants of the ledger, as in its proof.
         low_bits = min(8, bits - 1)
         low, high = (
@@ -202,10 +205,13 @@ class WritesJobs(Elaboratable):
         with m.If(self.running):
             m.d.comb += [
                 Assert(probe(m, "dut.ledger.is_first", 1) == is_first),
-                Assert(is_first | ((known == size) & (size <= most))),
-                Assert(~has_ended | ((known == size) & (size <= most) & is_first)),
+                Assert(is_first | ((known == size) & (size != 0) & (size <= most))),
+                Assert(~has_ended | ((known == size) & (size != 0) & (size <= most) & is_first)),
                 Assert(~has_ended | (probe(m, "dut.ledger.raw", 1) == raw)),
             ]
+        if self.config.has_padding:
+            m.d.comb += Assert(probe(m, "dut.ledger.missing", self.shift + 1) == missing)
+            m.d.comb += Assert(missing < self.config.word_bytes)
 
     def _entries(self, m):
         """Each stripe that is not dropped has one entry, in order, of its own size and CRC."""
@@ -213,6 +219,9 @@ class WritesJobs(Elaboratable):
         comes, has_crc = Signal(name="comes"), Signal(name="has_crc")
         came, given, picked = (Signal(_NUMBER, name=f"n_{n}") for n in ("came", "given", "picked"))
         size, raw = Signal.like(self.size, name="picked_size"), Signal(name="picked_raw")
+        missing = Signal.like(self.missing, name="picked_missing")
+        nbytes = Signal(24, name="picked_bytes")
+        m.d.comb += nbytes.eq((size << self.shift) - missing)
         m.d.comb += [
             comes.eq(self.ledger.valid & row.last & row.live & job.index),
             has_crc.eq(job.index & job.crc),
@@ -238,6 +247,8 @@ class WritesJobs(Elaboratable):
                 size.eq(self.following),
                 raw.eq(row.status.raw),
             ]
+            if self.config.has_padding:
+                m.d.sync += missing.eq(row.missing)
         is_picked = self.index.valid & is_followed & (given == picked)
         with m.If(is_picked):
             m.d.sync += is_followed.eq(0)
@@ -250,7 +261,8 @@ class WritesJobs(Elaboratable):
             Assert(~self.index.valid | ((self.index.i.count == 1) & (word[25] == has_crc))),
             Assert(~self.index.valid | (word[32:] == crc)),
             Assert(~(self.index.valid & has_crc) | self.crc.o.valid),
-            Assert(~is_picked | (word[:24] == (size << self.shift))),
+            Assert(~is_picked | (word[:24] == nbytes)),
+            Cover(is_picked & ((missing != 0) | (not self.config.has_padding))),
             Assert(~is_picked | (word[24] == raw)),
             Cover(is_picked & has_crc & (picked == 1)),
             # A CRC ends with the stripe, when that of the stripe before was taken.
@@ -269,9 +281,10 @@ class WritesJobs(Elaboratable):
         for k in range(WAITING):
             kept = probe(m, f"dut.entries.waiting.entry{k}", bits)
             with m.If(valid[k] & is_followed & ((given + k)[:_NUMBER] == picked)):
-                m.d.comb += [Assert(kept[:-1] == size << self.shift), Assert(kept[-1] == raw)]
+                m.d.comb += [Assert(kept[:-1] == nbytes), Assert(kept[-1] == raw)]
         with m.If(ends_now & is_followed & ((came - 1)[:_NUMBER] == picked)):
             m.d.comb += [Assert(self.size == size), Assert(self.raw == raw)]
+            m.d.comb += Assert(self.missing == missing)
         self.level, self.comes, self.waits = level, comes, waits
 
     def _tags(self, m):
@@ -357,6 +370,11 @@ class WritesJobs(Elaboratable):
 
 #: Beats of four words, and units of one.
 UNITS = replace(small(2, lanes=4), link_bytes=1)
+#: Stripes of one block of ZVC+ that end inside a word: two words of two bytes a beat, and units of
+#: one word.
+PADDED = replace(
+    small(2), codec="zvcplus", type="bf16", word_bits=16, stripe_bytes=128, link_bytes=2
+)
 
 PROOFS = (
     Proof(
@@ -365,7 +383,7 @@ PROOFS = (
         "the bursts of both to the link; a job ends once, when nothing is left",
         components=(HostWriter,),
         design=WritesJobs,
-        sizes={"2 channels": small(2), "4 units a beat": UNITS},
+        sizes={"2 channels": small(2), "4 units a beat": UNITS, "2 channels, padding": PADDED},
         broken=faults(
             small(2),
             12,
@@ -379,6 +397,7 @@ PROOFS = (
             inverted("dut.gather.o.words", 0),
         )
         + faults(UNITS, 12, stuck_at(0, "dut.unit"), inverted("dut.unit", 7))
+        + faults(PADDED, 12, stuck_at(0, "dut.ledger.missing"), stuck_at(0, "dut.gather.o.missing"))
         + swapped(
             6,
             {

@@ -4,7 +4,7 @@ The proof of the writer to the host has any streams and CRCs. Here is what these
 they give, field by field.
 """
 
-from amaranth.hdl import Array, Assert, Cat, Cover, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, C, Cat, Cover, Module, Mux, Signal, Value
 
 from cdma.hdl.engine.common.crc import unit_words
 from cdma.hdl.engine.offload.gather import row_words
@@ -79,6 +79,8 @@ def _rows(m, bench):
         passes.eq(Cat(port.valid & port.ready for port in dut.i).any()),
     ]
     m.d.comb += Assert(bench.ledger.valid == passes)
+    if bench.config.has_padding:
+        m.d.comb += Assert(~bench.ledger.valid | (row.missing == was.missing))
     with m.If(bench.ledger.valid):
         m.d.comb += [
             Assert(row.count == was.count),
@@ -93,26 +95,39 @@ def _rows(m, bench):
 
 def _units(m, bench, was):
     """Of each row that is not dropped, the CRC takes all units in order, and is told how much of
-    the last one is past the end of the stripe."""
+    the last one is past the end of the stripe. Bytes past it that fill up a word are zero."""
     crc, size, job = bench.crc, unit_words(bench.config), bench.dut.job
     units = bench.config.lanes // size
     number, behind = Signal(range(units), name="unit"), Signal(range(units + 1), name="units")
-    words = Array(
-        [Cat(was.words[k + w] for w in range(size)) for k in range(0, units * size, size)]
-    )
+    kept = [_kept(bench.config, was, k) for k in range(units * size)]
+    words = Array([Cat(kept[k : k + size]) for k in range(0, units * size, size)])
+    past = Signal(range(units * size * bench.config.word_bytes + 1), name="past")
+    m.d.comb += past.eq(behind * size - was.count)
+    if bench.config.has_padding:
+        m.d.comb += past.eq((behind * size - was.count) * bench.config.word_bytes + was.missing)
     m.d.comb += behind.eq(number + crc.valid)
     m.d.sync += number.eq(Mux(bench.ledger.valid, 0, behind))
     m.d.comb += Assert(crc.clear == bench.dut.clear)
     with m.If(crc.valid):
         m.d.comb += [Assert(crc.unit == words[number]), Cover(crc.last & (behind == units))]
         with m.If(crc.last):
-            m.d.comb += Assert(crc.excess == (behind * size - was.count)[: len(crc.excess)])
+            m.d.comb += Assert(crc.excess == past[: len(crc.excess)])
     with m.If(bench.ledger.valid & bench.ledger.i.live & job.index & job.crc):
         m.d.comb += Assert(crc.valid & (behind * size >= was.count))
     # Invariant: the gather counts units, too.
     if units > 1:
         place = probe(m, "dut.gather.place", (units - 1).bit_length())
         m.d.comb += Assert(place == Mux(bench.ledger.valid, 0, behind))
+
+
+def _kept(config, row, k):
+    """A word of a row, without the bytes that are past the end of the stripe."""
+    if not config.has_padding:
+        return row.words[k]
+    is_end = row.last & (row.count == k + 1)
+    word, size = row.words[k], config.word_bytes
+    shorter = [Cat(word[: 8 * (size - n)], C(0, 8 * n)) for n in range(size)]
+    return Mux(is_end, Array(shorter)[row.missing], word)
 
 
 class WrongField(HostWriter):

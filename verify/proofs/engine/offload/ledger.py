@@ -280,7 +280,8 @@ class KeepsAccounts(Elaboratable):
                 Assert(probe(m, "dut.is_first", 1) == self.is_first),
                 Assert(self.is_first | (size == self.size)),
                 Assert(~(self.ended[0] | self.waits) | (size == self.size)),
-                Assert(self.is_first | (self.size <= dut.most)),
+                Assert(self.is_first | ((self.size != 0) & (self.size <= dut.most))),
+                Assert(~(self.ended[0] | self.waits) | (self.size != 0)),
                 Assert(~(self.ended[0] | self.waits) | (self.size <= dut.most)),
                 Assert(~(self.ended[0] | self.waits) | self.is_first),
                 Assert(~(self.ended[0] | self.waits) | (probe(m, "dut.raw", 1) == self.raw)),
@@ -288,8 +289,9 @@ class KeepsAccounts(Elaboratable):
                     ~(self.ended[0] | self.waits) | (probe(m, "dut.is_live", 1) == self.was_live)
                 ),
             ]
-            if self.config.has_padding:
-                m.d.comb += Assert(probe(m, "dut.missing", self.shift + 1) == self.missing)
+        if self.config.has_padding:
+            m.d.comb += Assert(probe(m, "dut.missing", self.shift + 1) == self.missing)
+            m.d.comb += Assert(self.missing < self.config.word_bytes)
 
     def _totals(self, m):
         """Tags are those of some cycles ago, totals are up to date when nothing is on its way."""
@@ -343,13 +345,17 @@ def sized(word_bits: int):
     )
 
 
+#: Stripes that end inside a word, of one block of ZVC+.
+PADDED = replace(sized(16), codec="zvcplus", type="bf16", stripe_bytes=128)
+
 PROOFS = (
     Proof(
         name="ledger",
         promise="Entries, tags, reports and totals of a stream are those of its rows",
         components=(Ledger,),
         design=KeepsAccounts,
-        sizes={f"2 lanes, {bits} bits": sized(bits) for bits in (8, 16)},
+        sizes={f"2 lanes, {bits} bits": sized(bits) for bits in (8, 16)}
+        | {"2 lanes, 16 bits, padding": PADDED},
         broken=faults(
             sized(8),
             16,
@@ -358,6 +364,7 @@ PROOFS = (
             stuck_at(0, "dut.overflowed"),
             stuck_at(0, "dut.is_live"),
             late("dut.is_due"),
-        ),
+        )
+        + faults(PADDED, 16, stuck_at(0, "dut.missing")),
     ),
 )
