@@ -31,6 +31,8 @@ class Anything:
         m = Module()
         for name, member in self.signature.members.items():
             port = getattr(self, name)
+            if name == "zero":
+                continue
             outputs = [port.valid, port.payload] if member.flow is Out else [port.ready]
             for k, value in enumerate(map(Value.cast, outputs)):
                 m.d.comb += value.eq(anything(m, len(value), f"any_{name}{k}"))
@@ -48,7 +50,7 @@ class AnyDecompressor(Anything, Decompressor):
 
 
 class IsThin(Elaboratable):
-    """Each AXI port carries the same value as the port of the unit."""
+    """Each AXI port, and that of a zero value, carries the same value as the port of the unit."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -63,6 +65,10 @@ class IsThin(Elaboratable):
             dut.aresetn.eq(~ResetSignal() & anything(m, 1, "stays")),
         ]
         for name, member in unit.signature.members.items():
+            if name == "zero":
+                m.d.comb += dut.s_zero.eq(anything(m, len(dut.s_zero), "any_zero"))
+                m.d.comb += [Assert(unit.zero == dut.s_zero), Cover(unit.zero.all())]
+                continue
             port, axi = getattr(unit, name), _Axi(dut, PREFIXES[name])
             # The payload of a beat is tdata, tkeep and tlast. The payload of a record is tdata.
             payload = [axi.tdata, axi.tkeep, axi.tlast] if name in ("i", "o") else [axi.tdata]
@@ -119,7 +125,17 @@ class NeverResets(AxiTop):
         return m
 
 
-CONFIG = Config.of(8, 32)
+class ZeroIsLost(AxiTop):
+    """The zero value does not reach the unit."""
+
+    def elaborate(self, platform):
+        zero, self.s_zero = self.s_zero, Const(0, len(self.s_zero))
+        m = super().elaborate(platform)
+        self.s_zero = zero
+        return m
+
+
+CONFIG, ZERO_PORT = Config.of(8, 32), Config.parse("8x32-zport")
 WRONG = {
     "tlast is a bit of tkeep": LastIsKeep,
     "tkeep is reversed": KeepIsReversed,
@@ -132,15 +148,22 @@ PROOFS = (
         name="axi_top",
         promise="The AXI top connects each port and the reset directly to its unit",
         components=(AxiTop,),
-        design=lambda unit: IsThin(AxiTop(unit(CONFIG))),
-        sizes={"8x32": AnyCompressor, "8x32 decompressor": AnyDecompressor},
+        design=lambda size: IsThin(AxiTop(size[0](size[1]))),
+        sizes={
+            "8x32": (AnyCompressor, CONFIG),
+            "8x32 decompressor": (AnyDecompressor, CONFIG),
+            "8x32-zport": (AnyCompressor, ZERO_PORT),
+            "8x32-zport decompressor": (AnyDecompressor, ZERO_PORT),
+            "8x32-ones decompressor": (AnyDecompressor, Config.parse("8x32-ones")),
+        },
         broken=swapped(
             3,
             {
                 f"{wrong} of {unit.__name__}": lambda top=top, unit=unit: IsThin(top(unit(CONFIG)))
                 for wrong, top in WRONG.items()
                 for unit in (AnyCompressor, AnyDecompressor)
-            },
+            }
+            | {"s_zero is lost": lambda: IsThin(ZeroIsLost(AnyCompressor(ZERO_PORT)))},
         ),
     ),
 )

@@ -64,3 +64,23 @@ def tiny(link_bytes: int, link_beats: int, address_bits: int) -> SmallConfig:
         address_bits=address_bits,
         latency=0,
     )
+
+
+@dataclass(frozen=True)
+class LateConfig(SmallConfig):
+    """A small engine whose codec knows the size of a stripe when its stream is complete."""
+
+    @property
+    def counts_early(self) -> bool:
+        """It does not."""
+        return False
+
+    @property
+    def growth_beats(self) -> int:
+        """Two beats."""
+        return 2
+
+
+def small_late() -> LateConfig:
+    """As :func:`small`, with a codec that counts late."""
+    return LateConfig(**vars(small()))

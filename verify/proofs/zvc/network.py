@@ -7,7 +7,7 @@ from cdma.hdl.lib.prefix import popcount
 from cdma.hdl.zvc.network import Compactor, Expander, levels_of, routes
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.stream_rules import anything
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import Proof, faults, swapped
 
 WORD_BITS = 32
 
@@ -118,6 +118,19 @@ class Spread(Routed):
         ]
 
 
+class FillsZeros(Expander):
+    """Gives zeros to lanes without a word, and not the word of the port."""
+
+    def elaborate(self, platform):
+        self.fills = False
+        return super().elaborate(platform)
+
+
+def spread(size, expander=Expander):
+    lanes, reports_missing, fills = size
+    return Spread(expander(lanes, WORD_BITS, reports_missing=reports_missing, fills=fills))
+
+
 SIZES = {"2x32": 2, "8x32": 8, "16x32": 16}
 
 PROOFS = (
@@ -154,10 +167,18 @@ PROOFS = (
         name="expander_missing",
         promise="Each marked lane without a word is reported, and filled with any word",
         components=(Expander,),
-        design=lambda lanes: Spread(Expander(lanes, WORD_BITS, reports_missing=True, fills=True)),
-        sizes={"2x32": 2, "8x32": 8},
-        slow=("8x32",),
+        design=spread,
+        sizes={
+            "2x32": (2, True, True),
+            "8x32": (8, True, True),
+            "8x32, reported only": (8, True, False),
+            "8x32, filled only": (8, False, True),
+        },
+        slow=("8x32", "8x32, reported only", "8x32, filled only"),
         depth=4,
-        broken=faults(8, 4, stuck_at(0, "dut.missing", 2)),
+        broken=(
+            *faults((8, True, True), 4, stuck_at(0, "dut.missing", 2)),
+            *swapped(4, {"zeros": lambda: spread((2, False, True), FillsZeros)}),
+        ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
-from cdma.hdl.zvc.beat import CompressorStatus, DecompressorStatus
+from cdma.hdl.zvc.beat import CompressorStatus, CountedStatus, DecompressorStatus
 from cdma.hdl.zvc.config import Config
 from cdma.hdl.zvc.output import PacketOutput
 from cdma.verify.formal.fault import late, stuck_at
@@ -92,6 +92,9 @@ PROOFS = (
         sizes={
             "8x32": (Config.of(8, 32), CompressorStatus),
             "2x8 with blocks of 8": (Config.of(2, 8, 8), DecompressorStatus),
+            "8x32-asic": (Config.parse("8x32-asic"), CompressorStatus),
+            "2x8b8-ones": (Config.parse("2x8b8-ones"), CountedStatus),
+            "2x8b8-ones-asic": (Config.parse("2x8b8-ones-asic"), CountedStatus),
         },
         broken=faults(
             (Config.of(8, 32), CompressorStatus),

@@ -1,5 +1,7 @@
 """Round trip: the decompressor returns every word that enters the compressor."""
 
+from unittest import mock
+
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -8,10 +10,14 @@ from cdma.format import ErrorCode
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor import unit as decompressor
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything, offer, take
-from cdma.verify.proofs.proof import BOUNDED, Proof, faults
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults, swapped
+from cdma.verify.proofs.zvc.compressor.intake import fix_zero
+from cdma.verify.proofs.zvc.compressor.unit import OmitsZeros
+from cdma.verify.proofs.zvc.network import FillsZeros
 
 COUNT = 6  # bits of the counters of packets and beats: they do not overflow within the bound
 PACKETS = 4
@@ -21,7 +27,8 @@ class ComesBack(Elaboratable):
     """A word of one of four packets, picked at the input, comes back in its beat and lane.
 
     Packets have any length up to three blocks, and no more beats than their words need. With
-    stalls, commands and words arrive at any time. Without stalls, they are always valid.
+    stalls, commands and words arrive at any time. Without stalls, they are always valid. Both units
+    have one zero value, any one at ports. Where -0.0 is folded, it comes back as 0.0.
     """
 
     def __init__(self, compressor, decompressor, *, stalls=True):
@@ -34,6 +41,7 @@ class ComesBack(Elaboratable):
         m.submodules.compressor = into = self.compressor
         m.submodules.decompressor = back = self.decompressor
         wiring.connect(m, into.o, back.i)
+        fix_zero(m, into, back)
         lanes, size = into.config.lanes, into.config.format.word_bytes
         lengths = [Signal(range(3 * into.config.format.block_words + 1)) for _ in range(PACKETS)]
         m.d.comb += [length.eq(AnyConst(len(length))) for length in lengths]
@@ -87,7 +95,7 @@ class ComesBack(Elaboratable):
         with m.If(leaves & is_picked & (left == number)):
             m.d.comb += [
                 Assert(out.keep.word_select(lane, size) == is_kept.replicate(size)),
-                Assert(out.words[lane] == Mux(is_kept, word, 0)),
+                Assert(out.words[lane] == Mux(is_kept, self._given_back(word), 0)),
                 Assert(out.last == is_last),
                 Cover((word != 0) & is_kept & (number > 1)),
                 Cover((word == 0) & is_kept & is_last & (number > 1)),
@@ -95,6 +103,12 @@ class ComesBack(Elaboratable):
         with m.If(reports):
             m.d.comb += Assert(back.o_status.payload.error == ErrorCode.NONE)
         return m
+
+    def _given_back(self, word):
+        """The word that comes back for a word."""
+        if not self.compressor.config.format.fold_negative_zero:
+            return word
+        return Mux(word == 1 << (len(word) - 1), 0, word)
 
     def _command(self, m, port, lengths):
         """The lengths of the packets, as commands."""
@@ -113,9 +127,37 @@ SMALL, SMALL_CELLS = Config.of(2, 8, 8), Config.parse("2x8b8-asic")
 ENDS_ITSELF, ENDS_ITSELF_CELLS = Config.parse("2x8b8-ones"), Config.parse("2x8b8-ones-asic")
 
 
-def comes_back(size):
+#: What is omitted is not zero only.
+OPTIONS = [Config.parse(f"2x8b8{option}") for option in ("-z80", "-zport", "-fold")]
+ENDS_ITSELF_OPTIONS = [Config.parse(f"2x8b8-ones{option}") for option in ("-zport", "-fold")]
+
+
+class GivesZeros(Decompressor):
+    """Gives zeros for omitted words, whatever these are."""
+
+    def elaborate(self, platform):
+        with mock.patch.object(decompressor, "Expander", FillsZeros):
+            return super().elaborate(platform)
+
+
+def comes_back(size, into=Compressor, back=Decompressor):
     config, stalls = size
-    return ComesBack(Compressor(config), Decompressor(config), stalls=stalls)
+    return ComesBack(into(config), back(config), stalls=stalls)
+
+
+def wrong_zeros(*configs):
+    """Units, of which one omits or gives zeros only."""
+    wrong = {}
+    for config in configs:
+        size = config, False
+        wrong[f"zeros are omitted at {config.name}"] = lambda size=size: comes_back(
+            size, into=OmitsZeros
+        )
+        if config.fills:
+            wrong[f"zeros come back at {config.name}"] = lambda size=size: comes_back(
+                size, back=GivesZeros
+            )
+    return swapped(20, wrong)
 
 
 def with_stalls(*configs):
@@ -128,11 +170,14 @@ PROOFS = (
         promise="Compression and decompression return each word, with any stalls",
         components=(Compressor, Decompressor),
         design=comes_back,
-        sizes=with_stalls(SMALL, SMALL_CELLS),
-        slow=(SMALL.name, SMALL_CELLS.name),
+        sizes=with_stalls(SMALL, SMALL_CELLS, *OPTIONS),
+        slow=tuple(config.name for config in (SMALL, SMALL_CELLS, *OPTIONS)),
         mode=BOUNDED,
         depth=15,
-        broken=faults((SMALL, False), 20, stuck_at(1, "compressor.block.mask", 3)),
+        broken=(
+            *faults((SMALL, False), 20, stuck_at(1, "compressor.block.mask", 3)),
+            *wrong_zeros(*OPTIONS),
+        ),
     ),
     Proof(
         name="round_trip_no_stalls",
@@ -150,10 +195,15 @@ PROOFS = (
         promise="With a tail of ones, each word comes back without a command, with any stalls",
         components=(Compressor, Decompressor),
         design=comes_back,
-        sizes=with_stalls(ENDS_ITSELF, ENDS_ITSELF_CELLS),
-        slow=(ENDS_ITSELF.name, ENDS_ITSELF_CELLS.name),
+        sizes=with_stalls(ENDS_ITSELF, ENDS_ITSELF_CELLS, *ENDS_ITSELF_OPTIONS),
+        slow=tuple(
+            config.name for config in (ENDS_ITSELF, ENDS_ITSELF_CELLS, *ENDS_ITSELF_OPTIONS)
+        ),
         mode=BOUNDED,
         depth=15,
-        broken=faults((ENDS_ITSELF, False), 20, stuck_at(0, "decompressor.packet_end.missing", 1)),
+        broken=(
+            *faults((ENDS_ITSELF, False), 20, stuck_at(0, "decompressor.packet_end.missing", 1)),
+            *wrong_zeros(*ENDS_ITSELF_OPTIONS),
+        ),
     ),
 )

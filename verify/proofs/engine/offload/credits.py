@@ -73,6 +73,13 @@ class AnyCodec(wiring.Component):
             Assume(nonzeros <= beat.count),
             self.begins.eq(self.enters & (place == 0) & ~beat.raw),
         ]
+        # A raw row is given in the cycle in which its beat is taken.
+        pending, are_whole, stays_open = Signal(len(self.pending) + 1), Signal(3), Signal()
+        m.d.comb += [
+            pending.eq(self.pending + Mux(self.enters, nonzeros, 0) + Mux(self.begins, masks, 0)),
+            are_whole.eq(whole + (self.enters & beat.last)),
+            stays_open.eq(Mux(self.enters, ~beat.last, is_open)),
+        ]
         count, last = anything(m, len(self.o.count), "o_count"), anything(m, 1, "o_last")
         m.d.comb += [
             gives.eq(anything(m, 1, "codec_gives")),
@@ -82,23 +89,18 @@ class AnyCodec(wiring.Component):
         ]
         with m.If(gives):
             m.d.comb += [
-                Assume((count != 0) & (count <= lanes) & (count <= self.pending)),
+                Assume((count != 0) & (count <= lanes) & (count <= pending)),
                 Assume(last | (count == lanes)),
-                Assume(~last | (whole != 0)),
+                Assume(~last | (are_whole != 0)),
                 # With the last row of the only stripe, all words have left.
-                Assume(~last | (whole != 1) | is_open | (count == self.pending)),
+                Assume(~last | (are_whole != 1) | stays_open | (count == pending)),
             ]
         m.d.sync += [
             # A beat is counted in the cycle after it is taken.
             self.refund.eq(Mux(self.enters, lanes - nonzeros, 0)),
             self.status_valid.eq(self.enters & beat.last),
-            whole.eq(whole + (self.enters & beat.last) - (gives & last)),
-            self.pending.eq(
-                self.pending
-                + Mux(self.enters, nonzeros, 0)
-                + Mux(self.begins, masks, 0)
-                - Mux(gives, count, 0)
-            ),
+            whole.eq(are_whole - (gives & last)),
+            self.pending.eq(pending - Mux(gives, count, 0)),
         ]
         with m.If(self.enters):
             wraps = beat.last | (place == block_beats - 1)
@@ -181,7 +183,7 @@ class AlwaysHasRoom(Elaboratable):
         dut = self.dut
         config = dut.config
         lanes, masks = config.lanes, config.format.mask_words
-        dut.reader._MustUse__silence = True
+        dut._MustUse__silence = dut.reader._MustUse__silence = True
         dut.reader = reader = AnyReader(config, dut.reader)
         codec = AnyCodec(config)
         with mock.patch.object(channel, "StripeCompressor", return_value=codec):

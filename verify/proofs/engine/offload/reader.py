@@ -16,7 +16,7 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open, offer
-from cdma.verify.proofs.engine.small import small
+from cdma.verify.proofs.engine.small import small, small_late
 from cdma.verify.proofs.proof import Proof, faults
 
 _BURSTS = 3  # of the buffer
@@ -433,6 +433,7 @@ PROOFS = (
             "2 lanes": small(),
             "2 lanes, aligned stripes": small(channels=2),
             "4 lanes": small(lanes=4),
+            "2 lanes, a codec that counts late": small_late(),
         },
         broken=faults(
             small(),

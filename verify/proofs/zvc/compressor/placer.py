@@ -80,7 +80,10 @@ PROOFS = (
         promise="The place of a beat follows the words of all earlier beats",
         components=(Placer,),
         design=lambda config: Places(Placer(config)),
-        sizes=named(Config.of(8, 32), Config.of(2, 8, 8), Config.of(16, 16)),
+        sizes=named(
+            *(Config.of(8, 32), Config.of(2, 8, 8), Config.of(16, 16)),
+            *(Config.parse(f"{size}-asic") for size in ("8x32", "2x8b8", "16x16")),
+        ),
         depth=4,
         broken=(
             *faults(

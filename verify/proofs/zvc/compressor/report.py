@@ -86,7 +86,7 @@ PROOFS = (
         promise="The status of a packet contains the sums over its rows",
         components=(CompressorReport,),
         design=lambda config: Sums(CompressorReport(config)),
-        sizes=named(Config.of(8, 32), Config.of(2, 8, 8)),
+        sizes=named(Config.of(8, 32), Config.of(2, 8, 8), Config.parse("8x32-asic")),
         broken=faults(
             Config.of(8, 32),
             4,

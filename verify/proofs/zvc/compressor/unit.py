@@ -1,16 +1,19 @@
 """The compressor: the output stream contains every input word at the place of the format."""
 
+from unittest import mock
+
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.lib.prefix import popcount
-from cdma.hdl.zvc.compressor.intake import Intake
+from cdma.hdl.zvc.compressor import unit
 from cdma.hdl.zvc.compressor.issue import IssueControl
 from cdma.hdl.zvc.compressor.unit import Compressor
 from cdma.hdl.zvc.config import Config
 from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything, goes_on, offer, take
-from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named, swapped
+from cdma.verify.proofs.zvc.compressor.intake import OnlyZeros, drive_zero, is_omitted
 
 COUNT = 7  # bits of the counters of rows, words and packets: they do not overflow within the bound
 
@@ -29,6 +32,7 @@ class Counted(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
+        self.zero = drive_zero(m, dut)
         self._count_in(m, offer(m, dut.i, "i"))
         self.leaves = take(m, dut.o, "o")
         self.reports = take(m, dut.o_status, "o_status")
@@ -56,7 +60,10 @@ class Counted(Elaboratable):
         self.accept, self.last = accept, beat.last
         self.kept, self.non_zero = Signal(lanes), Signal(lanes)
         m.d.comb += self.kept.eq(Mux(beat.last, keep, ~0))
-        m.d.comb += [self.non_zero[k].eq(self.kept[k] & (beat.words[k] != 0)) for k in range(lanes)]
+        m.d.comb += [
+            self.non_zero[k].eq(self.kept[k] & ~is_omitted(beat.words[k], self.zero, self.config))
+            for k in range(lanes)
+        ]
 
         place, block_place = self.place("place"), self.place("block_place")
         start = self.place("start")  # start of the packet
@@ -196,32 +203,55 @@ class Moves(Counted):
 #: Sizes with the full structure of the unit, small enough for a bound of a dozen cycles.
 SMALL = Config.of(2, 8, 8)
 SIZES = named(SMALL, Config.of(4, 8, 8), Config.parse("2x8b8-asic"))
+#: What is omitted is not zero only; a partial block's mask ends in ones.
+OPTIONS = [Config.parse(f"2x8b8{option}") for option in ("-zport", "-fold", "-ones-z80-asic")]
 
 
-def about(name, promise, harness, depth, *forced):
+class OmitsZeros(Compressor):
+    """Omits zeros, whatever its configuration says."""
+
+    def elaborate(self, platform):
+        with mock.patch.object(unit, "Intake", OnlyZeros):
+            return super().elaborate(platform)
+
+
+def about(name, promise, harness, depth, *forced, options=()):
     """A proof of the whole unit. ``forced`` are the faults it must refute."""
+    sizes = SIZES | named(*options)
     return Proof(
         name=name,
         promise=promise,
         components=(Compressor,),
-        parts=(Intake, IssueControl),
+        parts=(IssueControl,),
         design=lambda config: harness(Compressor(config)),
-        sizes=SIZES,
-        slow=tuple(SIZES),
+        sizes=sizes,
+        slow=tuple(sizes),
         mode=BOUNDED,
         depth=depth,
-        broken=faults(SMALL, 12, *forced),
+        broken=(
+            *faults(SMALL, 12, *forced),
+            *swapped(
+                12,
+                {
+                    f"zero is omitted at {config.name}": lambda config=config: harness(
+                        OmitsZeros(config)
+                    )
+                    for config in options
+                },
+            ),
+        ),
     )
 
 
 PROOFS = (
     about(
         "compressor_words",
-        "Each word is in the stream if and only if it is not zero, and its mask bit agrees",
+        "Each word is in the stream if and only if it is not omitted, and its mask bit agrees",
         Words,
         11,
         stuck_at(1, "dut.block.mask", 3),
         stuck_at(0, "dut.intake.block_beat", 1),
+        options=OPTIONS,
     ),
     about(
         "compressor_packets",
@@ -231,6 +261,7 @@ PROOFS = (
         stuck_at(1, "dut.report.rest", 0),
         stuck_at(1, "dut.report.rows_out.step"),
         stuck_at(0, "dut.closes"),
+        options=OPTIONS,
     ),
     about(
         "compressor_moves",

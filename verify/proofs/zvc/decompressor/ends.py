@@ -1,21 +1,26 @@
 """The decompressor for a tail of ones: any bytes of a packet give one packet and one status."""
 
+from unittest import mock
+
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.format import ErrorCode
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor import unit
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import goes_on, offer, take
-from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named, swapped
+from cdma.verify.proofs.zvc.compressor.intake import fix_zero
+from cdma.verify.proofs.zvc.decompressor.tail.stage import KeepsTheFill
 
 COUNT = 6  # bits of the counters of packets: they do not overflow within the bound
 
 
 class Ends(Elaboratable):
-    """Packets leave in order, one for each that came, full but for the last beat; the status has
-    their words; and the unit makes progress."""
+    """Packets leave in order, one for each that came, full but for the last beat, with zeros behind
+    it; the status has their words; and the unit makes progress."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -24,6 +29,7 @@ class Ends(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         lanes, size = dut.config.lanes, dut.config.format.word_bytes
+        fix_zero(m, dut)
         accept = offer(m, dut.i, "i")
         leaves, reports = take(m, dut.o, "o"), take(m, dut.o_status, "o_status")
         out, status = dut.o.payload, dut.o_status.payload
@@ -39,6 +45,7 @@ class Ends(Elaboratable):
             m.d.comb += [
                 Assert((keep & (keep + 1)) == 0),
                 Assert(out.last | keep.all()),
+                *(Assert(keep[lane] | (out.words[lane] == 0)) for lane in range(lanes)),
                 *(
                     Assert(out.keep[lane * size :][:size] == keep[lane].replicate(size))
                     for lane in range(lanes)
@@ -73,7 +80,16 @@ class Ends(Elaboratable):
         return m
 
 
+class FillsBehind(Decompressor):
+    """Words behind the packet's last are filled in, too."""
+
+    def elaborate(self, platform):
+        with mock.patch.object(unit, "TailStage", KeepsTheFill):
+            return super().elaborate(platform)
+
+
 SMALL, CELLS = Config.parse("2x8b8-ones"), Config.parse("2x8b8-ones-asic")
+FILLS = Config.parse("2x8b8-ones-zport")
 
 PROOFS = (
     Proof(
@@ -81,15 +97,18 @@ PROOFS = (
         promise="With a tail of ones, any bytes give one packet and one status with its words",
         components=(Decompressor,),
         design=lambda config: Ends(Decompressor(config)),
-        sizes=named(SMALL, CELLS),
-        slow=(SMALL.name, CELLS.name),
+        sizes=named(SMALL, CELLS, FILLS),
+        slow=(SMALL.name, CELLS.name, FILLS.name),
         mode=BOUNDED,
         depth=14,
-        broken=faults(
-            SMALL,
-            18,
-            stuck_at(0, "dut.packet_end.over"),
-            stuck_at(1, "dut.packet_end.is_held"),
+        broken=(
+            *faults(
+                SMALL,
+                18,
+                stuck_at(0, "dut.packet_end.over"),
+                stuck_at(1, "dut.packet_end.is_held"),
+            ),
+            *swapped(18, {"words behind the end": lambda: Ends(FillsBehind(FILLS))}),
         ),
     ),
 )

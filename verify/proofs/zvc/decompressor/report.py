@@ -130,7 +130,7 @@ PROOFS = (
         promise="The status of a packet reports its first error and the place of the error",
         components=(DecompressorReport,),
         design=lambda config: Reports(DecompressorReport(config)),
-        sizes=named(Config.of(8, 32), Config.of(2, 8, 32)),
+        sizes=named(Config.of(8, 32), Config.of(2, 8, 32), Config.parse("8x32-asic")),
         broken=faults(
             Config.of(8, 32),
             5,

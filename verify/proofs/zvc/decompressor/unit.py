@@ -1,14 +1,18 @@
 """The decompressor: for any input bytes, each command gets its words and the unit never hangs."""
 
+from unittest import mock
+
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.format import ErrorCode
 from cdma.hdl.zvc.beat import COUNT_BITS, thermometer
 from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.decompressor import unit
 from cdma.hdl.zvc.decompressor.unit import Decompressor
 from cdma.verify.formal.fault import stuck_at
 from cdma.verify.formal.stream_rules import anything, goes_on, offer, take
-from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults, named, swapped
+from cdma.verify.proofs.zvc.compressor.intake import fix_zero
 
 COUNT = 6  # bits of the counters of packets and beats: they do not overflow within the bound
 
@@ -16,7 +20,8 @@ COUNT = 6  # bits of the counters of packets and beats: they do not overflow wit
 class Watched(Elaboratable):
     """Base of the benches: counts commands, packets and statuses, for any bytes and any commands.
 
-    The input is unconstrained: the kept bytes need not even be contiguous.
+    The input is unconstrained: the kept bytes need not even be contiguous. A port for the word that
+    is omitted has any value, which stays.
     """
 
     def __init__(self, dut):
@@ -25,6 +30,7 @@ class Watched(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
+        fix_zero(m, dut)
         self.accept, self.commands = offer(m, dut.i, "i"), offer(m, dut.i_command, "i_command")
         self.leaves, self.reports = take(m, dut.o, "o"), take(m, dut.o_status, "o_status")
         self.commanded = self._count(m, "commanded", self.commands)
@@ -102,20 +108,42 @@ class NeverHangs(Watched):
 #: Sizes with the full structure of the unit, small enough for a bound of a dozen cycles.
 SMALL = Config.of(2, 8, 8)
 SIZES = named(SMALL, Config.of(4, 8, 8), Config.parse("2x8b8-asic"))
+#: Words that do not come are filled in.
+OPTIONS = [Config.parse(f"2x8b8{option}") for option in ("-z80", "-zport")]
 
 
-def about(name, promise, harness, depth, *forced):
+class KeepsTheFill(Decompressor):
+    """Words behind the packet's last are filled in, too."""
+
+    def elaborate(self, platform):
+        with mock.patch.object(unit, "kept_words", lambda words, keep: words):
+            return super().elaborate(platform)
+
+
+def about(name, promise, harness, depth, *forced, options=()):
     """A proof of the whole unit. ``forced`` are the faults it must refute."""
+    sizes = SIZES | named(*options)
     return Proof(
         name=name,
         promise=promise,
         components=(Decompressor,),
         design=lambda config: harness(Decompressor(config)),
-        sizes=SIZES,
-        slow=tuple(SIZES),
+        sizes=sizes,
+        slow=tuple(sizes),
         mode=BOUNDED,
         depth=depth,
-        broken=faults(SMALL, 22, *forced),
+        broken=(
+            *faults(SMALL, 22, *forced),
+            *swapped(
+                22,
+                {
+                    f"words behind the end at {config.name}": lambda config=config: harness(
+                        KeepsTheFill(config)
+                    )
+                    for config in options
+                },
+            ),
+        ),
     )
 
 
@@ -128,6 +156,7 @@ PROOFS = (
         stuck_at(1, "dut.reader.o_valid"),
         stuck_at(1, "dut.output.i__payload.keep", 1),
         stuck_at(1, "dut.beats.cutter.is_final"),
+        options=OPTIONS,
     ),
     about(
         "decompressor_moves",

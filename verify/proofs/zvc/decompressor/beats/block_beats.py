@@ -138,6 +138,14 @@ class Cuts(Elaboratable):
         ]
 
 
+OPTIONS = [
+    Config.parse(f"{size}{option}")
+    for size, option in (
+        *(("4x8b8", option) for option in ("-ones", "-asic", "-ones-asic")),
+        *(("2x8b8", option) for option in ("-ones", "-asic")),
+    )
+]
+
 PROOFS = (
     Proof(
         name="block_beats",
@@ -147,9 +155,9 @@ PROOFS = (
         design=lambda config: Cuts(BlockBeats(config)),
         sizes=named(
             *(Config.of(8, 32), Config.of(16, 16), Config.of(4, 8, 8), Config.of(8, 8, 8)),
-            Config.of(4, 8, 8, "ones"),
+            *OPTIONS,
         ),
-        slow=("8x32", "16x16", "4x8b8-ones"),
+        slow=("8x32", "16x16", *(config.name for config in OPTIONS)),
         mode=PDR,
         depth=3,
         broken=(

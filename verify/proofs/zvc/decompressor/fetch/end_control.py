@@ -56,7 +56,10 @@ PROOFS = (
         promise="A packet without a whole mask left ends with an empty block",
         components=(EndControl,),
         design=lambda config: Decides(EndControl(config)),
-        sizes=named(Config.of(8, 32, None, "ones"), Config.of(8, 8, 8, "ones")),
+        sizes=named(
+            *(Config.of(8, 32, None, "ones"), Config.of(8, 8, 8, "ones")),
+            *(Config.parse("8x32-ones-asic"), Config.parse("8x8b8-ones-asic")),
+        ),
         broken=faults(
             Config.of(8, 32, None, "ones"),
             3,

@@ -363,8 +363,12 @@ PROOFS = (
             Config.parse("8x32-asic"),
             Config.parse("2x8b8-ones"),
             Config.parse("4x8b16-ones"),
+            *(Config.parse("2x8b8-ones-asic"), Config.parse("4x8b16-ones-asic")),
         ),
-        slow=("4x8b16", "8x32", "2x8b32", "4x8b16-asic", "8x32-asic", "4x8b16-ones"),
+        slow=(
+            *("4x8b16", "8x32", "2x8b32", "4x8b16-asic", "8x32-asic", "4x8b16-ones"),
+            *("2x8b8-ones-asic", "4x8b16-ones-asic"),
+        ),
         broken=(
             *faults(
                 Config.of(2, 8, 8),

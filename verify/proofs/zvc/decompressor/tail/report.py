@@ -94,7 +94,10 @@ PROOFS = (
         promise="The status of a packet whose stream ends itself has its words and its bytes",
         components=(TailReport,),
         design=lambda config: Sums(TailReport(config)),
-        sizes=named(Config.of(8, 32, None, "ones"), Config.of(2, 8, 8, "ones")),
+        sizes=named(
+            *(Config.of(8, 32, None, "ones"), Config.of(2, 8, 8, "ones")),
+            *(Config.parse("8x32-ones-asic"), Config.parse("2x8b8-ones-asic")),
+        ),
         broken=faults(
             Config.of(8, 32, None, "ones"),
             5,

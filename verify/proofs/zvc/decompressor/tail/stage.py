@@ -1,5 +1,7 @@
 """The end of a packet whose stream ends itself: its beats, and which of them is the last."""
 
+from dataclasses import replace
+
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.zvc.config import Config
@@ -7,7 +9,7 @@ from cdma.hdl.zvc.decompressor.tail.stage import TailStage
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, take
-from cdma.verify.proofs.proof import Proof, faults, named
+from cdma.verify.proofs.proof import Proof, faults, named, swapped
 
 COUNT = 2  # bits of the counters of beats; at most one is between input and output
 
@@ -38,6 +40,7 @@ class Ends(Elaboratable):
             Assume(tags.final | ~tags.last),
             Assume(dut.read.has_words | (dut.missing == 0)),
         ]
+        bits = dut.config.format.word_bits
         leaves, accept = take(m, dut.o, "o"), Signal()
         out = dut.o.payload
         m.d.comb += accept.eq(dut.valid & dut.ready)
@@ -107,7 +110,10 @@ class Ends(Elaboratable):
             ]
         with m.If(leaves):
             m.d.comb += [
-                Assert(out.words.as_value() == expected),
+                *(
+                    Assert(out.words[k] == self._shown(expected.word_select(k, bits), keep[k]))
+                    for k in range(lanes)
+                ),
                 Assert(out.keep == keep),
                 Assert(out.last == (closes | ends & ~gives)),
                 Assert(out.last | keep.all()),
@@ -121,6 +127,26 @@ class Ends(Elaboratable):
             ]
         return m
 
+    def _shown(self, word, is_kept):
+        """A word that leaves. Where omitted words are filled in, one that is not kept is zero."""
+        return Mux(is_kept, word, 0) if self.dut.config.fills else word
+
+
+class KeepsTheFill(TailStage):
+    """Words behind the packet's last are filled in, too."""
+
+    def elaborate(self, platform):
+        config = self.config
+        plain = replace(config.format, zero_value=0)
+        self.config = replace(config, format=plain, zero_port=False)
+        m = super().elaborate(platform)
+        self.config = config
+        return m
+
+
+CONFIGS = [Config.parse(f"2x8b8-ones{option}") for option in ("", "-z80", "-asic")]
+WIDE = [Config.parse(f"8x32-ones{option}") for option in ("", "-zport", "-zport-asic")]
+
 
 PROOFS = (
     Proof(
@@ -128,14 +154,17 @@ PROOFS = (
         promise="A packet whose stream ends itself ends with the last word of the stream",
         components=(TailStage,),
         design=lambda config: Ends(TailStage(config)),
-        sizes=named(Config.of(2, 8, 8, "ones"), Config.of(8, 32, None, "ones")),
-        broken=faults(
-            Config.of(2, 8, 8, "ones"),
-            5,
-            stuck_at(0, "dut.over"),
-            late("dut.cut"),
-            stuck_at(1, "dut.ready"),
-            stuck_at(1, "dut.held.keep", 1),
+        sizes=named(*CONFIGS, *WIDE),
+        broken=(
+            *faults(
+                CONFIGS[0],
+                5,
+                stuck_at(0, "dut.over"),
+                late("dut.cut"),
+                stuck_at(1, "dut.ready"),
+                stuck_at(1, "dut.held.keep", 1),
+            ),
+            *swapped(5, {"words behind the end": lambda: Ends(KeepsTheFill(CONFIGS[1]))}),
         ),
     ),
 )
