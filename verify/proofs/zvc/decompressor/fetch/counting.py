@@ -107,6 +107,9 @@ def walks(config):
 SMALL, TWO_READS, TWO_WORDS = Config.of(2, 8, 8), Config.of(2, 8, 24), Config.of(4, 8, 16)
 CELLS = [replace(config, target="asic") for config in (SMALL, TWO_READS, TWO_WORDS)]
 
+ENDS_ITSELF = [Config.parse("2x8b8-ones"), Config.parse("2x8b8-ones-asic")]
+SIZES = named(SMALL, Config.of(8, 32), TWO_READS, TWO_WORDS, *CELLS, *ENDS_ITSELF)
+
 PROOFS = (
     Proof(
         name="counting_fetcher",
@@ -114,8 +117,8 @@ PROOFS = (
         components=(CountingFetcher,),
         parts=(FetchControl, MaskWindow, PacketEnds),
         design=walks,
-        sizes=named(SMALL, Config.of(8, 32), TWO_READS, TWO_WORDS, *CELLS),
-        slow=(SMALL.name, "8x32", *(config.name for config in (TWO_READS, TWO_WORDS, *CELLS))),
+        sizes=SIZES,
+        slow=tuple(SIZES),
         broken=(
             *faults(
                 SMALL,
@@ -126,6 +129,12 @@ PROOFS = (
                 stuck_at(0, "dut.place", 1),
             ),
             *faults(TWO_READS, 9, stuck_at(0, "dut.window.is_second")),
+            *faults(
+                ENDS_ITSELF[0],
+                9,
+                stuck_at(0, "dut.control.switch"),
+                stuck_at(1, "dut.control.is_complete"),
+            ),
         ),
     ),
 )

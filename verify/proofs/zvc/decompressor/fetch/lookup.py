@@ -53,8 +53,9 @@ class Jumps(Registers):
     def elaborate(self, platform):
         m = super().elaborate(platform)
         fmt, dut, rows, lanes = self.config.format, self.dut, self.rows, self.lanes
-        end, is_ahead, is_last = self.end, dut.o.valid, self.rest <= fmt.block_words
-        awaiting = self.inside(m, "control.awaiting_end", 1)
+        end, is_ahead, is_last = self.end, dut.o.valid, self.is_last
+        has_commands = not fmt.ends_itself
+        awaiting = self.inside(m, "control.awaiting_end", 1) if has_commands else Const(0, 1)
         # The position holds for the cycle in which the table is read.
         looks_up = self.inside(m, "moves", 1) if self.config.block_beats > 1 else Const(0, 1)
         is_past = Signal()  # the fetcher is in the next packet
@@ -67,7 +68,7 @@ class Jumps(Registers):
             m.d.comb += place.eq(Mux(advances, self.behind, self.place))
             m.d.comb += rest.eq(self.rest - Mux(is_ahead, fmt.block_words, 0))
         state = FetcherState(
-            Mux(is_past, self.waits, self.active),
+            Mux(is_past & has_commands, self.waits, self.active),
             Mux(is_ahead, awaiting, self.awaits),
             rest,
             place,
@@ -85,7 +86,7 @@ class Jumps(Registers):
             Assert(self.inside(m, "control.may_fetch", 1) == may_fetch),
             Assert(self.inside(m, "control.goes", 1) == (may_fetch & (~is_ahead | dut.o.ready))),
             Assert(self.idle <= is_ahead),
-            Cover(is_past & self.waits & dut.o.ready & self.following.is_known),
+            Cover(is_past & (self.waits | ~has_commands) & dut.o.ready & self.following.is_known),
         ]
         at = self.word("at")
         m.d.comb += at.eq(place + fmt.mask_words - 1)

@@ -83,7 +83,10 @@ class Registers(Walks):
                 Assert(self.inside(m, self.is_stored, 1) == (held_ahead > 0)),
             ]
         self._hold_ends(m, state.end)
-        self._hold_command(m, state)
+        if fmt.ends_itself:  # the end has come before the empty block is given
+            m.d.comb += Assert(~awaits & ~is_short)
+        else:
+            self._hold_command(m, state)
 
     def _hold_ends(self, m, end):
         """Invariants of the stored ends of this packet and of later packets."""

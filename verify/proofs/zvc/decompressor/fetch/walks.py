@@ -75,22 +75,9 @@ class Walks(Elaboratable):
         hands = Signal()
         m.d.comb += hands.eq(dut.o.valid & dut.o.ready)
 
-        # Commands of the current packet and of the next packet.
-        commands = offer(m, dut.i_command, "i_command")
-        self.active, self.waits = active, waits = Signal(), Signal()
-        self.rest, self.next_rest = rest, next_rest = Signal(COUNT_BITS), Signal(COUNT_BITS)
-        is_void, is_last = rest == 0, rest <= fmt.block_words
-        command = dut.i_command.payload.words
-        ends = hands & is_last
-        m.d.comb += [Assert(~(commands & waits & ~ends)), Assert(~waits | active)]
-        with m.If(ends | ~active):
-            m.d.sync += [active.eq(waits | commands), rest.eq(Mux(waits, next_rest, command))]
-            m.d.sync += [waits.eq(waits & commands), next_rest.eq(command)]
-        with m.Else():
-            with m.If(commands):
-                m.d.sync += [waits.eq(1), next_rest.eq(command)]
-            with m.If(hands):
-                m.d.sync += rest.eq(rest - fmt.block_words)
+        self.is_whole = is_whole = Signal()
+        ends, is_void = self._packets(m, hands)
+        active, is_last, rest = self.active, self.is_last, self.rest
 
         # The walk: place of the next mask and end of its packet.
         self.place, self.awaits = place, awaits = self.word("place"), Signal()
@@ -101,7 +88,6 @@ class Walks(Elaboratable):
         self.content = Mux(end.is_known, end.content, self.rows_in << self.lane_bits)
         self._free(m)
         self.mask, self.behind = mask, behind = Signal(fmt.block_words), self.word("behind")
-        self.is_whole = is_whole = Signal()
         m.d.comb += [
             mask.eq(Cat(self.word_at(m, place + k) for k in range(fmt.mask_words))),
             behind.eq(place + fmt.mask_words + self.ones(m, mask)),
@@ -120,7 +106,8 @@ class Walks(Elaboratable):
         # The expected block. It is ready when its mask has arrived or the packet has ended.
         is_ready = Signal()
         beats = Mux(is_void, 0, Mux(is_last, (rest - 1) // lanes, self.config.block_beats - 1))
-        m.d.comb += is_ready.eq(active & ~awaits & (is_void | is_whole | end.is_known))
+        needs_none = 0 if fmt.ends_itself else is_void
+        m.d.comb += is_ready.eq(active & ~awaits & (needs_none | is_whole | end.is_known))
         with m.If(dut.o.valid):
             m.d.comb += [
                 Assert(is_ready),
@@ -128,8 +115,9 @@ class Walks(Elaboratable):
                 Assert(block.last == is_last),
                 Assert(block.truncated == (~is_void & ~is_whole)),
                 Assert(block.beats == beats),
-                Assert(block.words == Mux(is_last, rest - beats * lanes, lanes)),
             ]
+            if not fmt.ends_itself:
+                m.d.comb += Assert(block.words == Mux(is_last, rest - beats * lanes, lanes))
             with m.If(~is_void & is_whole):
                 m.d.comb += Assert(block.mask == mask)
 
@@ -143,17 +131,54 @@ class Walks(Elaboratable):
         self.idle = idle = Signal(range(MOST_IDLE + 1))
         waits_for_it = is_ready & dut.o.ready & ~dut.o.valid
         m.d.sync += idle.eq(Mux(waits_for_it & (idle != MOST_IDLE), idle + 1, 0))
-        m.d.comb += [Assert(idle != MOST_IDLE), Assert(active | awaits | dut.i_command.ready)]
+        m.d.comb += Assert(idle != MOST_IDLE)
         self.is_moving = Signal()
         m.d.comb += self.is_moving.eq(hands & ~ends & is_whole)
         packets = Signal(3)
         m.d.sync += packets.eq(packets + ends)
-        m.d.comb += [
-            Cover(hands & (packets == 1) & block.truncated & (place[self.lane_bits :] > 2)),
-            Cover(hands & (packets == 1) & is_last & (rest < lanes) & is_whole & (mask != 0)),
-            Cover(hands & is_void & (packets == 2)),
-        ]
+        m.d.comb += Cover(hands & is_void & (packets == 2))
+        begins_late = place[self.lane_bits :] > 2
+        if fmt.ends_itself:
+            m.d.comb += Cover(hands & (packets == 1) & is_whole & end.is_known & begins_late)
+        else:
+            m.d.comb += [
+                Assert(active | awaits | dut.i_command.ready),
+                Cover(hands & (packets == 1) & block.truncated & begins_late),
+                Cover(hands & (packets == 1) & is_last & (rest < lanes) & is_whole & (mask != 0)),
+            ]
         return m
+
+    def _packets(self, m, hands):
+        """Commands of the current packet and of the next packet. With a tail of ones there are
+        none: a packet ends with an empty block, where it has no whole mask left.
+
+        Gives whether a packet's last block is handed on, and whether the block at hand is empty.
+        """
+        dut, size = self.dut, self.config.format.block_words
+        self.active, self.waits = active, waits = Signal(), Signal()
+        self.rest, self.next_rest = rest, next_rest = Signal(COUNT_BITS), Signal(COUNT_BITS)
+        self.is_last, is_void, ends = Signal(), Signal(), Signal()
+        m.d.comb += ends.eq(hands & self.is_last)
+        if self.config.format.ends_itself:
+            m.d.sync += active.eq(1)
+            m.d.comb += [rest.eq(1), self.is_last.eq(~self.is_whole), is_void.eq(~self.is_whole)]
+            return ends, is_void
+        commands, command = offer(m, dut.i_command, "i_command"), dut.i_command.payload.words
+        m.d.comb += [
+            self.is_last.eq(rest <= size),
+            is_void.eq(rest == 0),
+            Assert(~(commands & waits & ~ends)),
+            Assert(~waits | active),
+        ]
+        with m.If(ends | ~active):
+            m.d.sync += [active.eq(waits | commands), rest.eq(Mux(waits, next_rest, command))]
+            m.d.sync += [waits.eq(waits & commands), next_rest.eq(command)]
+        with m.Else():
+            with m.If(commands):
+                m.d.sync += [waits.eq(1), next_rest.eq(command)]
+            with m.If(hands):
+                m.d.sync += rest.eq(rest - size)
+        return ends, is_void
 
     def word(self, name):
         """Number of a word of the stream: row in the upper bits, lane in the lower bits."""
