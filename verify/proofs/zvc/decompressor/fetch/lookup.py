@@ -53,8 +53,9 @@ class Jumps(Registers):
     def elaborate(self, platform):
         m = super().elaborate(platform)
         fmt, dut, rows, lanes = self.config.format, self.dut, self.rows, self.lanes
-        end, is_ahead, is_last = self.end, dut.o.valid, self.is_last
         has_commands = not fmt.ends_itself
+        end, is_ahead = self.end, dut.o.valid
+        is_last = self.rest <= fmt.block_words if has_commands else self.is_last
         awaiting = self.inside(m, "control.awaiting_end", 1) if has_commands else Const(0, 1)
         # The position holds for the cycle in which the table is read.
         looks_up = self.inside(m, "moves", 1) if self.config.block_beats > 1 else Const(0, 1)
@@ -68,7 +69,7 @@ class Jumps(Registers):
             m.d.comb += place.eq(Mux(advances, self.behind, self.place))
             m.d.comb += rest.eq(self.rest - Mux(is_ahead, fmt.block_words, 0))
         state = FetcherState(
-            Mux(is_past & has_commands, self.waits, self.active),
+            Mux(is_past, self.waits, self.active) if has_commands else self.active,
             Mux(is_ahead, awaiting, self.awaits),
             rest,
             place,
@@ -86,7 +87,12 @@ class Jumps(Registers):
             Assert(self.inside(m, "control.may_fetch", 1) == may_fetch),
             Assert(self.inside(m, "control.goes", 1) == (may_fetch & (~is_ahead | dut.o.ready))),
             Assert(self.idle <= is_ahead),
-            Cover(is_past & (self.waits | ~has_commands) & dut.o.ready & self.following.is_known),
+            Cover(
+                is_past
+                & (self.waits if has_commands else 1)
+                & dut.o.ready
+                & self.following.is_known
+            ),
         ]
         at = self.word("at")
         m.d.comb += at.eq(place + fmt.mask_words - 1)
@@ -166,6 +172,7 @@ def walks(config):
 
 
 SMALL, ONE_BEAT = Config.of(4, 8, 8), Config.of(8, 8, 8)
+SIZES = named(SMALL, ONE_BEAT, Config.of(16, 16, 32))
 
 PROOFS = (
     Proof(
@@ -174,15 +181,17 @@ PROOFS = (
         components=(LookupFetcher,),
         parts=(FetchControl, MaskWindow, PacketEnds),
         design=walks,
-        sizes=named(SMALL, ONE_BEAT, Config.of(16, 16, 32)),
-        slow=(SMALL.name, ONE_BEAT.name, Config.of(16, 16, 32).name),
-        broken=faults(
-            SMALL,
-            9,
-            stuck_at(0, "dut.place", 1),
-            stuck_at(0, "dut.control.is_busy"),
-            late("dut.read_index_a"),
-            stuck_at(0, "dut.ends.end", 4),
+        sizes=SIZES,
+        slow=tuple(SIZES),
+        broken=(
+            *faults(
+                SMALL,
+                9,
+                stuck_at(0, "dut.place", 1),
+                stuck_at(0, "dut.control.is_busy"),
+                late("dut.read_index_a"),
+                stuck_at(0, "dut.ends.end", 4),
+            ),
         ),
     ),
 )

@@ -7,6 +7,7 @@ from amaranth.hdl import (
     Assert,
     Assume,
     Cat,
+    Const,
     Cover,
     Elaboratable,
     Module,
@@ -75,7 +76,6 @@ class Walks(Elaboratable):
         hands = Signal()
         m.d.comb += hands.eq(dut.o.valid & dut.o.ready)
 
-        self.is_whole = is_whole = Signal()
         ends, is_void = self._packets(m, hands)
         active, is_last, rest = self.active, self.is_last, self.rest
 
@@ -88,6 +88,7 @@ class Walks(Elaboratable):
         self.content = Mux(end.is_known, end.content, self.rows_in << self.lane_bits)
         self._free(m)
         self.mask, self.behind = mask, behind = Signal(fmt.block_words), self.word("behind")
+        self.is_whole = is_whole = Signal()
         m.d.comb += [
             mask.eq(Cat(self.word_at(m, place + k) for k in range(fmt.mask_words))),
             behind.eq(place + fmt.mask_words + self.ones(m, mask)),
@@ -132,20 +133,24 @@ class Walks(Elaboratable):
         waits_for_it = is_ready & dut.o.ready & ~dut.o.valid
         m.d.sync += idle.eq(Mux(waits_for_it & (idle != MOST_IDLE), idle + 1, 0))
         m.d.comb += Assert(idle != MOST_IDLE)
+        if not fmt.ends_itself:
+            m.d.comb += Assert(active | awaits | dut.i_command.ready)
         self.is_moving = Signal()
         m.d.comb += self.is_moving.eq(hands & ~ends & is_whole)
         packets = Signal(3)
         m.d.sync += packets.eq(packets + ends)
-        m.d.comb += Cover(hands & is_void & (packets == 2))
-        begins_late = place[self.lane_bits :] > 2
         if fmt.ends_itself:
-            m.d.comb += Cover(hands & (packets == 1) & is_whole & end.is_known & begins_late)
+            begins_late = place[self.lane_bits :] > 2
+            m.d.comb += [
+                is_last.eq(~is_whole),
+                Cover(hands & (packets == 1) & is_whole & end.is_known & begins_late),
+            ]
         else:
             m.d.comb += [
-                Assert(active | awaits | dut.i_command.ready),
-                Cover(hands & (packets == 1) & block.truncated & begins_late),
+                Cover(hands & (packets == 1) & block.truncated & (place[self.lane_bits :] > 2)),
                 Cover(hands & (packets == 1) & is_last & (rest < lanes) & is_whole & (mask != 0)),
             ]
+        m.d.comb += Cover(hands & is_void & (packets == 2))
         return m
 
     def _packets(self, m, hands):
@@ -154,22 +159,21 @@ class Walks(Elaboratable):
 
         Gives whether a packet's last block is handed on, and whether the block at hand is empty.
         """
-        dut, size = self.dut, self.config.format.block_words
+        dut, fmt = self.dut, self.config.format
+        if fmt.ends_itself:
+            self.active, self.waits, self.is_last = (
+                Signal(name=name) for name in ("active", "waits", "is_last")
+            )
+            self.rest, self.next_rest = Const(1, COUNT_BITS), Const(0, COUNT_BITS)
+            m.d.sync += self.active.eq(1)
+            return hands & self.is_last, self.is_last
+        commands = offer(m, dut.i_command, "i_command")
         self.active, self.waits = active, waits = Signal(), Signal()
         self.rest, self.next_rest = rest, next_rest = Signal(COUNT_BITS), Signal(COUNT_BITS)
-        self.is_last, is_void, ends = Signal(), Signal(), Signal()
-        m.d.comb += ends.eq(hands & self.is_last)
-        if self.config.format.ends_itself:
-            m.d.sync += active.eq(1)
-            m.d.comb += [rest.eq(1), self.is_last.eq(~self.is_whole), is_void.eq(~self.is_whole)]
-            return ends, is_void
-        commands, command = offer(m, dut.i_command, "i_command"), dut.i_command.payload.words
-        m.d.comb += [
-            self.is_last.eq(rest <= size),
-            is_void.eq(rest == 0),
-            Assert(~(commands & waits & ~ends)),
-            Assert(~waits | active),
-        ]
+        is_void, self.is_last = rest == 0, rest <= fmt.block_words
+        command = dut.i_command.payload.words
+        ends = hands & self.is_last
+        m.d.comb += [Assert(~(commands & waits & ~ends)), Assert(~waits | active)]
         with m.If(ends | ~active):
             m.d.sync += [active.eq(waits | commands), rest.eq(Mux(waits, next_rest, command))]
             m.d.sync += [waits.eq(waits & commands), next_rest.eq(command)]
@@ -177,7 +181,7 @@ class Walks(Elaboratable):
             with m.If(commands):
                 m.d.sync += [waits.eq(1), next_rest.eq(command)]
             with m.If(hands):
-                m.d.sync += rest.eq(rest - size)
+                m.d.sync += rest.eq(rest - fmt.block_words)
         return ends, is_void
 
     def word(self, name):
