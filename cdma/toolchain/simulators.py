@@ -201,7 +201,8 @@ def _build(work, verilog, top, simulator, env, runtime, has_waves):
         for file in runtime.glob("*.o"):
             os.utime(shutil.copy(file, out), (later, later))
     if not _runner("build", simulator, spec, work, env, seconds=900):
-        raise SimulationError(f"{simulator} cannot build {top}:\n{_tail(work)}")
+        said = _tail(work, until="Traceback (most recent call last):")
+        raise SimulationError(f"{simulator} cannot build {top}:\n{said}")
     if simulator == "verilator":
         if not runtime.is_dir():
             _keep_runtime(out, runtime)
@@ -262,10 +263,14 @@ def _report(work, index):
     return pickle.loads(file.read_bytes())
 
 
-def _tail(work, lines=30):
+def _tail(work, lines=30, until=None):
+    """Last lines of what was written; of what comes before ``until``, which a runner adds."""
     texts = [
         file.read_text(errors="replace")
         for file in (work / "log", work / "out.txt")
         if file.is_file()
     ]
-    return "\n".join("\n".join(texts).splitlines()[-lines:])
+    text = "\n".join(texts)
+    if until is not None and (before := text.partition(until)[0]).strip():
+        text = before
+    return "\n".join(text.splitlines()[-lines:])
