@@ -172,7 +172,8 @@ def walks(config):
 
 
 SMALL, ONE_BEAT = Config.of(4, 8, 8), Config.of(8, 8, 8)
-SIZES = named(SMALL, ONE_BEAT, Config.of(16, 16, 32))
+ENDS_ITSELF = Config.parse("4x8b8-ones")
+SIZES = named(SMALL, ONE_BEAT, Config.of(16, 16, 32), ENDS_ITSELF)
 
 PROOFS = (
     Proof(
@@ -192,6 +193,7 @@ PROOFS = (
                 late("dut.read_index_a"),
                 stuck_at(0, "dut.ends.end", 4),
             ),
+            *faults(ENDS_ITSELF, 9, stuck_at(0, "dut.control.switch")),
         ),
     ),
 )

@@ -24,6 +24,7 @@ from cdma.verify.formal.stream_rules import anything, is_one_at_most, leave_open
 from cdma.verify.proofs.parts import with_parts
 from cdma.verify.proofs.proof import Proof, faults
 from cdma.verify.proofs.zvcplus.decompressor.fetch.any_ends import AnyEnds
+from cdma.verify.proofs.zvcplus.decompressor.fetch.any_parts import AnyLengths, AnyMasks
 from cdma.verify.proofs.zvcplus.masks import spread_mask
 
 SENT, SAME = 7, 3  # of d: the base follows; it is that of the block before
@@ -63,17 +64,23 @@ class FollowsControls(Elaboratable):
     its payload. At the end of a packet, the fetcher waits until that has come.
 
     What a header says of its bits is proven of the reader, and which error a packet has is proven
-    of the check. In place of the check there is one that finds any error.
+    of the check. In place of the check there is one that finds any error. With ``any_parts``, there
+    are also any decoder of masks and any adder of lengths: what these give is proven of each, and
+    here, that it comes from a step's control and belongs to the block of this control.
     """
 
-    def __init__(self, dut):
+    def __init__(self, dut, *, any_parts=False):
         self.dut = dut
+        self.any_parts = any_parts
 
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
+        instead = {"StreamCheck": AnyCheck}
+        if self.any_parts:
+            instead |= {"MaskDecoder": AnyMasks, "PayloadLength": AnyLengths}
         m.submodules.dut, parts = with_parts(
-            dut, platform, (fetcher,), (*PARTS, "StreamCheck"), {"StreamCheck": AnyCheck}
+            dut, platform, (fetcher,), (*PARTS, "StreamCheck"), instead
         )
         self.steps, self.place, self.reader, self.masks, self.lengths = (
             parts[name] for name in PARTS
@@ -153,23 +160,22 @@ class FollowsControls(Elaboratable):
         """Blocks as their headers say: each is given once."""
         dut, steps, header, config = self.dut, self.steps, self.header, self.dut.config
         word, block = config.word, Signal(Block(config), name="the_block")
-        spread = spread_mask(m, header.flags, header.body, header.differences)
+        spread = self._spread(m)
         mask, base = Signal(word.block_words), Signal(word.exponent)
-        width = Signal(range(word.bits + 1))
+        widths = [
+            Signal(range(word.bits + 1), name=f"width{group or ''}")
+            for group in range(config.block_groups)
+        ]
         ones = Signal(range(word.block_words + 1))
-        as_is = header.raw | (header.k == AS_IS)
         m.d.comb += [
-            mask.eq(spread | (header.raw | header.dense).replicate(len(mask))),
-            width.eq(word.mantissa + Mux(header.k == AS_IS, word.exponent, header.k) + header.wide),
+            mask.eq(spread),
+            *(width.eq(self._width(group)) for group, width in enumerate(widths)),
             ones.eq(sum(mask)),
         ]
         with m.If(header.raw):
-            m.d.comb += width.eq(word.bits)
-        read = self.reader.header
-        with m.If(steps.phase[1] & steps.has_control & steps.is_first):
-            m.d.sync += base.eq(0)
-        with m.If(steps.phase[3] & steps.has_control & read.coded):
-            m.d.sync += base.eq(Mux(read.d == SENT, read.base, base + read.d - SAME))
+            m.d.comb += [width.eq(word.bits) for width in widths]
+        if word.is_float:
+            self._follow_base(m, base)
         is_due, takes = Signal(), take(m, dut.o, "o")
         self.length = length = Signal(range(word.block_words * word.bits + 1), name="the_length")
         is_coded, is_reserved, control = Signal(), Signal(), Signal.like(header.length)
@@ -177,26 +183,27 @@ class FollowsControls(Elaboratable):
             m.d.sync += [
                 is_due.eq(1),
                 block.mask.eq(mask),
-                block.widths[0].eq(width),
+                *(own.eq(width) for own, width in zip(block.widths, widths, strict=True)),
                 block.code.raw.eq(header.raw),
-                block.code.wide.eq(header.wide | header.raw),
-                block.code.k.eq(Mux(header.raw, AS_IS, header.k)),
-                block.code.base.eq(Mux(as_is, 0, base)),
+                *(self._code(block.code, base) if word.is_float else ()),
                 block.last.eq(steps.is_last),
                 block.words.eq(steps.words),
                 block.parity.eq(self.ends.packet),
-                length.eq(ones * width),
+                *(() if self.any_parts else (length.eq(ones * widths[0]),)),
                 control.eq(header.length),
                 is_coded.eq(header.coded),
                 is_reserved.eq(header.reserved),
             ]
             m.d.comb += [
                 Assert(~is_due),
-                Cover(width == word.bits),
+                Cover(widths[0] == word.bits),
                 Cover(ones == 3),
             ]
         with m.Elif(takes):
             m.d.sync += is_due.eq(0)
+        if self.any_parts:
+            with m.If(steps.phase[2]):
+                m.d.sync += length.eq(self.lengths.now)
         # What the payload's length is made from.
         with m.If(steps.phase[1] & steps.has_block):
             m.d.comb += [
@@ -204,7 +211,7 @@ class FollowsControls(Elaboratable):
                     Assert(count == sum(mask.word_select(group, 4)))
                     for group, count in enumerate(self.masks.counts)
                 ),
-                Assert(self.lengths.widths[0] == width),
+                *(Assert(a == b) for a, b in zip(self.lengths.widths, widths, strict=True)),
             ]
         m.d.comb += Assert(dut.o.valid == is_due)
         with m.If(is_due):
@@ -214,7 +221,8 @@ class FollowsControls(Elaboratable):
                     for name, _ in Block(config)
                 ),
             ]
-        m.d.comb += Assert(probe(m, "dut.describe.base", word.exponent) == base)
+        if word.is_float:
+            m.d.comb += Assert(probe(m, "dut.describe.base", word.exponent) == base)
         # Two cycles behind a step, the check is told of the errors of the control in front of it.
         reports = [steps.phase[3] & steps.has_block]
         for cycle in range(2):
@@ -231,6 +239,45 @@ class FollowsControls(Elaboratable):
                 Cover(is_past),
                 Cover(is_long),
             ]
+
+    def _spread(self, m):
+        """The mask of the step before, in a step's second cycle."""
+        header, masks, read = self.header, self.masks, self.reader.header
+        if not self.any_parts:
+            spread = spread_mask(m, header.flags, header.body, header.differences)
+            return spread | (header.raw | header.dense).replicate(len(spread))
+        m.d.comb += [
+            Assert((masks.flags == read.flags) & (masks.differences == read.differences)),
+            Assert(masks.body == read.body[: len(masks.body)]),
+            Assert(masks.dense == (read.dense | read.raw)),
+            Assert(self.lengths.counts.as_value() == masks.counts.as_value()),
+        ]
+        return masks.was
+
+    def _width(self, group):
+        """Bits of a word of a group that is not raw."""
+        header, word = self.header, self.dut.config.word
+        if not word.is_float:
+            return header.widths[group] + header.wide
+        return word.mantissa + Mux(header.k == AS_IS, word.exponent, header.k) + header.wide
+
+    def _follow_base(self, m, base):
+        """The base of the step's control."""
+        steps, read = self.steps, self.reader.header
+        with m.If(steps.phase[1] & steps.has_control & steps.is_first):
+            m.d.sync += base.eq(0)
+        with m.If(steps.phase[3] & steps.has_control & read.coded):
+            m.d.sync += base.eq(Mux(read.d == SENT, read.base, base + read.d - SAME))
+
+    def _code(self, code, base):
+        """How the words of a block of floats are coded."""
+        header = self.header
+        as_is = header.raw | (header.k == AS_IS)
+        return [
+            code.wide.eq(header.wide | header.raw),
+            code.k.eq(Mux(header.raw, AS_IS, header.k)),
+            code.base.eq(Mux(as_is, 0, base)),
+        ]
 
     def _follow(self, m):
         """Places of controls and payloads."""
@@ -304,24 +351,40 @@ def fetch(config: Config) -> ControlFetcher:
     return ControlFetcher(config, Decompressor.rows(config))
 
 
-SIZES = {name: Config(name) for name in ("fp32", "bf16")}
+def follows(size):
+    config, any_parts = size
+    return FollowsControls(fetch(config), any_parts=any_parts)
+
+
+SIZES = {
+    **{name: (Config(name), False) for name in ("fp32", "bf16")},
+    **{f"{name}, any masks and lengths": (Config(name), True) for name in ("fp16", "int8")},
+}
 
 PROOFS = (
     Proof(
         name="control_fetcher",
         promise="Each control is read behind the last, and gives its block and its payload's place",
         components=(ControlFetcher,),
-        design=lambda config: FollowsControls(fetch(config)),
+        design=follows,
         sizes=SIZES,
-        slow=("fp32", "bf16"),
+        slow=tuple(SIZES),
         depth=6,
-        broken=faults(
-            SIZES["fp32"],
-            12,
-            stuck_at(0, "dut.is_due"),
-            late("dut.describe.base"),
-            inverted("dut.place.added", 8),
-            stuck_at(0, "dut.payload.count0", 1),
+        broken=(
+            *faults(
+                SIZES["fp32"],
+                12,
+                stuck_at(0, "dut.is_due"),
+                late("dut.describe.base"),
+                inverted("dut.place.added", 8),
+                stuck_at(0, "dut.payload.count0", 1),
+            ),
+            *faults(
+                (Config("int8"), True),
+                12,
+                inverted("dut.describe.widths", 5),
+                stuck_at(0, "dut.place.added", 8),
+            ),
         ),
     ),
 )
