@@ -10,6 +10,7 @@ from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import make_folder, replacing
 from cdma.hdl.codecs import UnitConfig
 from cdma.hdl.emit import manifest, module_name, roundtrip, verilog
+from cdma.hdl.emit.template import TOP
 
 UNITS = ("compressor", "decompressor")
 
@@ -60,7 +61,7 @@ def write(
     name : str or None
         Name of the top module of a single unit; the names of all its modules begin with it.
     prefix : str or None
-        Begins the names of all modules: ``<prefix>_compressor``.
+        Begins the names of all modules, the bench's too: ``<prefix>_compressor``.
     with_sources : bool
         See :func:`cdma.hdl.emit.verilog`.
     with_template : bool
@@ -87,8 +88,8 @@ def write(
         manifests[unit] = manifest(unit, config, module, with_sources=with_sources)
         texts[f"{stem}.json"] = json.dumps(manifests[unit], indent=2) + "\n"
     if with_template:
-        bench = "roundtrip_tb.sv" if prefix is None else f"{prefix}_roundtrip_tb.sv"
-        texts[bench] = roundtrip(config, **modules)
+        bench = TOP if prefix is None else f"{prefix}_{TOP}"
+        texts[f"{bench}.sv"] = roundtrip(config, **modules, name=bench)
     folder = Path(folder)
     if not force:
         _refuse_others(folder, manifests, texts)

@@ -3,9 +3,15 @@
 from cdma.hdl.codecs import UnitConfig
 from cdma.hdl.emit.verilog import module_name
 
+#: Module of the bench.
+TOP = "roundtrip_tb"
+
 
 def roundtrip(
-    config: UnitConfig, compressor: str | None = None, decompressor: str | None = None
+    config: UnitConfig,
+    compressor: str | None = None,
+    decompressor: str | None = None,
+    name: str = TOP,
 ) -> str:
     """A self-checking test bench: random packets through compressor, FIFO and decompressor.
 
@@ -21,8 +27,11 @@ def roundtrip(
         Size of both units.
     compressor, decompressor : str or None
         Names of their modules; ``None`` as for :func:`cdma.hdl.emit.verilog`.
+    name : str
+        Name of the bench's module.
     """
     values = {
+        "BENCH": name,
         "CONFIG": config.name,
         "LANES": config.lanes,
         "WORD_BITS": config.format.word_bits,
@@ -31,8 +40,8 @@ def roundtrip(
         "DECOMPRESSOR": module_name("decompressor", decompressor),
     }
     text = _BENCH
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", str(value))
+    for mark, value in values.items():
+        text = text.replace(f"@{mark}@", str(value))
     return text
 
 
@@ -40,15 +49,15 @@ _BENCH = """\
 // Round trip through both units, @CONFIG@: source -> compressor -> FIFO -> decompressor -> check.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run: verilator --binary --timing --top-module roundtrip_tb <this file> <both units>.v
-// or:  iverilog -g2012 -s roundtrip_tb <this file> <both units>.v
+// Run: verilator --binary --timing --top-module @BENCH@ <this file> <both units>.v
+// or:  iverilog -g2012 -s @BENCH@ <this file> <both units>.v
 //
 // The word count goes from the compressor's status to the decompressor's command. The status comes
 // after the last beat of its packet, so the FIFO must hold the whole stream of the largest packet.
 // Without it, the decompressor fills up and waits for its command, and both units stall for ever.
 `timescale 1ns / 1ps
 
-module roundtrip_tb;
+module @BENCH@;
   localparam LANES = @LANES@;
   localparam WORD_BITS = @WORD_BITS@;
   localparam BLOCK_WORDS = @BLOCK_WORDS@;

@@ -74,6 +74,8 @@ def test_both_by_name_of_the_configuration(quick, report, tmp_path):
         "act_roundtrip_tb.sv",
     ]
     bench = (tmp_path / "act_roundtrip_tb.sv").read_text()
+    assert "\nmodule act_roundtrip_tb;\n" in bench
+    assert "--top-module act_roundtrip_tb <" in bench
     assert "  act_compressor compressor (" in bench
     assert "LANES = 16;" in bench
 
