@@ -111,6 +111,7 @@ performance: $(READY)  ## every figure of docs/performance.md, docs/codecs.md an
 	$(BIN)/cdma synth --alternatives -o $(OUT)/alternatives --jobs $(JOBS) --save-baseline docs/measurements/alternatives.json
 	$(BIN)/cdma synth --sweep --seeds 3 -o $(OUT)/sweep --jobs $(JOBS) --save-baseline docs/measurements/scaling.json
 	$(BIN)/cdma synth --config zvcplus-fp32 --config zvcplus-fp32-left --config zvcplus-int8 --no-ecp5 -o $(OUT)/zvcplus --jobs $(JOBS) --save-baseline docs/measurements/zvcplus.json
+	CDMA_LIBERTY= $(BIN)/cdma synth --config zvcplus-fp32 -o $(OUT)/zvcplus-ecp5 --jobs $(JOBS) --save-baseline docs/measurements/zvcplus_ecp5.json
 	$(BIN)/cdma synth --config zvcplus-fp32+bf16 --config zvcplus-all --config zvcplus-all-left --no-ecp5 -o $(OUT)/zvcplus-types --jobs $(JOBS) --save-baseline docs/measurements/zvcplus_types.json
 	$(BIN)/cdma power $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power.json
 	$(BIN)/cdma power --config 8x32 --words 1024 $(TENSORS:%=$(CDMA_DATA)/training.npz:%) --save docs/measurements/power_zvc.json
