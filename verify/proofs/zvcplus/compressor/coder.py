@@ -55,17 +55,22 @@ class FitsItsParts(Elaboratable):
         return m
 
 
+SIZES = {
+    "int8": Config("int8"),
+    **{f"{name}-left": Config(name, "left") for name in ("fp32", "bf16", "int8")},
+}
+
 PROOFS = (
     Proof(
         name="block_coder",
         promise="Beats, plans and items of a coder of repeats pass all parts once, side by side",
         components=(BlockCoder,),
         design=lambda config: FitsItsParts(BlockCoder(config)),
-        sizes={"fp32-left": Config("fp32", "left")},
-        slow=("fp32-left",),
+        sizes=SIZES,
+        slow=tuple(SIZES),
         depth=2,
         broken=faults(
-            Config("fp32", "left"),
+            SIZES["fp32-left"],
             20,
             stuck_at(0, "dut.is_coded"),
             late("dut.placer.placed.value0"),
