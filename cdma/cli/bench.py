@@ -20,8 +20,8 @@ start of the simulator included. It is left out where a tool is missing.
 With --engine, tensors go out and back through engines of 1, 2, 4 and 8 channels instead. Cycles are
 those of a job without the latencies of its memories, beside a lower bound; smaller is better.
 
-With --targets, engines of 1 and 4 channels are measured against their targets for speed, and the
-points of the plots with 1 to 8 channels. The exit status is 1 when a target is missed.
+With --targets, engines of 1, 2, 4 and 8 channels are measured against their targets for speed, and
+the points of the plots. The exit status is 1 when a target is missed.
 
 example:
   cdma bench --mib 16

@@ -11,20 +11,16 @@ from cdma.progress import timed
 from cdma.tables import format_table
 from cdma.tensors.load import load_tensor
 
-#: Channels of the engines whose targets are measured.
-TARGETS_OF = (1, 4)
-
 
 def run_targets(args: argparse.Namespace) -> int:
     """Measure the targets, print the table or the JSON; 1 when a target is missed."""
     with refusals_as_user_errors():
-        configs = [EngineConfig(channels=channels) for channels in args.channels or TARGETS_OF]
-        wide = [EngineConfig(channels=channels) for channels in args.channels or CHANNELS]
+        configs = [EngineConfig(channels=channels) for channels in args.channels or CHANNELS]
     from cdma.sim import SimulationError
     from cdma.sim.engine.bench import report, targets
 
     try:
-        result = {"version": __version__, **report.measure(configs, wide, timed("engine"))}
+        result = {"version": __version__, **report.measure(configs, timed("engine"))}
     except SimulationError as error:
         raise UserError(str(error)) from error
     if args.save:

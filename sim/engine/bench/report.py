@@ -10,7 +10,6 @@ from cdma.tables import format_table
 
 def measure(
     configs: Sequence[EngineConfig],
-    wide: Sequence[EngineConfig],
     progress: Callable[[str], None] | None = None,
 ) -> dict:
     """All targets, and the points of all plots.
@@ -18,9 +17,7 @@ def measure(
     Parameters
     ----------
     configs : sequence of EngineConfig
-        Engines whose targets are measured.
-    wide : sequence of EngineConfig
-        Engines of the plots.
+        Engines whose targets are measured, and those of the plots.
     progress : callable or None
         Called with the name of each measurement.
 
@@ -39,7 +36,7 @@ def measure(
         "device_latency": DEVICE_LATENCY,
         "host_latency": HOST_LATENCY,
         "records": list(targets.measure(configs, progress)),
-        "sweeps": list(sweeps.measure(wide, progress)),
+        "sweeps": list(sweeps.measure(configs, progress)),
     }
 
 

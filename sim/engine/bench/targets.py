@@ -1,5 +1,6 @@
 """The engine's targets for speed, each with what was measured and a verdict."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -22,7 +23,10 @@ MET, MISSED = "met", "missed"
 WAYS = ("offload", "prefetch")
 #: Bytes of a whole transfer.
 NBYTES = 1 << 20
+#: Uniform densities, in addition to the one at the limit of the channels.
 DENSITIES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.12)
+#: The link can be full up to this part of the ratio that the memory channels can feed.
+_FEEDABLE = 0.9
 LATENCIES = (0, 50, 100, 200, 350)
 #: Descriptors that follow one another, by bytes.
 CHAINS = {65536: 16, 4096: 64}
@@ -88,18 +92,30 @@ def _shown(value):
     return f"{value:.2%}" if isinstance(value, float) else f"{value:,}"
 
 
+def most_ratio(config: EngineConfig) -> float:
+    """The largest ratio at which the link must be full."""
+    return _FEEDABLE * config.channels * config.beat_bytes / config.link_bytes
+
+
+def least_density(config: EngineConfig) -> float:
+    """The density of about :func:`most_ratio`, not above that ratio."""
+    masks = config.format.mask_bytes / config.block_bytes
+    return math.ceil(1000 * (1 / most_ratio(config) - masks) + 1) / 1000
+
+
 def _transfers(config, report):
     """Uniform density: beats of the link, cycles, beats without a byte."""
     empty = 0
     constant = 64 + config.channels
-    for density, crc in (*((density, False) for density in DENSITIES), (_CRC_DENSITY, True)):
+    densities = sorted({*DENSITIES, least_density(config)}, reverse=True)
+    for density, crc in (*((density, False) for density in densities), (_CRC_DENSITY, True)):
         report(f"{config.name}: density {density}{', CRC' * crc}")
         array = words(config, NBYTES, density)
         done = trip(config, array, crc=crc)
         empty += done.empty
         ratio = array.nbytes / done.out.completion.stream_bytes
         case = f"density {density}, ratio {ratio:.2f}{', CRC' * crc}"
-        if ratio <= 0.9 * config.channels * config.beat_bytes / config.link_bytes:
+        if ratio <= most_ratio(config):
             share = done.written.share
             yield _row("link", "link utilisation, offload", case, 0.98, share, at_least=True)
             share = done.read.share
@@ -129,6 +145,7 @@ def tensors(config: EngineConfig) -> dict[str, np.ndarray]:
     mixed = np.where(rng.random(mixed.shape) < rng.random((len(mixed), 1)), mixed, 0)
     return {
         "first half dense, second empty": halves,
+        "first half empty, second dense": halves[::-1].copy(),
         "every other stripe empty": stripes.reshape(-1),
         "density of each stripe random": mixed.reshape(-1).astype(halves.dtype),
     }
@@ -160,10 +177,13 @@ def _chains(config, report):
 
 
 def _start_up(config, report):
-    report(f"{config.name}: start-up")
-    asked, first = reaction(config)
-    yield _row("start", "doorbell to ARVALID", "idle ring", 4, asked)
-    yield _row("start", "descriptor's last R to the data's ARVALID", "idle ring", 6, first)
+    """An idle ring. A prefetch reads its index before its data."""
+    for direction, way, read in ((OFFLOAD, "offload", "data"), (PREFETCH, "prefetch", "index")):
+        report(f"{config.name}: start-up of the {way}")
+        asked, first = reaction(config, direction=direction)
+        yield _row("start", "doorbell to ARVALID", f"idle ring, {way}", 4, asked)
+        what = f"descriptor's last R to the ARVALID of the {read}"
+        yield _row("start", what, f"idle ring, {way}", 6, first)
 
 
 def _latencies(config, report):

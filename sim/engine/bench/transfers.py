@@ -10,7 +10,7 @@ from cdma.errors import SimulationError
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
 from cdma.golden.zvc.words import to_words
-from cdma.sim.engine.engine import DEVICE, HOST
+from cdma.sim.engine.engine import DEVICE, HOST, Engine
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, EngineModel, Job
 from cdma.sim.engine.pins import CHANNELS
@@ -20,6 +20,8 @@ _AR, _R, _B = (CHANNELS.index(name) for name in ("ar", "r", "b"))
 _STREAM, _INDEX = 0, 1  # IDs of the link
 #: Cycles from a burst's last beat to its B, in addition to the latency of the memory model.
 _RESPONSE = 1
+#: Cycles after which a ring that was told to run is idle.
+_START = 100
 
 
 @dataclass(frozen=True)
@@ -244,22 +246,29 @@ def _descriptor(model: EngineModel, direction: int, array: np.ndarray) -> Descri
     )
 
 
-def reaction(config: EngineConfig, nbytes: int = 4096) -> tuple[int, int]:
-    """Cycles of an idle ring: doorbell to ARVALID of the descriptor; its last R to the first data.
+def reaction(config: EngineConfig, nbytes: int = 4096, direction: int = OFFLOAD) -> tuple[int, int]:
+    """Cycles of an idle ring: doorbell to ARVALID of the descriptor; its last R to the next read.
 
-    The doorbell counts from the handshake of its data, the first data to ARVALID at its channel.
+    The doorbell counts from the handshake of its data. The next read is that of the first data,
+    to ARVALID at its channel; of a prefetch that of the index, at the link.
     """
     model = _model(config, DEVICE_LATENCY, HOST_LATENCY)
     engine = model.engine
+    engine.run(_START)
     for port in range(config.channels + 1):
         engine.start_log(port)
-    model.place(OFFLOAD, _descriptor(model, OFFLOAD, words(config, nbytes, 0.5)))
-    written = model.doorbell(OFFLOAD)
-    model.wait(OFFLOAD)
+    model.place(direction, _descriptor(model, direction, words(config, nbytes, 0.5)))
+    written = model.doorbell(direction)
+    model.wait(direction)
     log = engine.log(engine.link)
-    asked = int(log["cycle"][log["channel"] == _AR][0])
+    asks = log["cycle"][log["channel"] == _AR].tolist()
     arrived = int(log["cycle"][log["channel"] == _R][0])
-    data = [engine.log(c) for c in range(config.channels)]
-    first = min(int(each["cycle"][each["channel"] == _AR][0]) for each in data if each.size)
+    first = asks[1] if direction != OFFLOAD else _first_read(engine, config.channels)
     engine.close()
-    return asked - written, first - arrived
+    return asks[0] - written, first - arrived
+
+
+def _first_read(engine: Engine, channels: int) -> int:
+    """Cycle of the first ARVALID of all channels."""
+    logs = [engine.log(channel) for channel in range(channels)]
+    return min(int(each["cycle"][each["channel"] == _AR][0]) for each in logs if each.size)

@@ -138,20 +138,19 @@ def test_targets_of_the_engine(monkeypatch, capsys, refuse, tmp_path):
     """What was measured is printed and saved; a target that is missed ends with 1."""
     verdicts = ["met", "met"]
 
-    def measured(configs, wide, progress):
-        names = [config.name for config in configs]
+    def measured(configs, progress):
         row = {"what": "a", "case": "b", "target": "<= 4", "measured": "4"}
         records = [row | {"verdict": each, "channels": 1} for each in verdicts]
-        return {"records": records, "sweeps": names + [config.name for config in wide]}
+        return {"records": records, "sweeps": [config.name for config in configs]}
 
     monkeypatch.setattr(report_of_targets, "measure", measured)
     file = tmp_path / "targets.json"
     assert run("--targets", "--save", str(file)) == 0
     assert capsys.readouterr().out.endswith("2 of 2 met\n")
-    default = [f"{channels}x8x32s4096l16" for channels in (1, 4, 1, 2, 4, 8)]
+    default = [f"{channels}x8x32s4096l16" for channels in (1, 2, 4, 8)]
     assert json.loads(file.read_text())["sweeps"] == default
     verdicts[0] = "missed"
     assert run("--targets", "--channels", "2", "--json") == 1
-    assert json.loads(capsys.readouterr().out)["sweeps"] == ["2x8x32s4096l16"] * 2
+    assert json.loads(capsys.readouterr().out)["sweeps"] == ["2x8x32s4096l16"]
     message = refuse("bench", "--targets", "--engine", "a.npy")
     assert message == "cdma bench: give either --engine or --targets, not both"

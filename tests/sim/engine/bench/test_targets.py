@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from cdma.engine_config import EngineConfig
+from cdma.golden import engine as golden
 from cdma.sim.engine.bench import report, sweeps, targets, transfers
 
 
@@ -35,9 +37,30 @@ def test_descriptors_that_follow_one_another(small):
 
 
 def test_start_up_is_in_cycles_of_the_ports(small):
-    asked, first = transfers.reaction(small, 1024)
-    assert 1 <= asked <= 8
-    assert 1 <= first <= 16
+    for direction in (transfers.OFFLOAD, targets.PREFETCH):
+        asked, first = transfers.reaction(small, 1024, direction)
+        assert 1 <= asked <= 8
+        assert 1 <= first <= 16
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4, 8])
+def test_the_densities_come_to_the_limit_of_the_channels(channels):
+    config = EngineConfig(channels=channels)
+    array = transfers.words(config, targets.NBYTES, targets.least_density(config))
+    ratio = array.nbytes / golden.offload(array, config, "never").bytes
+    assert 0.95 * targets.most_ratio(config) < ratio <= targets.most_ratio(config)
+
+
+def test_the_halves_come_in_both_orders(small):
+    found = targets.tensors(small)
+    first, second = (
+        found[f"first half {each}"] for each in ("dense, second empty", "empty, second dense")
+    )
+    half = first.size // 2
+    assert first[:half].any()
+    assert not first[half:].any()
+    assert second[half:].any()
+    assert not second[:half].any()
 
 
 def test_a_verdict_looks_at_its_limit():
@@ -60,7 +83,7 @@ def test_all_rows_and_points(small, monkeypatch):
     monkeypatch.setattr(sweeps, "SIZES", {1024: 4})
     monkeypatch.setattr(sweeps, "LATENCIES", (30,))
     messages = []
-    result = report.measure([small], [small], messages.append)
+    result = report.measure([small], messages.append)
     names = {row["row"] for row in result["records"]}
     assert names == {"link", "uniform", "any", "empty", "chain", "start", "latency"}
     assert {point["sweep"] for point in result["sweeps"]} == {"density", "size", "latency"}
