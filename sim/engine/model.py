@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cdma import designs
-from cdma.engine_codes import Op, Raw, State, Status
+from cdma.engine_codes import Op, State, Status
 from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, INDEX_BYTES, EngineConfig
 from cdma.errors import SimulationError, UserError
+from cdma.golden.codecs import codec_of
 from cdma.golden.engine.descriptor import Completion, Descriptor, phase
-from cdma.golden.zvc.words import to_words
+from cdma.golden.engine.stripes import raw_policy
 from cdma.hdl.engine.registers import register_map
 from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
@@ -21,7 +22,6 @@ from cdma.sim.engine.memory import Memory
 BASES = {DEVICE: 0x1000_0000, HOST: 0x8000_0000}
 #: Cycles without a completion after which a ring hangs, in addition to the time for a job's bytes.
 PATIENCE = 200_000
-_RAW = {"never": Raw.NEVER, "auto": Raw.AUTO, "always": Raw.ALWAYS}
 OFFLOAD, PREFETCH = 0, 1
 
 
@@ -86,8 +86,11 @@ class Job:
 
     @property
     def output(self) -> np.ndarray:
-        """The tensor in device memory, in the type and shape of the offloaded tensor."""
-        return self.tensor.data.view(self.dtype).reshape(self.shape)
+        """The tensor in device memory, in the type and shape of the offloaded tensor.
+
+        Little-endian, in the order of the memory, whatever the order of the offloaded tensor.
+        """
+        return self.tensor.data.view(np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape)
 
 
 class EngineModel:
@@ -457,9 +460,14 @@ class EngineModel:
         Returns
         -------
         Job
+
+        Raises
+        ------
+        TypeError, ValueError
+            When an element is not a word of the engine, or the policy is unknown.
         """
         config = self.config
-        words = to_words(np.asarray(array))
+        words = codec_of(config.format).words_of(np.asarray(array), config.format)
         size = words.nbytes
         limit = _up(config.bound(size), config.word_bytes) if limit is None else limit
         tensor = self.place_tensor(words, channel)
@@ -474,7 +482,7 @@ class EngineModel:
                 "row_bytes": size,
                 "limit": limit,
                 "word_bytes": config.word_bytes,
-                "raw": _RAW[raw],
+                "raw": raw_policy(raw),
                 "with_index": index,
                 "crc": crc,
                 **fields,
