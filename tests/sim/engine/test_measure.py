@@ -1,6 +1,12 @@
 """Cycles of tensors beside their bounds."""
 
+import itertools
+
+import pytest
+
+from cdma.golden import engine as golden
 from cdma.sim.engine.measure import measure
+from cdma.sim.engine.memory import Memory
 
 
 def test_cycles_and_bounds(small, tensor):
@@ -22,3 +28,22 @@ def test_cycles_and_bounds(small, tensor):
     else:
         assert rows[1]["ratio"] == 20_000 / (4 * 20), "two bits a block, a word for each stripe"
     assert f"{small.name}: half" in messages
+
+
+@pytest.mark.parametrize(("device", "host"), [(0, 0), (40, 90)])
+def test_no_job_is_faster_than_the_bound(model_of, small, tensor, device, host):
+    """``golden.cycles`` is a lower bound for any tensor, policy and latency."""
+    model = model_of(Memory(latency=device), Memory(latency=host))
+    size = 30 * small.stripe_bytes + 5 * small.word_bytes
+    halves = tensor(small, size, "halves")
+    arrays = [halves, halves[::-1].copy(), *(tensor(small, size, d) for d in (0.0, 0.3, 1.0))]
+    arrays += [each[:count] for each in arrays for count in (1, small.stripe_words + 1)]
+    for array, raw in itertools.product(arrays, ("never", "auto", "always")):
+        how = {"config": small, "raw": raw}
+        out = model.offload(array, raw, counters=False)
+        least = golden.cycles(array, **how, device=out.tensor.address, latency=device)
+        assert 0 < least <= out.completion.cycles
+        back = model.prefetch(out, counters=False)
+        how |= {"direction": "prefetch", "host_latency": host}
+        least = golden.cycles(array, **how, device=back.tensor.address)
+        assert 0 < least <= back.completion.cycles
