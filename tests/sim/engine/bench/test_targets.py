@@ -36,6 +36,14 @@ def test_descriptors_that_follow_one_another(small):
         assert 0.5 < span.share <= 1
 
 
+def test_stripes_and_descriptors_join_without_a_gap(small):
+    """The link stays full from stripe to stripe, and from descriptor to descriptor."""
+    done = transfers.trip(small, transfers.words(small, 65536, 0.5), latency=30, host=50)
+    spans = [transfers.back_to_back(small, 4096, 0.5, 64, way) for way in (0, targets.PREFETCH)]
+    for span in (done.written, done.read, *spans):
+        assert 0.98 <= span.share <= 1
+
+
 def test_start_up_is_in_cycles_of_the_ports(small):
     for direction in (transfers.OFFLOAD, targets.PREFETCH):
         asked, first = transfers.reaction(small, 1024, direction)
