@@ -31,6 +31,7 @@ SLOW = {*PAGES} - {"README.md", "docs/zvcplus.md"}
 #: Pages with a test of their own, and pages whose commands belong to the Makefile, another machine
 #: or another project.
 NOT_COVERED = {
+    "docs/engine.md",  # tests/sim/engine/test_model.py
     "docs/engine-performance.md",
     "docs/driver.md",  # tests/cdma/driver/test_document.py
     "docs/integrating-the-engine.md",  # the same

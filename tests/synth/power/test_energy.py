@@ -99,7 +99,10 @@ def test_a_unit_that_folds_is_for_floating_point(run, capsys, library_file):
     assert run(*command) == 2
     assert "not uint8, of which 128 would become 0" in capsys.readouterr().err
     assert run(*command, "--dtype", "float16") == 2
-    assert "--dtype float16 does not have the 1 bytes" in capsys.readouterr().err
+    assert (
+        "--dtype float16 has 2 bytes an element, the tensor (uint8) has 1"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.usefixtures("iverilog")
