@@ -110,14 +110,14 @@ def measured_codec(config: EngineConfig, path: Path = records.UNITS) -> Codec:
 def units_of(config: EngineConfig, path: Path = records.UNITS) -> dict[str, dict]:
     """Measured rate, area and latency of the compressor and the decompressor of an engine."""
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))["records"]
+        units = json.loads(path.read_text(encoding="utf-8"))["records"]
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
             f"{path}: measurements of the units cannot be read ({error}); "
             "give the engine's rate with --codec"
         ) from None
     found = {}
-    for record in records:
+    for record in units:
         same = (record["lanes"], record["word_bits"]) == (config.lanes, config.word_bits)
         if same and "abc" in (record.get("asic") or {}):
             cells = record["asic"]["abc"]

@@ -15,7 +15,7 @@ from cdma.study.rtl import RtlCompressor
 from cdma.study.source import names_in
 from cdma.sweep.pools import advance
 from cdma.sweep.sweep import Task
-from cdma.tensors.codec.elements import dtype_of, typed
+from cdma.tensors.codec.elements import dtype_of, element_name, typed
 from cdma.tensors.load import load_tensor, split
 from cdma.tensors.rows import TYPE_OF, row_distance
 from cdma.zvcplus import TYPES
@@ -125,7 +125,7 @@ def analyze(job: Job) -> list[dict]:
         When the tensor cannot be read or has no elements of that type, or the RTL cannot be built.
     """
     array, _ = typed(load_tensor(job.name), job.dtype)
-    dtype = "bfloat16" if job.dtype == "bfloat16" else array.dtype.name
+    dtype = element_name(array, job.dtype)
     axes = axes_of(array.shape, job.metadata.layout)
     layouts = [layout for layout in layouts_of(axes) if layout in job.layouts] or [axes]
     common = {

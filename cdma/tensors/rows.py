@@ -16,9 +16,9 @@ _ROW_AXES = {"NCHW": 1, "NHWC": 1, "CHWN": 2}
 LAYOUTS = tuple(_ROW_AXES)
 
 
-def type_of(dtype) -> str:
-    """ZVC+ type of elements; their name, which ZVC+ then refuses, when it has none."""
-    return TYPE_OF.get(dtype.name, dtype.name)
+def type_of(name: str) -> str:
+    """ZVC+ type by the name of the element type; that name, which ZVC+ refuses, without one."""
+    return TYPE_OF.get(name, name)
 
 
 def row_distance(shape: Sequence[int], layout: str | None = None) -> int | None:

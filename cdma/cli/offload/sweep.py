@@ -34,7 +34,6 @@ def add_parser(commands) -> None:
 
 
 _PLURALS = {"batch": "batches", "channels": "all-channels", "compute": "computes"}
-_ONE = {"channels": 4, "compute": 1.0}  # the defaults of the options for a single value
 _TYPES = {
     "link": options.above_zero,
     "ratio": options.above_zero,
@@ -53,8 +52,10 @@ def run(args: argparse.Namespace) -> int:
     axes = {axis: values for axis in _TYPES if (values := getattr(args, f"all_{axis}"))}
     if not axes:
         raise UserError("nothing to sweep: give --links, --ratios, --batches or another axis")
+    from cdma.offload.builder import Wishes
+
     for axis in axes:
-        if getattr(args, axis) != _ONE.get(axis):
+        if getattr(args, axis) != getattr(Wishes, axis):  # not the default
             raise UserError(f"{_flag(axis)} has the values in place of --{axis}: leave one out")
     if "ratio" in axes:
         args.ratio = axes["ratio"][0]

@@ -26,13 +26,12 @@ def tensor_from(args: argparse.Namespace):
     UserError
         When the tensor cannot be read, or ``--dtype`` is no type of its size.
     """
-    from cdma.tensors.codec.elements import typed
+    from cdma.tensors.codec.elements import element_name, typed
     from cdma.tensors.load import load_tensor
-    from cdma.tensors.rows import TYPE_OF, type_of
+    from cdma.tensors.rows import type_of
 
     tensor, _ = typed(load_tensor(args.tensor), args.dtype)
-    # Without ml_dtypes, elements of bfloat16 are unsigned words.
-    return tensor, TYPE_OF.get(args.dtype) or type_of(tensor.dtype)
+    return tensor, type_of(element_name(tensor, args.dtype))
 
 
 def words_of(tensor, fmt, dtype: str | None):

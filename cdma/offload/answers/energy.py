@@ -40,9 +40,9 @@ def codec_price(lanes: int, word_bits: int = 32, path: Path = records.POWER) -> 
         When these units were not measured.
     """
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))["records"]
+        units = json.loads(path.read_text(encoding="utf-8"))["records"]
         config, found = f"{lanes}x{word_bits}", {}
-        for record in records:
+        for record in units:
             if record["config"] == config:
                 energy = record["with_glitches"]["pj_per_byte"]
                 found.setdefault(record["unit"], []).append(energy)

@@ -14,7 +14,7 @@ from cdma.golden.zvc.codec import compress_words
 from cdma.golden.zvc.fold import check_fold
 from cdma.golden.zvc.stages import count_nonzeros
 from cdma.golden.zvc.words import to_words
-from cdma.tensors.codec.elements import typed
+from cdma.tensors.codec.elements import element_name, typed
 from cdma.tensors.codec.figures import figures, lossy_figures
 from cdma.tensors.codec.zvcplus import compress_zvcplus
 from cdma.tensors.commonest import Commonest, hint
@@ -101,7 +101,7 @@ def compress_tensor(
         except TypeError as error:
             raise UserError(f"{name}: {error}") from error
         words, commonest = to_words(array), Commonest(array.itemsize)
-        element = "bfloat16" if dtype == "bfloat16" else array.dtype.name
+        element = element_name(array, dtype)
         with writing(output) as temporary:
             if is_raw:
                 temporary.write_bytes(compress_words(words, fmt))

@@ -9,7 +9,7 @@ from cdma.errors import UserError, refusals_as_user_errors
 from cdma.files import reading, refuse_same, writing
 from cdma.format import TAILS
 from cdma.golden import Format, decompress, read_container, read_header
-from cdma.tensors.codec.elements import dtype_of
+from cdma.tensors.codec.elements import dtype_of, element_name
 from cdma.tensors.codec.errors import naming
 from cdma.tensors.codec.figures import by, codec_figures, lossy_figures
 
@@ -118,4 +118,4 @@ def read_raw(
     words = decompress(Path(file).read_bytes(), count, fmt)
     words = words.view(element or words.dtype)
     words = words if shape is None else words.reshape(shape)
-    return words, dtype if dtype == "bfloat16" else words.dtype.name
+    return words, element_name(words, dtype)

@@ -18,6 +18,14 @@ def dtype_of(name: str) -> np.dtype:
     return dtype
 
 
+def element_name(array: np.ndarray, name: str | None) -> str:
+    """Name of the elements' type, where a user gave ``name`` or ``None``.
+
+    Without ml_dtypes, elements of bfloat16 are unsigned words.
+    """
+    return "bfloat16" if name == "bfloat16" else array.dtype.name
+
+
 def typed(array: np.ndarray, name: str | None) -> tuple[np.ndarray, list[str]]:
     """View a tensor as elements of the named type.
 

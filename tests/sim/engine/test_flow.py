@@ -84,6 +84,16 @@ def ends(model, ring):
     return model.collect(ring, 1, HELD + 40_000)[0].status
 
 
+def an_offload_passes(model, array, buffer):
+    """An offload ends before the prefetch of a buffer, which then ends, too."""
+    host = submit_offload(model, array)
+    assert model.collect(OFFLOAD, 1, HELD // 2)[0].status == Status.OK
+    assert is_there(host, golden.offload(array, model.config, "never").stream)
+    assert model.peek(PREFETCH) is None
+    assert ends(model, PREFETCH) == Status.OK
+    assert is_there(buffer, array)
+
+
 def beats_at_a_standstill(model, array):
     """Beats that a channel has read when the host takes nothing; no read is without answer."""
     hold(model, [model.engine.link])
@@ -132,12 +142,7 @@ def test_an_offload_ends_while_a_prefetch_cannot_write(model_of, small, tensor):
     hold(model, channels(model))
     buffer = submit_prefetch(model, array)
     model.engine.run(SETTLED)
-    host = submit_offload(model, array)
-    assert model.collect(OFFLOAD, 1, HELD // 2)[0].status == Status.OK
-    assert is_there(host, golden.offload(array, small, "never").stream)
-    assert model.peek(PREFETCH) is None
-    assert ends(model, PREFETCH) == Status.OK
-    assert is_there(buffer, array)
+    an_offload_passes(model, array, buffer)
 
 
 def test_a_prefetch_writes_while_an_offload_cannot(model_of, small, tensor):
@@ -162,9 +167,4 @@ def test_descriptors_do_not_wait_for_data(model_of, small, tensor, what):
     model.engine.fault(HOST, late.address, late.data.size, delay=HELD, count=1, on="read")
     model.doorbell(PREFETCH)
     model.engine.run(SETTLED)
-    host = submit_offload(model, array)
-    assert model.collect(OFFLOAD, 1, HELD // 2)[0].status == Status.OK
-    assert is_there(host, golden.offload(array, small, "never").stream)
-    assert model.peek(PREFETCH) is None
-    assert ends(model, PREFETCH) == Status.OK
-    assert is_there(buffer, array)
+    an_offload_passes(model, array, buffer)

@@ -68,30 +68,27 @@ def test_memories_that_take_few_bursts(
     prefetch(model, offload(model, tensor(small, 9000)))
 
 
-def test_rate(model_of, small, tensor, offload):
-    """RATE bounds the bytes of a channel; 0 does not."""
-    model, words = model_of(), tensor(small, 64 * 1024, 0.1)
-    free = offload(model, words).cycles
-    for channel in range(small.channels):
+def bounds_the_rate(model, nbytes, play):
+    """RATE bounds the bytes of a channel; 0 does not. ``play`` gives a job of ``nbytes``."""
+    free = play().cycles
+    for channel in range(model.config.channels):
         model.write("CHANNEL", "RATE", 1024, channel)  # a byte a cycle
-    slow = offload(model, words).cycles
-    assert slow >= words.nbytes // small.channels * 0.9 > 2 * free
-    for channel in range(small.channels):
+    slow = play().cycles
+    assert slow >= nbytes // model.config.channels * 0.9 > 2 * free
+    for channel in range(model.config.channels):
         model.write("CHANNEL", "RATE", 0, channel)
-    assert offload(model, words).cycles < 1.2 * free
+    assert play().cycles < 1.2 * free
+
+
+def test_rate(model_of, small, tensor, offload):
+    model, words = model_of(), tensor(small, 64 * 1024, 0.1)
+    bounds_the_rate(model, words.nbytes, lambda: offload(model, words))
 
 
 def test_rate_of_a_prefetch(model_of, small, tensor, offload, prefetch):
     model, words = model_of(), tensor(small, 32 * 1024, 0.1)
     job = offload(model, words)
-    free = prefetch(model, job).cycles
-    for channel in range(small.channels):
-        model.write("CHANNEL", "RATE", 1024, channel)  # a byte a cycle
-    slow = prefetch(model, job).cycles
-    assert slow >= words.nbytes // small.channels * 0.9 > 2 * free
-    for channel in range(small.channels):
-        model.write("CHANNEL", "RATE", 0, channel)
-    assert prefetch(model, job).cycles < 1.2 * free
+    bounds_the_rate(model, words.nbytes, lambda: prefetch(model, job))
 
 
 def test_a_disabled_channel_waits(model_of, small, tensor, offload):

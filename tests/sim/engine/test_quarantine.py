@@ -44,8 +44,14 @@ def descriptor(model, ring, job, words):
     return Descriptor(**fields), (memory, host, index)
 
 
-def ring_of(channel):
-    return OFFLOAD if channel in ("ar", "r") else PREFETCH
+def stuck(model_of, offload, words, channel, timeout=TIMEOUT, cycles=STUCK):
+    """A model whose memory channel 0 has a port with a channel that stands still, the job of an
+    offload before that, and the ring that uses the channel."""
+    model = model_of()
+    job = offload(model, words)
+    model.write("ENGINE", "TIMEOUT", timeout)
+    model.engine.hold(0, channel, cycles)
+    return model, job, OFFLOAD if channel in ("ar", "r") else PREFETCH
 
 
 def outstanding(model):
@@ -72,11 +78,7 @@ def leave_quarantine(model):
 )
 def test_a_stuck_channel(model_of, words, offload, prefetch, channel):
     """A channel of the port that stands still: TIMEOUT; other channels go on; recovery."""
-    model = model_of()
-    job = offload(model, words)
-    model.write("ENGINE", "TIMEOUT", TIMEOUT)
-    model.engine.hold(0, channel, STUCK)
-    ring = ring_of(channel)
+    model, job, ring = stuck(model_of, offload, words, channel)
     wrong, buffers = descriptor(model, ring, job, words)
     found = model.run(ring, wrong).completion
     assert (found.status, found.channel) == (Status.TIMEOUT, 0)
@@ -99,11 +101,7 @@ def test_an_abort_does_not_wait_for_a_lost_channel(
     model_of, words, offload, prefetch, channel, wait
 ):
     """The jobs are over, but the engine owns their memory until nothing is outstanding."""
-    model = model_of()
-    job = offload(model, words)
-    model.write("ENGINE", "TIMEOUT", TIMEOUT)
-    model.engine.hold(0, channel, STUCK)
-    ring = ring_of(channel)
+    model, job, ring = stuck(model_of, offload, words, channel)
     made = [descriptor(model, ring, job, words) for _ in range(3)]
     model.submit(ring, *(each for each, _ in made))
     model.engine.run(wait)
@@ -133,11 +131,7 @@ def test_an_abort_does_not_wait_for_a_lost_channel(
 def test_a_reset_by_software_leaves_a_lost_channel_in_quarantine(
     model_of, words, offload, prefetch, channel, wait
 ):
-    model = model_of()
-    job = offload(model, words)
-    model.write("ENGINE", "TIMEOUT", TIMEOUT)
-    model.engine.hold(0, channel, STUCK)
-    ring = ring_of(channel)
+    model, job, ring = stuck(model_of, offload, words, channel)
     wrong, buffers = descriptor(model, ring, job, words)
     model.submit(ring, wrong)
     model.engine.run(wait)
@@ -162,11 +156,7 @@ def test_a_reset_by_software_leaves_a_lost_channel_in_quarantine(
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_quarantine_that_is_cleared_all_the_time(model_of, words, offload, prefetch, channel):
     """It ends as soon as nothing is outstanding, and not before."""
-    model = model_of()
-    job = offload(model, words)
-    model.write("ENGINE", "TIMEOUT", 400)
-    ring = ring_of(channel)
-    model.engine.hold(0, channel, 3000)
+    model, job, ring = stuck(model_of, offload, words, channel, 400, 3000)
     wrong, buffers = descriptor(model, ring, job, words)
     model.submit(ring, wrong)
     for _ in range(1200):
