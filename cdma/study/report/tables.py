@@ -65,7 +65,7 @@ def text(records: Sequence[Mapping], every_layout: bool = True) -> str:
         for record in records
     }
     found = [f"{name}: {text}" for name, text in hints.items() if text]
-    if any(record["dtype"] in _NO_NUMBERS for record in records):
+    if any(record["format"] in _NO_NUMBERS for record in records):
         found.append(UNTYPED)
     return "\n\n".join([*parts, *(["\n".join(found)] if found else []), LEGEND]) + "\n"
 

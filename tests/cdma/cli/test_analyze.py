@@ -87,6 +87,15 @@ def test_elements_that_the_file_has_no_name_for(tmp_path, report, capsys, stored
     assert "--dtype says so" not in capsys.readouterr().out
 
 
+def test_a_list_says_what_16_bits_are(tmp_path, report, capsys):
+    np.save(tmp_path / "half.npy", np.arange(64, dtype=np.uint16))
+    entry = {"file": "half.npy", "format": "bf16"}
+    (tmp_path / "manifest.json").write_text(json.dumps({"tensors": [entry]}))
+    assert "zvcplus" in report("analyze", tmp_path)["records"][0]["sizes"]
+    assert main(["analyze", str(tmp_path)]) == 0
+    assert "--dtype says so" not in capsys.readouterr().out
+
+
 def test_a_type_that_the_elements_cannot_be(tensors, capsys):
     folder, _ = tensors
     assert main(["analyze", str(folder / "a.npy"), "--dtype", "float16"]) == 2
