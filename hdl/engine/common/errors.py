@@ -15,6 +15,7 @@ from cdma.hdl.engine.common.records import (
     Tag,
 )
 from cdma.hdl.lib.parts import is_below
+from cdma.hdl.lib.signals import one_of
 
 #: Parts of a comparison of two stripes' places.
 _PARTS = 8
@@ -49,8 +50,9 @@ def status_of_read(error):
 class ErrorCollector(wiring.Component):
     """Keep the error of the oldest job, of its lowest stripe, and in that the one of highest rank.
 
-    The order within a stripe is INDEX, host, device, CRC, decompressor, OVERFLOW. Takes one report
-    a cycle, sources of low number first; its outputs are registered, but for ages.
+    The order within a stripe is INDEX, host, device, CRC, decompressor, OVERFLOW. Takes a report in
+    three cycles, sources of low number first: it picks one, compares it, and takes it. Its outputs
+    are registered, but for ages.
 
     Parameters
     ----------
@@ -97,13 +99,21 @@ class ErrorCollector(wiring.Component):
         m = Module()
         report, halt = Signal(ErrorReport()), self.halt
         above, lowest = Signal(), Signal(Tag())  # the lowest error that halts
-        for port in reversed(self.i):
-            with m.If(port.valid):
-                m.d.comb += [report.eq(port.payload), self.waits.eq(1)]
-        taken = Const(0, 1)
-        for port in self.i:
-            m.d.comb += port.ready.eq(~taken)
-            taken = taken | port.valid
+        # Reports are wide, and so is what is kept: neither waits for a comparison in its cycle.
+        compares, takes = Signal(name="compares"), Signal(name="takes")
+        picked = Signal(self.sources)
+        valid = Cat(port.valid for port in self.i)
+        m.d.sync += [
+            compares.eq(self.waits & ~compares & ~takes & ~self.clear),
+            takes.eq(compares & ~self.clear),
+        ]
+        with m.If(~compares & ~takes):
+            m.d.sync += picked.eq(valid & -valid)  # the lowest one
+        m.d.comb += [
+            self.waits.eq(valid.any()),
+            report.as_value().eq(one_of(picked, [port.payload.as_value() for port in self.i])),
+            *(port.ready.eq(takes & picked[k]) for k, port in enumerate(self.i)),
+        ]
         rank, best_rank = Signal(3, name="rank"), Signal(3, name="best_rank")
         key = Signal(JOB_BITS + NUMBER_BITS + 3)
         best_key = Signal.like(key)
@@ -122,14 +132,21 @@ class ErrorCollector(wiring.Component):
             halt.number.eq(lowest.number),
             self.halt_offset.eq(lowest.offset),
         ]
+        is_best, is_lowest = Signal(name="is_best"), Signal(name="is_lowest")
+        is_lower = is_below(m, place, halt_place, "place", parts=_PARTS)
+        m.d.sync += [
+            is_best.eq(~self.found | is_below(m, key, best_key, "key", parts=_PARTS)),
+            is_lowest.eq(report.halts & (~above | is_lower)),
+        ]
         with m.If(self.clear):
             m.d.sync += [self.found.eq(0), above.eq(0)]
-        with m.Elif(self.waits):
-            with m.If(~self.found | is_below(m, key, best_key, "key", parts=_PARTS)):
-                m.d.sync += [self.found.eq(1), self.error.eq(report), best_rank.eq(rank)]
-            is_lower = is_below(m, place, halt_place, "place", parts=_PARTS)
-            with m.If(report.halts & (~above | is_lower)):
-                m.d.sync += [above.eq(1), lowest.eq(report.tag)]
+        with m.Elif(takes):
+            m.d.sync += [self.found.eq(1), above.eq(above | is_lowest)]
+        # Without errors these are not looked at.
+        with m.If(takes & is_best):
+            m.d.sync += [self.error.eq(report), best_rank.eq(rank)]
+        with m.If(takes & is_lowest):
+            m.d.sync += lowest.eq(report.tag)
         return m
 
     def _place(self, number, job):

@@ -54,6 +54,15 @@ class KeepsLowest(Elaboratable):
                 m.d.comb += [some.eq(1), report.eq(port.payload)]
         m.d.comb += Assert(sum(taken[1:], taken[0]) <= 1)
         known = Signal()
+        # A report is picked, compared and taken.
+        compares, takes = probe(m, "dut.compares", 1), probe(m, "dut.takes", 1)
+        picked = probe(m, "dut.picked", len(taken))
+        m.d.comb += [Assert(~compares | ~takes), Assert(some == takes)]
+        with m.If(compares | takes):
+            m.d.comb += [
+                Assert((picked & (picked - 1))[: len(taken)] == 0),
+                Assert((picked & Cat(port.valid for port in dut.i)).any()),
+            ]
         this = Signal(3)
         for place, statuses in enumerate(RANKS):
             for status in statuses:
@@ -63,6 +72,12 @@ class KeepsLowest(Elaboratable):
         m.d.comb += [age.eq(report.tag.job - oldest), place.eq(Cat(report.tag.number, age))]
         is_lower = ~found | (place < number)
         is_same = found & (place == number) & (this < rank)
+        is_lowest = report.halts & (~halts | (place < halt_number))
+        with m.If(some & known):
+            m.d.comb += [
+                Assert(probe(m, "dut.is_best", 1) == (is_lower | is_same)),
+                Assert(probe(m, "dut.is_lowest", 1) == is_lowest),
+            ]
         with m.If(clear):
             m.d.sync += [found.eq(0), halts.eq(0)]
         with m.Elif(some & known):
@@ -73,7 +88,7 @@ class KeepsLowest(Elaboratable):
                     rank.eq(this),
                     best.eq(report),
                 ]
-            with m.If(report.halts & (~halts | (place < halt_number))):
+            with m.If(is_lowest):
                 m.d.sync += [
                     halts.eq(1),
                     halt_number.eq(place),
