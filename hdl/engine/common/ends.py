@@ -1,6 +1,6 @@
 """When each of several overlapping jobs has ended."""
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, unsigned
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -81,6 +81,9 @@ class WorkCount(wiring.Component):
 class JobEnds(wiring.Component):
     """Tell when a job has ended: when all of its work of each kind is done.
 
+    ``ended`` comes two cycles after ``done``, four after ``mark``. What is begun is known late: it
+    is counted a cycle later.
+
     Parameters
     ----------
     kinds : sequence of int
@@ -121,14 +124,19 @@ class JobEnds(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         counts = [WorkCount(most, self.jobs) for most in self.kinds]
+        begins, mark = Signal.like(self.begins), Signal()
+        m.d.sync += [
+            begins.eq(Mux(self.clear, 0, self.begins)),
+            mark.eq(self.mark & ~self.clear),
+        ]
         m.d.comb += self.ended.eq(Cat(count.o.valid for count in counts).all() & ~self.waits)
         for k, count in enumerate(counts):
             m.submodules[f"count{k}"] = count
             m.d.comb += [
                 count.clear.eq(self.clear),
-                count.begins.eq(self.begins[k]),
+                count.begins.eq(begins[k]),
                 count.done.eq(self.done[k]),
-                count.mark.eq(self.mark),
+                count.mark.eq(mark),
                 count.o.ready.eq(self.ended),
             ]
         return m
