@@ -159,6 +159,13 @@ class HostWriter(wiring.Component):
             len(job.limit) - self._shift, row_words(self.config)
         )
         is_stripe = self.running & ~order.payload.end
+        # A stripe's CRC waits until the one before is taken. A register says so: whether a row is
+        # taken depends on it, and all behind that row.
+        crc_waits = Signal()
+        with m.If(gather.order.ready & gather.slow):
+            m.d.sync += crc_waits.eq(1)
+        with m.Elif(crc.o.valid & crc.o.ready):
+            m.d.sync += crc_waits.eq(0)
         most, is_measure = job.limit >> self._shift, job.op == Op.MEASURE
         m.d.comb += [
             gather.order.payload.eq(order.payload.channel),
@@ -167,10 +174,7 @@ class HostWriter(wiring.Component):
             gather.drops.eq(self.drops),
             gather.slow.eq(job.crc & job.index & ~self.drops),
             gather.hold.eq(self._ledger.hold | (self.writers[0].is_tight & ~self.drops)),
-            # A CRC waits until the one before is taken. The row before may end a stripe.
-            gather.hold_last.eq(
-                entries.is_tight | (gather.slow & (~crc.idle | (gather.works & gather.ends)))
-            ),
+            gather.hold_last.eq(entries.is_tight | (gather.slow & crc_waits)),
             limit.start.eq(self.start),
             limit.limit.eq(Mux(is_measure, 0, most)),
             limit.takes.eq(gather.takes),

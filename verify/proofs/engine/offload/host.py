@@ -276,6 +276,10 @@ class WritesJobs(Elaboratable):
             *(Assert(~valid[k] | valid[k - 1]) for k in range(1, WAITING)),
             Assert(~has_crc | (waits == self.crc.is_busy)),
             Assert(has_crc | ~self.crc.is_busy),
+            Assert(
+                probe(m, "dut.crc_waits", 1)
+                == ((self.crc.valid & self.crc.last) | self.crc.is_busy)
+            ),
         ]
         bits = len(self.ledger.entry.as_value())
         for k in range(WAITING):
