@@ -105,12 +105,12 @@ class OffloadChannel(wiring.Component):
         slots = Signal(range(self.slots + 1), init=self.slots)
         left = self.o.valid & self.o.ready
         ends = codec.o_valid & codec.o.last if config.counts_early else 0
-        refund = codec.refund + Mux(ends, codec.o.count, 0) + Mux(left, lanes, 0)
-        # What comes back is added a cycle later.
+        refund = codec.refund + Mux(ends, codec.o.count, 0)
+        # What comes back is added a cycle later. Whether a row leaves is known late.
         refunded = Signal(range((1 << len(codec.refund)) + 2 * lanes))
         more = free + refunded
         m.d.sync += [
-            refunded.eq(refund),
+            refunded.eq(Mux(left, refund + lanes, refund)),
             # Whether a burst is issued is known late.
             free.eq(Mux(reader.charges, more - reader.charge, more)),
             slots.eq(slots + (self.o_status.valid & self.o_status.ready) - reader.opens),

@@ -78,7 +78,7 @@ class StripeReader(wiring.Component):
     -------
     i : In stream of :class:`~cdma.hdl.engine.common.records.Stripe`
     clear : In, forget ``where``
-    halt : In, stripes that get no new address
+    halt : In, stripes that get no new address from the next cycle on
     lost : In, the channel is in quarantine: what is owed is given as zeros, with status TIMEOUT
     hold : In, issue no address in this cycle
     has_slot : In, room for one more stripe's status
@@ -88,7 +88,7 @@ class StripeReader(wiring.Component):
     attr : In, attributes of the addresses
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
     o : Out stream of :class:`DeviceBeat`
-    where : Out, address of the first error since ``clear``
+    where : Out, address of the first error since ``clear``; any address before that
     outstanding : Out, bursts that are asked for and not complete
     issued : Out, beats of the burst whose address is issued in this cycle, or 0
     waits_credit : Out, a burst waits for credits or a slot
@@ -159,16 +159,16 @@ class StripeReader(wiring.Component):
         advanced = stripe.address[low:high]
         offered, offered_left = self.i.payload, Signal.like(done)
         m.d.comb += offered_left.eq((offered.bytes + (config.beat_bytes - 1)) >> low)
-        # A stripe's first burst is planned as the stripe is taken, each further one in a cycle.
+        # A stripe's first burst is planned as the stripe is taken, each further one in a cycle. The
+        # stripe is late, so the first burst has sums of its own.
         replans = active & ~is_planned
-        planned = self._plan(
-            m,
-            Mux(replans, stripe.address, offered.address),
-            Mux(replans, left, offered_left),
-            Mux(replans, done, 0),
-            Mux(replans, stripe.raw, offered.raw),
-        )
+        first = self._plan(m, offered, offered_left, None)
+        further = self._plan(m, stripe, left, done)
         phantom, can, goes, asks = Signal(), Signal(), Signal(), Signal()
+        # Halts are compared a cycle ahead, for the stripe that is taken and for the one at hand.
+        halted = Signal()
+        halts = [is_halted(self.halt, each.job, each.number) for each in (offered, stripe)]
+        m.d.sync += halted.eq(Mux(loads, *halts))
         # Whether credits are enough is known from registers: there are more than any burst costs,
         # after a burst in this cycle too, or the burst that waits was compared a cycle before.
         plenty = self.free >> (self.most_charge - 1).bit_length()
@@ -178,7 +178,7 @@ class StripeReader(wiring.Component):
             is_covered.eq(active & is_planned & ~goes & (self.free >= charge)),
         ]
         m.d.comb += [
-            phantom.eq(is_halted(self.halt, stripe.job, stripe.number) | self.lost),
+            phantom.eq(halted | self.lost),
             can.eq((has_plenty | is_covered) & ((done != 0) | self.has_slot)),
             self.waits_credit.eq(active & is_planned & ~can),
             self.is_ready.eq(active & is_planned & can),
@@ -197,7 +197,7 @@ class StripeReader(wiring.Component):
             bursts.i.payload.count.eq(_last_count(config, stripe.bytes)),
             bursts.i.payload.raw.eq(stripe.raw),
             bursts.i.payload.phantom.eq(phantom),
-            bursts.i.payload.lost.eq(self.lost & ~is_halted(self.halt, stripe.job, stripe.number)),
+            bursts.i.payload.lost.eq(self.lost & ~halted),
             self.i.ready.eq(~active | (goes & (beats == left))),
         ]
         with m.If(ar.ready):
@@ -210,7 +210,10 @@ class StripeReader(wiring.Component):
                 ar.payload.attr.eq(self.attr),
             ]
         with m.If(loads | replans):
-            m.d.sync += [beats.eq(planned[0]), charge.eq(planned[1])]
+            m.d.sync += [
+                beats.eq(Mux(replans, further[0], first[0])),
+                charge.eq(Mux(replans, further[1], first[1])),
+            ]
         m.d.sync += is_planned.eq(loads | ~goes)
         with m.If(loads):
             m.d.sync += [
@@ -231,30 +234,36 @@ class StripeReader(wiring.Component):
         m.d.sync += self.outstanding.eq(Mux(asks, unanswered + 1, unanswered))
         return active
 
-    def _plan(self, m, address, left, done, raw):
-        """Beats of the next burst, and the words that it is charged."""
+    def _plan(self, m, stripe, left, done):
+        """Beats of the next burst, and the words that it is charged.
+
+        ``done`` is ``None`` for a stripe's first burst, and not 0 for the others.
+        """
         config, lanes = self.config, self.config.lanes
         block_beats = config.block_words // lanes
-        reach, beats = Signal.like(self.issued), Signal.like(self.issued)
-        after = Signal(range(config.stripe_beats + 1))
+        is_first = done is None
+        name = "first" if is_first else "next"
+        reach, beats = (Signal.like(self.issued, name=f"{name}_{k}") for k in ("reach", "beats"))
+        after = Signal(range(config.stripe_beats + 1), name=f"{name}_after")
         m.d.comb += [
-            reach.eq(beats_to_boundary(address, config.beat_bytes, config.burst_bytes)),
+            reach.eq(beats_to_boundary(stripe.address, config.beat_bytes, config.burst_bytes)),
             beats.eq(Mux(left < reach, left, reach)),
-            after.eq(done + beats),
+            after.eq(beats if is_first else done + beats),
         ]
         if not config.counts_early:
-            growth = Mux(done == 0, config.growth_beats, 0)
-            return beats, (beats + growth) * lanes
+            return beats, (beats + (config.growth_beats if is_first else 0)) * lanes
         blocks = -(-config.stripe_beats // block_beats)
-        begun, begun_after = Signal(range(blocks + 1)), Signal(range(blocks + 1))
+        begun, begun_after = (
+            Signal(range(blocks + 1), name=f"{name}_{k}") for k in ("begun", "begun_after")
+        )
         words, masks, charge = (
-            Signal.like(self.charge, name=name) for name in ("words", "masks", "cost")
+            Signal.like(self.charge, name=f"{name}_{k}") for k in ("words", "masks", "cost")
         )
         m.d.comb += [
-            begun.eq((done + (block_beats - 1)) // block_beats),
+            begun.eq(0 if is_first else (done + (block_beats - 1)) // block_beats),
             begun_after.eq((after + (block_beats - 1)) // block_beats),
-            words.eq((beats + (done == 0)) * lanes),
-            masks.eq(Mux(raw, 0, (begun_after - begun) * config.format.mask_words)),
+            words.eq((beats + is_first) * lanes),
+            masks.eq(Mux(stripe.raw, 0, (begun_after - begun) * config.format.mask_words)),
             charge.eq(words + masks),
         ]
         return beats, charge
@@ -311,8 +320,11 @@ class StripeReader(wiring.Component):
             m.d.sync += earlier.eq(Mux(self.o.payload.last, ReadError.NONE, error))
         with m.If(self.clear):
             m.d.sync += has_where.eq(0)
-        with m.Elif(moves & (error != ReadError.NONE) & ~has_where):
-            m.d.sync += [has_where.eq(1), self.where.eq(where)]
+        with m.Elif(moves & (error != ReadError.NONE)):
+            m.d.sync += has_where.eq(1)
+        # Errors are known late: until the first one, the place of each beat is kept.
+        with m.If(~has_where):
+            m.d.sync += self.where.eq(where)
 
 
 def _last_count(config, nbytes):

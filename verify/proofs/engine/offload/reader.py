@@ -166,9 +166,10 @@ class ReadsStripes(Elaboratable):
                 Assert(known.raw == self.stripe.raw),
             ]
         charge = self._charge()
+        m.d.comb += Assert(~self.is_active | planned | (self.done != 0))
         with m.If(self.is_active & planned):
             m.d.comb += [
-                Assert(probe(m, "dut.beats$", len(dut.issued)) == self.beats),
+                Assert(probe(m, "dut.beats", len(dut.issued)) == self.beats),
                 Assert(dut.charge == charge),
             ]
         self.charge, self.is_planned = charge, planned
@@ -190,7 +191,10 @@ class ReadsStripes(Elaboratable):
         """A burst is issued, or kept as one that is not, when it may be; addresses obey AXI."""
         dut, config, ar = self.dut, self.config, self.dut.client.ar
         stripe, pushed = self.stripe, Signal(self.bursts[0].shape(), name="pushed")
-        halted = is_halted(dut.halt, stripe.job, stripe.number)
+        halted = Signal(name="halted")
+        halts = [is_halted(dut.halt, each.job, each.number) for each in (dut.i.payload, stripe)]
+        m.d.sync += halted.eq(Mux(dut.i.ready, *halts))  # from the next cycle on
+        m.d.comb += Assert(probe(m, "dut.halted", 1) == halted)
         phantom, self.asks = halted | dut.lost, Signal(name="asks")
         count = Signal(range(config.lanes + 1))
         words = stripe.bytes // config.word_bytes
