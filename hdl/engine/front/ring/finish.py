@@ -41,8 +41,9 @@ class Finisher(wiring.Component):
     -------
     base, log2, attr : In, arrays: address, size and attributes of the completion rings
     clear : In, the counts start over
-    starts, ring, record : In, one cycle: a descriptor of ``ring`` is started, see
-        :class:`~cdma.hdl.engine.front.ring.records.Started`; only where there ``has_room``
+    may_start, ring, record : In, level: a descriptor of ``ring`` may be started in this cycle, see
+        :class:`~cdma.hdl.engine.front.ring.records.Started`; it is started only where there
+        ``has_room``
     started : In, array: descriptors started, without that one
     has_room : Out, a bit for each ring
     arena_pointer : In, address of a stream with APPEND, until ``ends_append``
@@ -66,7 +67,7 @@ class Finisher(wiring.Component):
                 "log2": In(4).array(RINGS),
                 "attr": In(Attributes()).array(RINGS),
                 "clear": In(1),
-                "starts": In(1),
+                "may_start": In(1),
                 "ring": In(1),
                 "record": In(Started(address_bits)),
                 "started": In(COUNT_BITS).array(RINGS),
@@ -155,7 +156,8 @@ class Finisher(wiring.Component):
         read = records.read_port(transparent_for=(write,))
         started = Mux(self.ring, self.started[1], self.started[0])
         m.d.comb += [
-            write.en.eq(self.starts),
+            # Written before it is known to be started: the place is free.
+            write.en.eq(self.may_start & Mux(self.ring, self.has_room[1], self.has_room[0])),
             write.addr.eq(Cat(self.ring, started[: (self.depth - 1).bit_length()])),
             write.data.eq(self.record),
             read.addr.eq(next_place),

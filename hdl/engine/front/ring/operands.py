@@ -75,7 +75,7 @@ class Operands(wiring.Component):
         m = Module()
         self._window(m)
         d, uses_arena = self.descriptor, self.uses_arena
-        base_ring = duplicates(m, ~self.next_ring, "base_ring")[2]
+        job_ring, _, base_ring = duplicates(m, ~self.next_ring, "base_ring")
         bases = [of(~base_ring, self.base), of(~base_ring, self.completion_base)]
         sizes = [
             DESCRIPTOR_BYTES << of(self.ring, self.log2),
@@ -93,7 +93,8 @@ class Operands(wiring.Component):
                 self.limit.eq(Mux(self.is_second, sizes[1], sizes[0])),
             ]
         for number, job in enumerate(self.job):
-            self._job(m, job, host, limit, self.ring == number)
+            # An operation is looked at in the same cycle, so its ring has a register of its own.
+            self._job(m, job, host, limit, job_ring != number)
         return m
 
     def _window(self, m):

@@ -248,7 +248,7 @@ class Rings(wiring.Component):
             starter.has_room.eq(finisher.has_room),
             starter.clear.eq(self.clear),
             finisher.clear.eq(self.clear),
-            finisher.starts.eq(starter.starts),
+            finisher.may_start.eq(starter.may_start),
             finisher.ring.eq(starter.place.ring),
             finisher.record.eq(starter.record),
             finisher.arena_pointer.eq(starter.arena_pointer),

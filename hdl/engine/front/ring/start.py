@@ -69,6 +69,7 @@ class Starter(wiring.Component):
     has_room : In, a bit for each ring: one more descriptor can be started
     job : Out, array of streams of :class:`~cdma.hdl.engine.job.Job`, one at a time
     offers : Out, level: a job of the ring of ``place``, which runs, is offered
+    may_start : Out, level: ``starts`` may come in this cycle
     starts : Out, one cycle: the descriptor at ``place`` is started, with ``record``
     record : Out, :class:`~cdma.hdl.engine.front.ring.records.Started`
     started : Out, array: descriptors started
@@ -113,6 +114,7 @@ class Starter(wiring.Component):
                 "has_room": In(RINGS),
                 "job": Out(stream.Signature(Job(bits))).array(RINGS),
                 "offers": Out(1),
+                "may_start": Out(1),
                 "starts": Out(1),
                 "record": Out(Started(bits)),
                 "started": Out(COUNT_BITS).array(RINGS),
@@ -150,6 +152,7 @@ class Starter(wiring.Component):
                 )
             ),
             self.starts.eq(goes),
+            self.may_start.eq(state == _State.ISSUE),
             self.record.is_local.eq(is_local),
             self.record.status.eq(status),
             self.record.is_untrusted.eq(is_untrusted),
