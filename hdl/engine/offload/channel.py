@@ -12,7 +12,7 @@ from cdma.hdl.engine.offload.codec import StripeCompressor, StripeStatus
 from cdma.hdl.engine.offload.reader import StripeReader
 from cdma.hdl.engine.offload.stream_codec import StreamStripeCompressor
 from cdma.hdl.lib.fifo import Fifo
-from cdma.hdl.lib.signals import assert_ready
+from cdma.hdl.lib.signals import assert_ready, duplicates
 
 
 class OffloadChannel(wiring.Component):
@@ -135,12 +135,17 @@ class OffloadChannel(wiring.Component):
         A stripe that comes while none waits goes to the reader in the same cycle.
         """
         waiting, has_waiting = Signal(Stripe(self.config)), Signal()
+        was_left = reader.i.valid & ~reader.i.ready
+        copies = duplicates(m, was_left, "has_waiting")
         m.d.comb += [
             self.i.ready.eq(~has_waiting),
             reader.i.valid.eq(has_waiting | self.i.valid),
-            reader.i.payload.eq(Mux(has_waiting, waiting.as_value(), self.i.payload.as_value())),
         ]
-        m.d.sync += has_waiting.eq(reader.i.valid & ~reader.i.ready)
+        # Of the many bits, some follow one register, and the others another one.
+        for number, (name, _) in enumerate(Stripe(self.config)):
+            chosen = Mux(copies[2 * (number % 2)], waiting[name], self.i.payload[name])
+            m.d.comb += reader.i.payload[name].eq(chosen)
+        m.d.sync += has_waiting.eq(was_left)
         with m.If(~has_waiting):
             m.d.sync += waiting.eq(self.i.payload)
         return has_waiting

@@ -11,6 +11,7 @@ from cdma.hdl.engine.common.errors import ReadError, is_error
 from cdma.hdl.engine.common.records import Halt, Stripe, is_halted
 from cdma.hdl.engine.job import ReadClient
 from cdma.hdl.lib.fifo import Fifo
+from cdma.hdl.lib.lookahead import incremented
 from cdma.hdl.zvc.beat import thermometer
 
 
@@ -156,7 +157,8 @@ class StripeReader(wiring.Component):
         # Where stripes are aligned, the next burst's address has the upper bits of the stripe's.
         is_aligned = config.alignment == config.stripe_bytes
         high = config.stripe_bytes.bit_length() - 1 if is_aligned else config.address_bits
-        advanced = stripe.address[low:high]
+        border = config.burst_bytes.bit_length() - 1  # the next burst begins at one
+        upper = stripe.address[border:high]
         offered, offered_left = self.i.payload, Signal.like(done)
         m.d.comb += offered_left.eq((offered.bytes + (config.beat_bytes - 1)) >> low)
         # A stripe's first burst is planned as the stripe is taken, each further one in a cycle. The
@@ -224,7 +226,8 @@ class StripeReader(wiring.Component):
             ]
         with m.Elif(goes):
             m.d.sync += [
-                advanced.eq(advanced + beats),
+                stripe.address[low:border].eq(0),
+                upper.eq(incremented(upper, 1)),
                 done.eq(done + beats),
                 left.eq(left - beats),
             ]
@@ -246,7 +249,12 @@ class StripeReader(wiring.Component):
         reach, beats = (Signal.like(self.issued, name=f"{name}_{k}") for k in ("reach", "beats"))
         after = Signal(range(config.stripe_beats + 1), name=f"{name}_after")
         m.d.comb += [
-            reach.eq(beats_to_boundary(stripe.address, config.beat_bytes, config.burst_bytes)),
+            # Each burst but a stripe's last one ends at a border.
+            reach.eq(
+                beats_to_boundary(stripe.address, config.beat_bytes, config.burst_bytes)
+                if is_first
+                else config.burst_bytes // config.beat_bytes
+            ),
             beats.eq(Mux(left < reach, left, reach)),
             after.eq(beats if is_first else done + beats),
         ]
@@ -286,7 +294,8 @@ class StripeReader(wiring.Component):
             o.payload.count.eq(Mux(o.payload.last, burst.count, lanes)),
             o.payload.raw.eq(burst.raw),
         ]
-        kept = thermometer(o.payload.count, lanes)
+        # All words count but for those of a stripe's last beat: which that is, is known late.
+        kept = thermometer(burst.count, lanes) | (~o.payload.last).replicate(lanes)
         for k, word in enumerate(_split(r.payload.data, lanes)):
             m.d.comb += o.payload.words[k].eq(Mux(kept[k] & ~is_zero, word, 0))
         with m.If(moves):

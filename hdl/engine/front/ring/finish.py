@@ -115,15 +115,18 @@ class Finisher(wiring.Component):
             # In the state NEXT.
             m.d.sync += self.done[number].ready.eq(is_job & (ring == number))
         copies = duplicates(m, next_ring, "done_ring")
-        is_ok = self._complete(m, ring, copies, record, count, following)
-        advances = Signal(reset_less=True)
+        others = duplicates(m, ~next_ring, "other_ring")
+        is_ok = self._complete(m, ring, copies, others, record, count, following)
+        advances, size = Signal(reset_less=True), Signal.like(self.size, reset_less=True)
         m.d.sync += advances.eq(is_ok & ~record.is_local)
         m.d.comb += [
             self.has_room.eq(Cat(each != self.depth for each in in_flight)),
             self.ends_append.eq(goes_on & record.append),
             self.advances.eq(advances),
-            self.size.eq(self.done[0].payload.stream_bytes),
         ]
+        # An answer stays for some cycles, so that its size can be added from a register.
+        m.d.sync += size.eq(self.done[0].payload.stream_bytes)
+        m.d.comb += self.size.eq(size)
         return m
 
     def _step(self, m, state, ring, record, in_flight):
@@ -164,11 +167,11 @@ class Finisher(wiring.Component):
         ]
         return read.data
 
-    def _complete(self, m, ring, copies, record, count, following):
+    def _complete(self, m, ring, copies, others, record, count, following):
         """The completion of what is looked at; gives whether its status is OK."""
         ended, completion = self.o.payload, self.o.payload.completion
         done, status, is_job, is_ok = Signal(Done()), Signal(8), ~record.is_local, Signal()
-        base, log2 = Mux(ring, self.base[1], self.base[0]), Mux(ring, self.log2[1], self.log2[0])
+        base, log2 = (Mux(others[2], *each) for each in (self.base, self.log2))
         # Half of the many bits follow one register of the ring, and half another one.
         names = [name for name, _ in Done()]
         for number, name in enumerate(names):
@@ -186,7 +189,7 @@ class Finisher(wiring.Component):
             completion.channel.eq(Mux(is_job, done.channel, LINK)),
             completion.phase.eq(~(count >> log2)[0]),
             ended.address.eq(entry_address(m, base, count, log2, COMPLETION_BYTES, "entry")),
-            ended.attr.eq(Mux(ring, self.attr[1].as_value(), self.attr[0].as_value())),
+            ended.attr.eq(Mux(others[0], *(attr.as_value() for attr in self.attr))),
             ended.interrupt.eq(record.interrupt),
             ended.ring.eq(ring),
         ]

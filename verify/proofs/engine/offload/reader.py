@@ -166,7 +166,11 @@ class ReadsStripes(Elaboratable):
                 Assert(known.raw == self.stripe.raw),
             ]
         charge = self._charge()
-        m.d.comb += Assert(~self.is_active | planned | (self.done != 0))
+        at_border = self.address % config.burst_bytes == 0
+        m.d.comb += [
+            Assert(~self.is_active | planned | (self.done != 0)),
+            Assert(~self.is_active | (self.done == 0) | at_border),
+        ]
         with m.If(self.is_active & planned):
             m.d.comb += [
                 Assert(probe(m, "dut.beats", len(dut.issued)) == self.beats),
