@@ -52,6 +52,16 @@ def difference(a, b):
     return Cat(low[:half], Mux(exceeds(b[:half], a[:half]), borrowed[:rest], high[:rest]))
 
 
+def sum_in_halves(a, b, first=0):
+    """``a + b + first`` of numbers of the same length and a bit, with its carry, in a cycle.
+
+    Both upper halves, with and without a carry, are there before the carry.
+    """
+    half, bits = len(a) // 2, len(a) - len(a) // 2 + 1
+    low, high, carried = a[:half] + b[:half] + first, a[half:] + b[half:], a[half:] + b[half:] + 1
+    return Cat(low[:half], Mux(low[half], carried[:bits], high[:bits]))
+
+
 def adds_up_to_zero(a, b, first):
     """``a + b`` and the bit ``first`` is 0 modulo the range of ``a`` and ``b``, without a sum.
 

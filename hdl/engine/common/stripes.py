@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.common.records import JOB_BITS, Stripe
 from cdma.hdl.engine.job import Job
-from cdma.hdl.lib.adder import advance_in_two
+from cdma.hdl.lib.adder import advance_in_two, sum_in_halves
 
 
 class StripeSequencer(wiring.Component):
@@ -123,9 +123,9 @@ class StripeSequencer(wiring.Component):
         adds, carries = Signal(init=1), Signal()  # the low half, and then the high one
         m.d.sync += [adds.eq(0), carries.eq(adds)]
         with m.If(adds):
-            m.d.sync += Cat(start[:half], carry).eq(start[:half] + job.pitch.as_unsigned()[:half])
+            m.d.sync += Cat(start[:half], carry).eq(sum_in_halves(start[:half], job.pitch[:half]))
         with m.If(carries):
-            m.d.sync += start[half:].eq(start[half:] + job.pitch[half:] + carry)
+            m.d.sync += start[half:].eq(sum_in_halves(start[half:], job.pitch[half:], carry))
         is_known = ~adds & ~carries
         with m.If(turns & is_known):
             m.d.sync += adds.eq(1)

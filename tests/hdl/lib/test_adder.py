@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.adder import advance_in_two, sum_later
+from cdma.hdl.lib.adder import advance_in_two, sum_in_halves, sum_later
 
 BITS = 9
 PAIRS = [(0, 0), (0xF, 1), (0x10, 0xF), (0x1FF, 1), (0xFF, 0x101), (0, 1), (0x123, 0xEF)]
@@ -17,6 +17,8 @@ class Sums(wiring.Component):
     a: In(BITS)
     b: In(BITS)
     total: Out(BITS)
+    now: Out(BITS + 1)
+    more: Out(BITS + 1)
     up: Out(BITS)
     down: Out(BITS)
     settles: Out(1)
@@ -29,6 +31,8 @@ class Sums(wiring.Component):
         ]
         m.d.comb += [
             self.total.eq(sum_later(m, self.a, self.b, BITS, "sum")),
+            self.now.eq(sum_in_halves(self.a, self.b)),
+            self.more.eq(sum_in_halves(self.a, self.b, 1)),
             self.settles.eq(carries[0] | carries[1]),
         ]
         return m
@@ -80,3 +84,16 @@ def test_a_step_in_every_cycle(simulate):
         return ctx.get(dut.up), ctx.get(dut.down)
 
     assert simulate(dut, bench) == (750 % 512, -750 % 512)
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_a_sum_in_halves_has_its_carry(simulate, a, b):
+    dut = Sums()
+
+    async def bench(ctx):
+        ctx.set(dut.a, a)
+        ctx.set(dut.b, b)
+        await ctx.tick()
+        return ctx.get(dut.now), ctx.get(dut.more)
+
+    assert simulate(dut, bench) == (a + b, a + b + 1)
