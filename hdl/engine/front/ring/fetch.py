@@ -10,11 +10,13 @@ from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.job import ReadClient
 from cdma.hdl.lib.lookahead import incremented, sum_in_parts
+from cdma.hdl.lib.signals import registered
 
 COUNT_BITS = 16
 RINGS = 2
 #: Descriptors of a ring that are fetched and not started, or on their way.
 FETCHED = 8
+_UPPER_BITS = 9  # of a part of an address above an entry's number
 
 
 class Place(data.StructLayout):
@@ -32,14 +34,20 @@ def entry_mask(log2) -> Value:
 def entry_address(m, base, count, log2, entry_bytes: int, name: str) -> Value:
     """Address of an entry of a ring, valid two cycles after its ``count``.
 
-    ``base`` stays. Only the carry passes its upper bits, from a register.
+    ``base`` stays, also for a cycle before. Only the carry passes its upper bits, from a register,
+    and parts that are all ones in one step.
     """
     shift, bits = entry_bytes.bit_length() - 1, COUNT_BITS - 1
     low = Signal(bits + 1, name=f"{name}_low", reset_less=True)
     entry = (count & entry_mask(log2))[:bits]
     start, upper = base[shift : shift + bits], base[shift + bits :]
     m.d.sync += low.eq(sum_in_parts(m, Cat(start, 0), entry, name, part=5))
-    return Cat(base[:shift], low[:bits], incremented(upper, low[bits], part=9))
+    total, carry = [], low[bits]
+    for k in range(0, len(upper), _UPPER_BITS):
+        part = upper[k : k + _UPPER_BITS]
+        total.append((part + carry)[: len(part)])
+        carry = registered(m, part.all(), f"{name}_full{k}") & carry
+    return Cat(base[:shift], low[:bits], *total)
 
 
 class Fetcher(wiring.Component):
