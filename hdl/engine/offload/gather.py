@@ -27,6 +27,7 @@ class GatheredRow(data.StructLayout):
     count : words that count, 1 and more; all before a stripe's last row
     kept : words of these that the stream takes
     live : not dropped
+    cut : live, and ``kept`` is less than ``count``
     last : the stripe ends with this row
     missing : as in :class:`~cdma.hdl.engine.common.records.Row`
     channel : whose row it is
@@ -42,6 +43,7 @@ class GatheredRow(data.StructLayout):
                 "count": unsigned(size.bit_length()),
                 "kept": unsigned(size.bit_length()),
                 "live": unsigned(1),
+                "cut": unsigned(1),
                 "last": unsigned(1),
                 "channel": unsigned(3),
                 "status": StripeStatus(),
@@ -69,7 +71,7 @@ class Gather(wiring.Component):
     drops : In, rows that are taken are dropped: the stream gets none of their words
     slow : In, take rows in units
     takes, count : Out, in this cycle a row is taken, of so many words
-    kept : In, words of these that the stream takes
+    kept, cut : In, words of these that the stream takes, and whether it takes less than all
     valid, o : Out, a row that was taken: :class:`GatheredRow`
     works, unit, ends : Out, while ``slow``: a unit of the row, its number in the row, and whether
         the stripe ends with it. The row is at ``o`` with each of its units.
@@ -91,6 +93,7 @@ class Gather(wiring.Component):
                 "takes": Out(1),
                 "count": Out(range(size + 1)),
                 "kept": In(range(size + 1)),
+                "cut": In(1),
                 "valid": Out(1),
                 "o": Out(GatheredRow(config)),
                 "works": Out(1),
@@ -136,6 +139,7 @@ class Gather(wiring.Component):
             o.count.eq(self.count),
             o.kept.eq(Mux(self.drops, 0, self.kept)),
             o.live.eq(~self.drops),
+            o.cut.eq(self.cut & ~self.drops),
             o.last.eq(is_end),
             o.channel.eq(channel),
             o.status.eq(status),

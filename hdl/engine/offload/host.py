@@ -180,6 +180,7 @@ class HostWriter(wiring.Component):
             limit.takes.eq(gather.takes),
             limit.count.eq(gather.count),
             gather.kept.eq(limit.kept),
+            gather.cut.eq(limit.cut),
         ]
         for k in range(self.config.channels):
             wiring.connect(m, wiring.flipped(self.i[k]), gather.i[k])

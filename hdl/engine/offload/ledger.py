@@ -204,7 +204,7 @@ class Ledger(wiring.Component):
         error, channel = Signal.like(status.error), Signal.like(row.channel)
         is_over = Signal()
         m.d.comb += [
-            is_cut.eq(row.live & (row.kept != row.count) & (self.job.op != Op.MEASURE)),
+            is_cut.eq(row.cut & (self.job.op != Op.MEASURE)),
             is_over.eq((overflowed | is_cut) & ~was_told),
             reports.eq(
                 self.valid & row.last & row.live & ((status.error != ReadError.NONE) | is_over)

@@ -23,7 +23,10 @@ def account(simulate, rng, small, job, rows_of, noise):
             for row in rows_of(noise(size, 1.0, seed=number), config):
                 kept = min(left, row["count"])
                 left -= kept
-                rows.append({**row, "kept": kept, "live": 1, "channel": 0, "status": state})
+                cut = kept < row["count"]
+                rows.append(
+                    {**row, "kept": kept, "live": 1, "cut": cut, "channel": 0, "status": state}
+                )
         fields = job(**{"op": int(Op.OFFLOAD), "index": 1, "limit": 4 * limit, **fields})
 
         async def bench(ctx):

@@ -56,7 +56,7 @@ class TakesTurns(Elaboratable):
                 Assume((row.count != 0) & (row.count <= lanes)),
                 *(Assume((row.words[k] == 0) | (row.count > k)) for k in range(lanes)),
             ]
-        leave_open(m, dut, "hold", "hold_last", "drops", "slow", "kept")
+        leave_open(m, dut, "hold", "hold_last", "drops", "slow", "kept", "cut")
         turn = dut.order.payload
         valid = Array([port.valid for port in dut.i])[turn]
         has_status = Array([port.valid for port in dut.i_status])[turn]
@@ -118,13 +118,14 @@ class TakesTurns(Elaboratable):
             was.count.eq(dut.count),
             was.kept.eq(Mux(dut.drops, 0, dut.kept)),
             was.live.eq(~dut.drops),
+            was.cut.eq(dut.cut & ~dut.drops),
             was.last.eq(is_end),
             was.channel.eq(dut.order.payload),
             was.status.eq(statuses[dut.order.payload]),
         ]
         m.d.comb += [Assert(dut.valid == takes), Assert(dut.works == works)]
         with m.If(takes):
-            m.d.comb += [Assert(o[name] == was[name]) for name in ("count", "kept", "live")]
+            m.d.comb += [Assert(o[name] == was[name]) for name in ("count", "kept", "live", "cut")]
             m.d.comb += [Assert(o[name] == was[name]) for name in ("last", "channel")]
             with m.If(was.last):
                 m.d.comb += Assert(Value.cast(o.status) == Value.cast(was.status))

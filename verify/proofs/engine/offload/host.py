@@ -126,6 +126,7 @@ class WritesJobs(Elaboratable):
             m.d.comb += [
                 Assert(may),
                 Assert((row.count != 0) & (row.count <= lanes) & (row.kept <= row.count)),
+                Assert(row.cut == (row.live & (row.kept != row.count))),
                 Assert(row.channel < self.config.channels),
                 Assert(was_live | ~row.live),
             ]

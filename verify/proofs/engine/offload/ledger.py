@@ -114,6 +114,7 @@ class KeepsAccounts(Elaboratable):
             Value.cast(row).eq(anything(m, len(Value.cast(row)), "any_row")),
             Assume((row.count != 0) & (row.count <= self.config.lanes)),
             Assume(row.kept <= row.count),
+            Assume(~dut.valid | (row.cut == (row.live & (row.kept != row.count)))),
             Assume(row.channel < self.config.channels),
             # Rows are dropped from one on.
             Assume(was_live | ~row.live),
