@@ -95,7 +95,9 @@ class CompletionWriter(wiring.Component):
             self.i.ready.eq(leaves & ~is_late),
         ]
         m.d.sync += [taken.eq(taken + (leaves & ~is_late)), late.eq(late + (leaves & is_late))]
-        waiting = self._keep(m, self.i.payload, leaves & ~is_late, taken, late)
+        # Written before it leaves: the place is free.
+        enters = (state == _State.DATA) & ~is_late
+        waiting = self._keep(m, self.i.payload, enters, taken, late)
         self._data(m, beat, is_late, self.i.payload, waiting)
         self._answers(m, leaves, is_late, ripe, ended)
         return m

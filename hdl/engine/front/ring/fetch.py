@@ -10,7 +10,7 @@ from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.job import ReadClient
 from cdma.hdl.lib.lookahead import incremented, sum_in_parts
-from cdma.hdl.lib.signals import registered
+from cdma.hdl.lib.signals import kept_apart, registered
 
 COUNT_BITS = 16
 RINGS = 2
@@ -147,19 +147,22 @@ class Fetcher(wiring.Component):
         """The rings of all reads on their way; gives the ring of the oldest, and its end."""
         link, depth = self.link, RINGS * FETCHED
         owners, level = Signal(depth), Signal(range(depth + 1))  # bit 0 is the oldest
-        place, left = Signal(range(depth + 1)), Signal(depth)
-        arrives = Signal()
+        left, arrives, any_asks = Signal(depth), Signal(), Signal()
+        more, less = (kept_apart(name, level.shape()) for name in ("more", "less"))
         m.d.comb += [
             link.r.ready.eq(1),
             arrives.eq(link.r.valid & link.r.payload.last),
-            place.eq(level - arrives),
+            any_asks.eq(asks.any()),
+            more.eq(level + 1),
+            less.eq(level - 1),
             left.eq(owners >> arrives),
             self.awaited.eq(owners[0]),
         ]
-        m.d.sync += level.eq(level + asks.any() - arrives)
+        # What is asked for, and what arrives, is known late: it only selects.
+        m.d.sync += level.eq(Mux(any_asks == arrives, level, Mux(any_asks, more, less)))
         for bit in range(depth):
-            is_new = asks.any() & (place == bit)
-            m.d.sync += owners[bit].eq(Mux(is_new, turn, left[bit]))
+            is_next = Mux(arrives, level == bit + 1, level == bit)
+            m.d.sync += owners[bit].eq(Mux(any_asks & is_next, turn, left[bit]))
         return owners[0], arrives
 
     def _count(self, m, ring, turn, asks, owner, arrives):
