@@ -18,7 +18,8 @@ class Operands(wiring.Component):
     """Selects what is compared with a window: a descriptor's stream, its place in the arena, or a
     ring; and makes the descriptor's job.
 
-    All outputs are combinational. Windows and bases follow ``next_ring``, a cycle later.
+    All outputs are combinational. Windows, bases and the jobs' operations follow ``next_ring``, a
+    cycle later.
 
     Parameters
     ----------

@@ -47,13 +47,14 @@ class SelectsOneRing(Elaboratable):
             dut.ring.eq(ring),
         ]
         m.d.sync += [ring.eq(dut.next_ring), has_run.eq(1)]
-        copies = {f"window_ring_{copy}": ring for copy in "ac"} | {"base_ring_c": ~ring}
+        copies = {f"window_ring_{copy}": ring for copy in "ac"}
+        copies |= {f"base_ring_{copy}": ~ring for copy in "ac"}
         with m.If(has_run):
             m.d.comb += [
                 Assert(probe(m, f"dut.{name}", 1) == value[0]) for name, value in copies.items()
             ]
             self._compared(m, ring, d)
-        self._job(m, ring, d)
+        self._job(m, ring, d, has_run)
         return m
 
     def _compared(self, m, ring, d):
@@ -82,7 +83,7 @@ class SelectsOneRing(Elaboratable):
                 Cover(~ring),
             ]
 
-    def _job(self, m, ring, d):
+    def _job(self, m, ring, d, has_run):
         dut, bits = self.dut, CONFIG.address_bits
         size = min(bits + 1, 64)
         limit = Mux(dut.uses_arena & dut.is_clipped, dut.arena_room, d.limit)
@@ -95,8 +96,9 @@ class SelectsOneRing(Elaboratable):
                 "limit": limit[:size],
                 "rows": Mux(d.rows == 0, 1, d.rows),
                 "stripes": dut.stripes,
-                "op": Mux(ring == number, d.op, Op.NOP),
             }
+            # In the first cycle after reset no job is offered, and the operation is a don't-care.
+            m.d.comb += Assert(~has_run | (job.op == Mux(ring == number, d.op, Op.NOP)))
             m.d.comb += [
                 Assert(Value.cast(job[name]).as_unsigned() == Value.cast(value).as_unsigned())
                 for name, value in (same | cut).items()
