@@ -53,9 +53,15 @@ class CompletesInOrder(Elaboratable):
             done, jobs = dut.done[number], Signal(range(depth + 2), name=f"jobs{number}")
             is_answered = Signal(name=f"is_answered{number}")
             answered = done.valid & done.ready
+            size, kept = Signal(2, name=f"bytes{number}"), Signal(2, name=f"kept{number}")
+            stays = Signal(name=f"stays{number}")
+            m.d.sync += [stays.eq(done.valid & ~done.ready), kept.eq(size)]
             m.d.comb += [
                 done.valid.eq(is_answered & (jobs != 0)),
+                # Of an answer, only two bits of its size are free.
                 done.payload.as_value().eq(0),
+                done.payload.stream_bytes[:2].eq(size),
+                size.eq(Mux(stays, kept, anything(m, 2, f"size{number}"))),
                 Assert(jobs <= level),
             ]
             m.d.sync += [
@@ -65,6 +71,13 @@ class CompletesInOrder(Elaboratable):
                 ),
             ]
             answers.append(answered)
+        # What the arena advances by is the size of the answer that is taken then.
+        adds = dut.ends_append & dut.advances & answers[0]
+        bytes_now = dut.done[0].payload.stream_bytes
+        m.d.comb += [
+            Assert(~adds | (dut.size[:2] == bytes_now[:2])),
+            Cover(adds & (bytes_now == 2)),
+        ]
         self._follow(m, starts & anything(m, 1, "picks"), leaves, left, levels, answers)
         return m
 
