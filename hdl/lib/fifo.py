@@ -1,11 +1,9 @@
 """A first-in first-out buffer in a RAM."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Assert, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-
-from cdma.hdl.lib.signals import kept_apart
 
 
 class Fifo(wiring.Component):
@@ -24,11 +22,13 @@ class Fifo(wiring.Component):
     Members
     -------
     i, o : In, Out streams of ``shape``
+    empty : Out, no entry is in the buffer, and none at the output
     level : Out, entries in the buffer, the one at the output included
     """
 
     i: stream.Interface
     o: stream.Interface
+    empty: Signal
     level: Signal
 
     def __init__(self, shape, depth: int):
@@ -40,6 +40,7 @@ class Fifo(wiring.Component):
             {
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
+                "empty": Out(1),
                 "level": Out(range(depth + 2)),
             }
         )
@@ -49,29 +50,40 @@ class Fifo(wiring.Component):
         m.submodules.memory = memory = Memory(shape=self.shape, depth=self.depth, init=[])
         write, read = memory.write_port(), memory.read_port()
         head, tail = Signal(range(self.depth)), Signal(range(self.depth))
-        stored = Signal(range(self.depth + 1))  # in the RAM, without the output register
+        after_head, after_tail = Signal.like(head), Signal.like(tail)
+        # Of the RAM, without the output register. What enters and leaves is known late: it only
+        # selects between what the places say.
+        is_full, has_some = (Signal(name=name) for name in ("is_full", "has_some"))
+        stored = Signal(range(self.depth + 1))
         enters, loads = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(~stored[-1]),  # a power of two is stored just when it is full
+            after_head.eq(head + 1),
+            after_tail.eq(tail + 1),
+            stored.eq(Mux(is_full, self.depth, (tail - head)[: len(tail)])),
+            self.i.ready.eq(~is_full),
             enters.eq(self.i.valid & self.i.ready),
-            loads.eq((stored != 0) & (~self.o.valid | self.o.ready)),
+            loads.eq(has_some & (~self.o.valid | self.o.ready)),
             write.en.eq(enters),
             write.addr.eq(tail),
             write.data.eq(self.i.payload),
             read.en.eq(loads),
             read.addr.eq(head),
             self.o.payload.eq(read.data),
+            self.empty.eq(~has_some & ~self.o.valid),
             self.level.eq(stored + self.o.valid),
         ]
-        # Valid and ready are late: they only select between sums that are there.
-        more, less = (kept_apart(name, stored.shape()) for name in ("more", "less"))
-        m.d.comb += [more.eq(stored + 1), less.eq(stored - 1)]
         m.d.sync += [
-            stored.eq(Mux(enters == loads, stored, Mux(loads, less, more))),
-            self.o.valid.eq(Mux(self.o.ready, loads, self.o.valid | loads)),
+            has_some.eq(enters | (has_some & ~(loads & (after_head == tail)))),
+            is_full.eq(~loads & (is_full | (enters & (after_tail == head)))),
+            self.o.valid.eq(loads | (self.o.valid & ~self.o.ready)),
         ]
         with m.If(enters):
-            m.d.sync += tail.eq(tail + 1)
+            m.d.sync += tail.eq(after_tail)
         with m.If(loads):
-            m.d.sync += head.eq(head + 1)
+            m.d.sync += head.eq(after_head)
+        if platform == "formal":
+            m.d.comb += [
+                Assert(has_some == (is_full | (head != tail))),
+                Assert(~is_full | (head == tail)),
+            ]
         return m

@@ -140,7 +140,7 @@ class StripeReader(wiring.Component):
         active = self._issue(m, bursts)
         self._receive(m, bursts)
         m.d.comb += [
-            self.drained.eq(bursts.level == 0),
+            self.drained.eq(bursts.empty),
             self.idle.eq(~active & self.drained & ((self.outstanding == 0) | self.lost)),
         ]
         return m

@@ -123,7 +123,7 @@ class PrefetchChannel(wiring.Component):
             self.events.stripe_valid.eq(writer.has_place),
             self.events.stripe.eq(number),
             self.idle.eq(
-                ~is_left & ~writer.has_place & codec.idle & (queue.level == 0) & writer.idle
+                ~is_left & ~writer.has_place & codec.idle & queue.empty & writer.idle
             ),
         ]
         return m

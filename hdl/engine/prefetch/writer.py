@@ -132,7 +132,7 @@ class StripeWriter(wiring.Component):
         error, was_lost = self._answer(m, platform, waiting)
         m.d.comb += [
             self.drained.eq(
-                (beats.level == 0)
+                beats.empty
                 & ~is_open
                 & ~bursts.o.valid
                 & ~sent.o.valid

@@ -29,6 +29,7 @@ class KeepsOrder(Elaboratable):
         m.d.comb += [
             Assert(level <= most),
             Assert(dut.level == level),
+            Assert(dut.empty == (level == 0)),
             Assert(dut.i.ready == (level - dut.o.valid != dut.depth)),
             Assert(~was_inside | dut.o.valid),
             Assert((level != 0) | ~dut.o.valid),
@@ -63,7 +64,8 @@ PROOFS = (
             2,
             10,
             stuck_at(1, "dut.i__ready"),
-            late("dut.stored"),
+            late("dut.is_full"),
+            late("dut.has_some"),
             stuck_at(0, "dut.read__addr"),
             inverted("dut.o__payload", 0),
         ),

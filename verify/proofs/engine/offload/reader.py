@@ -33,6 +33,7 @@ class AnyFifo(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "level": Out(range(depth + 2)),
+                "empty": Out(1),
             }
         )
 
@@ -42,6 +43,7 @@ class AnyFifo(wiring.Component):
         enters, leaves, was_offered = Signal(), Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(anything(m, 1, "has_room") & (self.level < _BURSTS)),
+            self.empty.eq(self.level == 0),
             self.o.valid.eq((self.level != 0) & (anything(m, 1, "offers") | was_offered)),
             self.o.payload.eq(entries[0]),
             enters.eq(self.i.valid & self.i.ready),
