@@ -97,14 +97,22 @@ class UnitCrc(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         past, left = (Signal.like(self.excess, name=name) for name in ("past", "left"))
-        is_busy, ends = (Signal(name=name) for name in ("is_busy", "ends"))
+        is_busy, ends, comes = (Signal(name=name) for name in ("is_busy", "ends", "comes"))
+        # Neither of the two, in a register of its own: their load is high, and rows wait for it.
+        is_idle = Signal(init=1)
         result = Signal(_BITS)
         m.d.comb += [
             self.o.valid.eq(is_busy & (left == 0)),
             self.o.payload.eq(~result),
-            self.idle.eq(~(ends | is_busy)),
+            self.idle.eq(is_idle),
+            comes.eq(self.valid & self.last & ~self.clear),
         ]
-        m.d.sync += [ends.eq(self.valid & self.last & ~self.clear), past.eq(self.excess)]
+        is_taken = self.o.valid & self.o.ready
+        m.d.sync += [
+            ends.eq(comes),
+            past.eq(self.excess),
+            is_idle.eq(~(comes | ends | (is_busy & ~is_taken))),
+        ]
         after = self._add(m, ends)
         with m.If(ends):
             m.d.sync += [result.eq(after), left.eq(past), is_busy.eq(1)]
