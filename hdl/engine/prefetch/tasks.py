@@ -122,13 +122,14 @@ class TaskMaker(wiring.Component):
         stripe, entry, task = self.i.payload, self.i_entry.payload, self.o.payload
         is_copy, has_both, moves = Signal(), Signal(), Signal()
         size, whole = Signal.like(task.size), Signal.like(task.size)
-        steps, is_known = Signal(5), Signal()  # cycles since stripe and entry are there
+        steps, is_due = Signal(5), Signal()  # cycles since stripe and entry are there
         m.d.comb += [
             is_copy.eq(self.job.op == Op.COPY_IN),
             has_both.eq(self.i.valid & (is_copy | self.i_entry.valid) & ~self.ended),
             size.eq(Mux(is_copy, stripe.bytes, entry.bytes)),
             whole.eq(padded(self.config, size)),
-            is_known.eq(steps[2] & (steps[4] | self._is_whole(stripe))),
+            # Stripe and entry stay until the task is taken: what offers them is not asked again.
+            is_due.eq(steps[2] & (steps[4] | self._is_whole(stripe)) & ~self.ended),
             self.i.ready.eq(moves | self.ended),
             self.i_entry.ready.eq(moves & ~is_copy),
         ]
@@ -136,9 +137,9 @@ class TaskMaker(wiring.Component):
         is_good, is_short = self._check(m, is_copy, size, whole)
         ends, counts = Signal(), Signal()
         m.d.comb += [
-            counts.eq(has_both & is_known & is_good & self.o.ready),
-            moves.eq(has_both & is_known & (self.o.ready | ~is_good)),
-            self.o.valid.eq((has_both & is_known & is_good) | ends),
+            counts.eq(is_due & is_good & self.o.ready),
+            moves.eq(is_due & (self.o.ready | ~is_good)),
+            self.o.valid.eq((is_due & is_good) | ends),
             task.end.eq(ends),
             task.address.eq(stripe.address),
             task.bytes.eq(stripe.bytes),

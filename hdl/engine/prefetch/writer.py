@@ -122,7 +122,7 @@ class StripeWriter(wiring.Component):
         most = config.burst_bytes // config.beat_bytes
         stored = data.StructLayout({"data": 8 * config.beat_bytes, "strobe": config.beat_bytes})
         m.submodules.beats = beats = Fifo(stored, max(2 * most, 4))
-        m.submodules.bursts = bursts = Queue(_Burst(config), 1)
+        m.submodules.bursts = bursts = Queue(_Burst(config), 2)
         m.submodules.waiting = waiting = Fifo(_Waiting(config), config.channel_writes)
         issued = data.StructLayout({"beats": _Burst(config)["beats"].shape, "dropped": 1})
         m.submodules.sent = sent = Queue(issued, 2)
@@ -166,12 +166,9 @@ class StripeWriter(wiring.Component):
             flushes.eq(drops & is_open),
             loads.eq(~has_place | (self.i.valid & self.i.ready & beat.last)),
             self.i_place.ready.eq(loads),
+            # Not of the beat that is offered: it comes late.
             self.i.ready.eq(
-                has_place
-                & (
-                    drops
-                    | (beats.i.ready & (bursts.i.ready | ~ends) & (is_known | ~is_edge | beat.last))
-                )
+                has_place & (drops | (beats.i.ready & bursts.i.ready & (is_known | ~is_edge)))
             ),
             beats.i.valid.eq(takes),
             beats.i.payload.data.eq(beat.words.as_value()),
