@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from cdma.errors import UserError
 from cdma.synth.flow.asic import mapping
@@ -37,6 +38,9 @@ class Macro:
     reads, writes : int
         Ports.
     address_bits : int
+    enables : tuple of str
+        Signals that enable a write, each for all bits of a part of the row, the highest first. Empty
+        where that is not known: each bit has an enable.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Macro:
     reads: int
     writes: int
     address_bits: int
+    enables: tuple[str, ...]
 
     @property
     def bits(self) -> int:
@@ -54,7 +59,7 @@ class Macro:
     @property
     def cell(self) -> str:
         """Name of its cell."""
-        ports = f"{self.reads}r{self.writes}w"
+        ports = f"{self.reads}r{self.writes}w{len(self.enables)}"
         return f"{RAM_CELL}_{self.rows}x{self.width}_{self.address_bits}_{ports}"
 
     @property
@@ -66,7 +71,7 @@ class Macro:
             "RD_ADDR": reads * self.address_bits,
             "RD_DATA": reads * self.width,
             "WR_CLK": writes,
-            "WR_EN": writes * self.width,
+            "WR_EN": len(self.enables) or writes * self.width,
             "WR_ADDR": writes * self.address_bits,
             "WR_DATA": writes * self.width,
         }
@@ -239,11 +244,20 @@ dump -o rams.txt @rams
         f"chtype -set {macro.cell} {root}/{name}\nsetparam {_UNSET} {root}/{name}"
         for name, macro in macros.items()
     )
+    # Yosys has an enable for each bit of a row: hundreds of loads where a memory has a pin.
+    enables = "\n".join(
+        f"connect -port {name} WR_EN {','.join(macro.enables)}"
+        for name, macro in macros.items()
+        if macro.enables
+    )
     commands, cells = mapping(liberty, "abc")
     boxes = "".join(sorted({macro.box for macro in macros.values()}))
     script = f"""\
 read_rtlil part.il
 {chosen}
+cd {root}
+{enables}
+cd ..
 read_verilog -lib rams.v
 synth -run coarse: -noabc -top {root}
 {commands}
@@ -288,7 +302,16 @@ def _macros(root: str, text: str) -> dict[str, Macro]:
             if match is None:
                 raise UserError(f"{root}: a memory without {parameter} in the output of Yosys")
             numbers[parameter] = int(match[1])
-        macro = Macro(f"{root}.{cell.lstrip(chr(92))}", *numbers.values())
+        enables = _enables(body) if numbers["WR_PORTS"] == 1 else ()
+        macro = Macro(f"{root}.{cell.lstrip(chr(92))}", *numbers.values(), enables)
         if macro.bits >= LEAST_BITS:
             found[cell.lstrip("\\")] = macro
     return found
+
+
+def _enables(body: str) -> tuple[str, ...]:
+    """Enables of a memory with one write port: single bits, each for a part of the row, or none."""
+    bits = re.search(r"connect \\WR_EN \{ (.*) \}$", body, re.M)
+    if bits is None or re.search(r"\[\d+:\d+\]|\d'", bits[1]):
+        return ()
+    return tuple(bit for bit, _ in groupby(re.sub(r" (?=\[)", "", bits[1]).split()))
