@@ -68,7 +68,7 @@ class RangeReader(wiring.Component):
     i : In stream of :class:`Piece`
     final : In, do not wait for pieces
     stop : In, until the next start: ask for no further burst, and give beats of any data without
-        error in their place, each in five cycles
+        error in their place, each in six cycles
     abandon : In, ask for no further burst, the range has ended; pieces are not taken
     attr : In, attributes of the addresses
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
@@ -144,17 +144,14 @@ class RangeReader(wiring.Component):
                 is_empty.eq(1),  # nothing is read, wherever in its beat the range begins
                 *(carry.eq(0) for carry in carries),
             ]
-        free, zeros = self._buffer(m, Mux(plans, beats, 0), skips)
+        free, zeros = self._buffer(m, Mux(plans, beats, 0))
         count = Mux(is_empty, 0, left[low:])
-        self._plan(m, place, count, beats, free, is_last, can_take, takes, plans, zeros)
+        self._plan(m, place, count, beats, free, is_last, can_take, takes, plans, zeros, skips)
         m.d.sync += was_issued.eq(ar.valid & ar.ready)
-        m.d.comb += [
-            skips.eq(zeros & self.o.ready),
-            self.idle.eq(self.asked & free[-1]),
-        ]
+        m.d.comb += self.idle.eq(self.asked & free[-1])
         return m
 
-    def _buffer(self, m, asked, skips):
+    def _buffer(self, m, asked):
         """Keep what is read, and count the room; gives the room, and a beat that was not read."""
         m.submodules.buffer = buffer = Fifo(ReadData(self.data_bytes), self.depth)
         zeros, r = Signal(), self.client.r
@@ -162,10 +159,13 @@ class RangeReader(wiring.Component):
         total, free = Signal(bits), Signal(bits, init=self.depth)
         m.submodules.given = given = Counter(bits, 1)  # exact in each cycle, else room is too large
         advance_in_parts(m, total, asked, "total", parts=_TOTAL_PARTS)
-        # Modulo twice the depth: the highest bit says that all is free.
-        m.d.sync += free.eq(given.value - total + self.depth)
-        m.d.comb += [
+        m.d.sync += [
+            # A cycle later: that a beat is given is known late.
             given.enable.eq(buffer.o.valid & buffer.o.ready),
+            # Modulo twice the depth: the highest bit says that all is free.
+            free.eq(given.value - total + self.depth),
+        ]
+        m.d.comb += [
             given.step.eq(1),
             buffer.i.valid.eq(r.valid),
             buffer.i.payload.data.eq(r.payload.data),
@@ -178,7 +178,7 @@ class RangeReader(wiring.Component):
         ]
         return free, zeros
 
-    def _plan(self, m, place, count, beats, free, is_last, can_take, takes, plans, zeros):
+    def _plan(self, m, place, count, beats, free, is_last, can_take, takes, plans, zeros, skips):
         """Plan the next burst in steps of a cycle: its beats, room for it, its address."""
         size, ar = self.data_bytes, self.client.ar
         low = size.bit_length() - 1
@@ -228,6 +228,9 @@ class RangeReader(wiring.Component):
             with m.State("ZEROS"):
                 m.d.comb += zeros.eq(1)
                 with m.If(self.o.ready):
-                    m.next = "SETTLE"
+                    m.next = "SKIP"
+            with m.State("SKIP"):
+                m.d.comb += skips.eq(1)
+                m.next = "SETTLE"
             with m.State("SETTLE"):
                 m.next = "PLAN"

@@ -122,9 +122,7 @@ class PrefetchChannel(wiring.Component):
             self.events.address.eq(writer.client.aw.valid & ~writer.client.aw.ready),
             self.events.stripe_valid.eq(writer.has_place),
             self.events.stripe.eq(number),
-            self.idle.eq(
-                ~is_left & ~writer.has_place & codec.idle & queue.empty & writer.idle
-            ),
+            self.idle.eq(~is_left & ~writer.has_place & codec.idle & queue.empty & writer.idle),
         ]
         return m
 

@@ -88,6 +88,7 @@ class StripeErrors(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         number = Signal(range(max(len(self.sources), 2)))  # of the source that is looked at
+        # The number's load is high, so the report is chosen in a cycle of its own.
         report, rank, best_rank = Signal(StripeError(self.config)), Signal(3), Signal(3)
         is_first, is_same, is_first_halt = Signal(), Signal(), Signal()
         is_old = Signal()  # the first stripe with an error is not in work any more
@@ -99,12 +100,14 @@ class StripeErrors(wiring.Component):
         )
         ports = list(self.i)
         m.d.comb += [
-            report.eq(select(m, number, [port.payload.as_value() for port in ports], "chosen")),
             self.waits.eq(any_of([port.valid for port in ports])),
             self.look.eq(report.tag.slot),
             wins.eq(~self.found | (~is_old & (is_first | (is_same & (rank < best_rank))))),
             *(port.ready.eq(takes & (number == k)) for k, port in enumerate(ports)),
         ]
+        m.d.sync += report.eq(
+            select(m, number, [port.payload.as_value() for port in ports], "chosen")
+        )
         where = Signal(len(report.where), name="where")
         adds, wait = Signal(), Signal(range(_PARTS))
         carries = advance_in_parts(m, where, Mux(adds, report.where, 0), "where", parts=_PARTS)
@@ -123,7 +126,9 @@ class StripeErrors(wiring.Component):
                     with m.If(port.valid):
                         m.d.sync += number.eq(k)
                 with m.If(self.waits):
-                    m.next = "COMPARE"
+                    m.next = "CHOOSE"
+            with m.State("CHOOSE"):
+                m.next = "COMPARE"
             with m.State("COMPARE"):
                 m.d.sync += [
                     rank.eq(rank_of(report.status)),

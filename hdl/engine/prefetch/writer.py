@@ -132,11 +132,7 @@ class StripeWriter(wiring.Component):
         error, was_lost = self._answer(m, platform, waiting)
         m.d.comb += [
             self.drained.eq(
-                beats.empty
-                & ~is_open
-                & ~bursts.o.valid
-                & ~sent.o.valid
-                & (self.outstanding == 0)
+                beats.empty & ~is_open & ~bursts.o.valid & ~sent.o.valid & (self.outstanding == 0)
             ),
             # Not in the cycle in which it is lost: the report of that comes a cycle later.
             self.idle.eq((self.drained | was_lost) & ~error.o.valid),
