@@ -11,7 +11,7 @@ from cdma.verify.proofs.engine.common.errors import RANKS
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import Proof, faults
 
-_STATES = ("WAIT", "COMPARE", "KEEP", "TAKE", "ADD", "SUM")
+_STATES = ("WAIT", "CHOOSE", "COMPARE", "KEEP", "TAKE", "ADD", "SUM")
 _PARTS = 5  # of the sum
 
 
@@ -93,6 +93,7 @@ class KeepsFirst(Elaboratable):
                 with m.If(report.status == status):
                     m.d.comb += self.rank.eq(rank)
         self.behind = Signal.like(dut.slot, name="behind")
+        chosen = probe(m, "dut.report", len(report.as_value()))
         was_kept, was, age = Signal(), Signal.like(number), Signal(4, name="age")
         first, is_set = Signal.like(number), Signal()  # source of the lowest number, a cycle ago
         m.d.sync += [
@@ -112,21 +113,23 @@ class KeepsFirst(Elaboratable):
             Assert(passes == at["TAKE"]),
             Assert(~passes | (was_kept & (was == number))),
             Assert(~at["KEEP"] | ~was_kept),
-            Assert(~(at["COMPARE"] & is_set) | (number == first)),
+            Assert(~(at["CHOOSE"] & is_set) | (number == first)),
+            Assert(at["WAIT"] | at["CHOOSE"] | (chosen == report.as_value())),
             Assert(~at["KEEP"] | ((self.looked == report.tag.slot) & (dut.look == self.looked))),
-            # A report is taken in ten cycles.
-            Assert(age < 10),
+            # A report is taken in eleven cycles.
+            Assert(age < 11),
             Assert(state < len(_STATES)),
             Assert(at["WAIT"] | (valid & (number < len(dut.i)))),
             Assert(was_kept == (at["TAKE"] | at["ADD"] | at["SUM"])),
             Assert(~was_kept | (was == number)),
             Assert(~at["WAIT"] | (age == 0)),
-            Assert(~at["COMPARE"] | ((age == 1) & is_set)),
-            Assert(~at["KEEP"] | (age == 2)),
-            Assert(~at["ADD"] | (age == 3)),
-            Assert(~at["SUM"] | ((wait < _PARTS) & (age == 3 + _PARTS - wait))),
-            Assert(~at["TAKE"] | (age == 3) | (age == 4 + _PARTS)),
-            Cover(passes & (age == 3)),
+            Assert(~at["CHOOSE"] | ((age == 1) & is_set)),
+            Assert(~at["COMPARE"] | (age == 2)),
+            Assert(~at["KEEP"] | (age == 3)),
+            Assert(~at["ADD"] | (age == 4)),
+            Assert(~at["SUM"] | ((wait < _PARTS) & (age == 4 + _PARTS - wait))),
+            Assert(~at["TAKE"] | (age == 4) | (age == 5 + _PARTS)),
+            Cover(passes & (age == 4)),
         ]
         rank = probe(m, "dut.rank", 3)
         with m.If(at["KEEP"]):
@@ -212,7 +215,7 @@ class KeepsFirst(Elaboratable):
             m.d.comb += [
                 Assert(total == kept.where),
                 Assert(dut.waits | (dut.error.where == kept.where)),
-                Assert(~(at["WAIT"] | at["COMPARE"] | at["KEEP"] | at["ADD"]) | (carries == 0)),
+                Assert(at["SUM"] | at["TAKE"] | (carries == 0)),
                 Assert(~at["TAKE"] | (carries == 0)),
                 *(
                     Assert(~(at["SUM"] & carries[k]) | (_PARTS - 1 - self.wait <= k))
