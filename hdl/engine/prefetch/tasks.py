@@ -155,7 +155,10 @@ class TaskMaker(wiring.Component):
         with m.Elif((moves & (~is_good | self.i_last)) | (self.stop & (moves | ~self.o.valid))):
             m.d.sync += self.ended.eq(1)
         fails = moves & ~is_copy & (~is_good | (self.i_last & is_short))
-        self._count(m, counts, whole, task.raw & ~is_copy, fails, ends)
+        # The same as long as the task is due: an entry is chosen from its beat, which takes time.
+        kept = Signal.like(whole, name="kept")
+        m.d.sync += kept.eq(whole)
+        self._count(m, counts, kept, task.raw & ~is_copy, fails, ends)
         return m
 
     def _is_whole(self, stripe):
