@@ -6,7 +6,15 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
 from cdma.hdl.axi.full import Manager
-from cdma.hdl.engine.job import ChannelPort, Events, JobPort, ReadClient, Timeout, WriteClient
+from cdma.hdl.engine.job import (
+    BEATS,
+    ChannelPort,
+    Events,
+    JobPort,
+    ReadClient,
+    Timeout,
+    WriteClient,
+)
 from cdma.hdl.engine.offload.unit import OffloadUnit
 from cdma.hdl.engine.ports.channel import ID_BITS, MemoryPort
 from cdma.hdl.engine.prefetch.unit import PrefetchUnit
@@ -81,9 +89,10 @@ class DataPath(wiring.Component):
                 offload.hold[c].eq(memory.hold),
                 prefetch.hold[c].eq(memory.hold),
             ]
-            # One of each kind of event in a cycle: the directions share the counters.
+            # The directions share the counters: beats of both count, of all else one in a cycle.
             read, written = offload.events[c], prefetch.events[c]
             for name, _ in Events():
-                m.d.comb += memory.events[name].eq(read[name] | written[name])
+                both = read[name] + written[name] if name in BEATS else read[name] | written[name]
+                m.d.comb += memory.events[name].eq(both)
             m.d.comb += memory.events.stripe.eq(Mux(read.stripe_valid, read.stripe, written.stripe))
         return m

@@ -77,12 +77,16 @@ class Done(data.StructLayout):
         )
 
 
+#: Of :class:`Events`, those that both directions of a channel can have in one cycle.
+BEATS = ("raw_beats", "stream_beats")
+
+
 class Events(data.StructLayout):
     """What happened in a channel in one cycle, for counters.
 
     Members
     -------
-    raw_beats, stream_beats : a beat passed, before or after compression
+    raw_beats, stream_beats : beats that passed, before and after compression: one a direction
     credit, rate, address, turn, link : cycle in which the reader or writer waited for this
     latency_valid, latency : a sample: cycles from an address to its first data
     stripe_valid, stripe : number in its job of the stripe that is in work; no event to count
@@ -91,8 +95,7 @@ class Events(data.StructLayout):
     def __init__(self):
         super().__init__(
             {
-                "raw_beats": unsigned(1),
-                "stream_beats": unsigned(1),
+                **dict.fromkeys(BEATS, unsigned(2)),
                 "credit": unsigned(1),
                 "rate": unsigned(1),
                 "address": unsigned(1),

@@ -39,8 +39,8 @@ class Macro:
         Ports.
     address_bits : int
     enables : tuple of str
-        Signals that enable a write, each for all bits of a part of the row, the highest first. Empty
-        where that is not known: each bit has an enable.
+        Signals that enable a write, each for all bits of a part of the row, the highest first.
+        Empty where that is not known: each bit has an enable.
     """
 
     name: str

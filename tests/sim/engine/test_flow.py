@@ -1,4 +1,4 @@
-"""Flow control: what was read always finds room, and reads never wait for writes."""
+"""Flow control: what was read always finds room, reads never wait for writes, all beats count."""
 
 import numpy as np
 import pytest
@@ -168,3 +168,22 @@ def test_descriptors_do_not_wait_for_data(model_of, small, tensor, what):
     model.doorbell(PREFETCH)
     model.engine.run(SETTLED)
     an_offload_passes(model, array, buffer)
+
+
+def test_beats_of_both_directions_count(model_of, small, tensor):
+    """A channel's beats are those of its offload and its prefetch, also in the same cycle."""
+    model = model_of()
+    words = tensor(small, 16 * 1024, 0.3)
+    before = model.counters()
+    place_prefetch(model, words)
+    submit_offload(model, words)
+    model.doorbell(PREFETCH)
+    for ring in (OFFLOAD, PREFETCH):
+        assert model.collect(ring, 1)[0].status == Status.OK
+    after = model.counters()
+    sent = golden.offload(words, small)
+    sizes = (sent.index.view("<u4")[::2] & 0xFFFFFF).tolist()
+    each = sum(-(-size // small.beat_bytes) for size in sizes)
+    for name, beats in (("raw_beats", words.nbytes // small.beat_bytes), ("stream_beats", each)):
+        names = [f"{name}[{c}]" for c in range(small.channels)]
+        assert sum(after[k] - before[k] for k in names) == 2 * beats

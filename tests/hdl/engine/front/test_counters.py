@@ -4,6 +4,7 @@ import pytest
 
 from cdma.engine_config import EngineConfig
 from cdma.hdl.engine.front.counters import Counters
+from cdma.hdl.engine.job import BEATS
 from cdma.hdl.engine.registers import register_map
 
 STALLS = ("credit", "rate", "address", "turn", "link")
@@ -57,8 +58,11 @@ def test_a_snapshot_is_the_state_of_one_cycle(simulate, rng, channels):
             for port in ports:
                 found = {
                     name: int(not quiet and rng.random() < rate)
-                    for name in ("raw_beats", "stream_beats", *STALLS, "latency_valid")
+                    for name in (*STALLS, "latency_valid")
                 }
+                # Both directions of a channel can have a beat.
+                for name in BEATS:
+                    found[name] = sum(int(not quiet and rng.random() < rate) for _ in range(2))
                 found["latency"] = int(rng.choice([0xFFFF, rng.integers(1 << 16), 3]))
                 for name, value in found.items():
                     ctx.set(getattr(port, name), value)
@@ -93,7 +97,7 @@ def test_a_snapshot_is_the_state_of_one_cycle(simulate, rng, channels):
                     value = expected(name, channel, history, base, last)
                     assert await word(ctx, dut, address) == value, (turn, name, channel)
             # Nothing happens while words are read.
-            idle = dict.fromkeys(("raw_beats", "stream_beats", *STALLS, "latency_valid"), 0)
+            idle = dict.fromkeys((*BEATS, *STALLS, "latency_valid"), 0)
             reads = 2 * len(addresses)
             history += [(0, [{**idle, "latency": 0}] * channels)] * reads
         assert len(ends) > 6

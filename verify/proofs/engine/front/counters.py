@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.engine.front.counters import Counters
+from cdma.hdl.engine.job import BEATS
 from cdma.hdl.engine.registers import register_map
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
@@ -33,7 +34,10 @@ class CountsAll(Elaboratable):
         m.submodules.dut = elaborated(dut, platform)
         leave_open(m, dut, "error", "events0", "clear", "take", "read")
         place, ends = Signal(range(dut.frame)), Signal()
-        m.d.comb += ends.eq(place == dut.frame - 1)
+        m.d.comb += [
+            ends.eq(place == dut.frame - 1),
+            *(Assume(dut.events0[name] <= 2) for name in BEATS),  # one a direction
+        ]
         m.d.sync += place.eq(Mux(ends, 0, place + 1))
         snapshot, is_stable = self._snapshot(m, ends, self._count(m, ends))
         self._read(m, snapshot, is_stable)
