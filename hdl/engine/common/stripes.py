@@ -68,6 +68,7 @@ class StripeSequencer(wiring.Component):
         rows = Signal.like(job.rows)
         ends_row, is_last_row = Signal(), Signal()  # of the offered stripe
         moves, turns, settles = Signal(), Signal(), Signal()
+        has_ended = Signal()
         following, is_known = self._next_row(m, turns & ~settles)
         m.d.comb += [
             self.o.valid.eq(self.busy & ~settles & ~turns),
@@ -80,14 +81,15 @@ class StripeSequencer(wiring.Component):
             m.d.sync += self.busy.eq(1)
         with m.Elif(moves):
             m.d.sync += self.busy.eq(~self.last & ~self.stop)
-        # A cycle after a stripe, the carries of these sums have passed.
+        # A cycle after a stripe, the carries of these sums have passed; those of the rows, which are
+        # counted a cycle later, before the first stripe of the next row.
         carries = [
             advance_in_two(m, stripe.number, moves, _half(stripe.number), "number"),
             advance_in_two(m, stripe.address[shift:], moves, _half(stripe.address), "address"),
             advance_in_two(m, left[shift:], moves, _half(left), "left", down=True),
-            advance_in_two(m, rows, moves & ends_row, _half(rows), "rows", down=True),
+            advance_in_two(m, rows, has_ended, _half(rows), "rows", down=True),
         ]
-        m.d.sync += settles.eq(moves)
+        m.d.sync += [settles.eq(moves), has_ended.eq(moves & ends_row)]
         with m.If(moves):
             m.d.sync += [
                 turns.eq(ends_row & ~is_last_row),
@@ -105,6 +107,7 @@ class StripeSequencer(wiring.Component):
             m.d.sync += [
                 turns.eq(0),
                 settles.eq(0),
+                has_ended.eq(0),
                 *(carry.eq(0) for carry in carries),
                 stripe.address.eq(first.device),
                 stripe.number.eq(0),

@@ -99,7 +99,7 @@ class WalksOverRows(Elaboratable):
             name: probe(m, f"dut.{name}_carry", 1) for name in ("number", "address", "left", "rows")
         }
         own_left = probe(m, "dut.left", len(left))
-        own_rows = probe(m, "dut.rows", len(rows))
+        own_rows, has_ended = probe(m, "dut.rows", len(rows)), probe(m, "dut.has_ended", 1)
         adds, carries = probe(m, "dut.adds", 1), probe(m, "dut.carries", 1)
         start, start_carry = probe(m, "dut.start", len(row)), probe(m, "dut.carry", 1)
         target, high = Signal.like(row, name="target"), len(row) // 2
@@ -118,12 +118,15 @@ class WalksOverRows(Elaboratable):
         with m.If(is_loaded):
             m.d.comb += [
                 same(stripe.number + up(carry["number"], len(number) // 2), number, "number"),
-                same(own_rows - up(carry["rows"], len(rows) // 2), rows, "rows"),
+                same(own_rows - up(carry["rows"], len(rows) // 2) - has_ended, rows, "rows"),
                 Assert(rows != 0),
                 Assert((left != 0) & (dut.job.row_bytes != 0)),
                 Assert(probe(m, "dut.is_last_row", 1) == (rows == 1)),
                 Assert(~(adds & carries)),
-                *(Assert(settles | ~each) for each in carry.values()),
+                # A row is counted a cycle later, while the next one begins.
+                Assert(~has_ended | (settles & turns)),
+                Assert(~carry["rows"] | (turns & ~settles)),
+                *(Assert(settles | ~carry[name]) for name in ("number", "address", "left")),
                 Assert(~adds | (~settles & ~turns)),
                 Assert(~carries | ~turns | settles),
                 Assert(~settles | (idle == 0)),
