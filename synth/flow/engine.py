@@ -117,7 +117,8 @@ def cells(
         start, end = (_register(top, name, netlists) for name in (timed.start, timed.end))
         figures["critical_path"] = f"{start} to {end}, {timed.gates} cells"
     figures["macros"] = [
-        asdict(macro) | {"bits": macro.bits, "count": part.count}
+        {name: value for name, value in asdict(macro).items() if name != "enables"}
+        | {"bits": macro.bits, "count": part.count}
         for part in found.values()
         for macro in part.macros
     ]

@@ -49,7 +49,7 @@ class Macro:
     reads: int
     writes: int
     address_bits: int
-    enables: tuple[str, ...]
+    enables: tuple[str, ...] = ()
 
     @property
     def bits(self) -> int:
@@ -59,7 +59,9 @@ class Macro:
     @property
     def cell(self) -> str:
         """Name of its cell."""
-        ports = f"{self.reads}r{self.writes}w{len(self.enables)}"
+        ports = f"{self.reads}r{self.writes}w"
+        if self.enables:
+            ports += f"_{len(self.enables)}e"
         return f"{RAM_CELL}_{self.rows}x{self.width}_{self.address_bits}_{ports}"
 
     @property

@@ -129,11 +129,21 @@ def test_area_of_each_part(modules, steps, library):
     assert top.area > top.storage
     assert top.macros == ()
     assert "top_part first" in top.netlist
-    assert part.macros == (parts.Macro("top_part.rows", 8, 128, 1, 1, 7),)
+    assert part.macros == (parts.Macro("top_part.rows", 8, 128, 1, 1, 7, ("\\we",)),)
     assert part.macros[0].bits == 1024
     assert part.storage == 0, "no row is a flip-flop, the register is the memory's"
     assert part.area > 0, "the multiplexer before the memory is there"
-    assert "cdma_ram_128x8_7_1r1w" in part.netlist
+    assert "cdma_ram_128x8_7_1r1w_1e" in part.netlist
+    assert ".WR_EN(we)" in part.netlist
+
+
+def test_a_memory_has_an_enable_for_each_part_of_a_row(steps, library):
+    whole = "    if (we) rows[a] <= d;"
+    halves = "    if (a[0]) rows[a][7:4] <= d[7:4];\n    if (we) rows[a][3:0] <= d[3:0];"
+    part = parts.Modules(TEXT.replace(whole, halves)).part("top_part", ROOTS)
+    mapped = parts.synthesise(steps, "halves", "top_part", part, library)
+    assert [macro.enables for macro in mapped.macros] == [("\\a[0]", "\\we")]
+    assert ".WR_EN({ a[0], we })" in mapped.netlist
 
 
 def test_a_memory_below_the_limit_is_flip_flops(steps, library):
