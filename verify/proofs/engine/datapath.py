@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In
 
 from cdma.hdl.engine import datapath
 from cdma.hdl.engine.datapath import DataPath
-from cdma.hdl.engine.job import Events
+from cdma.hdl.engine.job import BEATS, Events
 from cdma.hdl.engine.offload.unit import OffloadUnit
 from cdma.hdl.engine.ports.channel import MemoryPort
 from cdma.hdl.engine.prefetch.unit import PrefetchUnit
@@ -37,7 +37,7 @@ class AnyPrefetch(AnyOutputs, PrefetchUnit):
 class SharesPorts(Elaboratable):
     """Jobs and link of each direction are its own. A channel's port carries the reads of the
     offload and the writes of the prefetch, counts both, and tells both of a quarantine, which ends
-    when nothing of either is left. An event of either is counted.
+    when nothing of either is left. An event of either is counted, and beats of both.
     """
 
     def __init__(self, dut):
@@ -87,8 +87,9 @@ class SharesPorts(Elaboratable):
                 *(
                     Assert(port.events[name] == (read[name] | written[name]))
                     for name, _ in Events()
-                    if name != "stripe"
+                    if name not in ("stripe", *BEATS)
                 ),
+                *(Assert(port.events[name] == (read[name] + written[name])[:2]) for name in BEATS),
                 Assert(port.events.stripe == Mux(read.stripe_valid, read.stripe, written.stripe)),
                 Cover(read.stripe_valid & written.stripe_valid),
             ]
