@@ -81,8 +81,8 @@ class StripeSequencer(wiring.Component):
             m.d.sync += self.busy.eq(1)
         with m.Elif(moves):
             m.d.sync += self.busy.eq(~self.last & ~self.stop)
-        # A cycle after a stripe, the carries of these sums have passed; those of the rows, which are
-        # counted a cycle later, before the first stripe of the next row.
+        # A cycle after a stripe, the carries of these sums have passed. Rows are counted a cycle
+        # later: theirs have passed before the first stripe of the next row.
         carries = [
             advance_in_two(m, stripe.number, moves, _half(stripe.number), "number"),
             advance_in_two(m, stripe.address[shift:], moves, _half(stripe.address), "address"),
