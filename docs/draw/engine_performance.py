@@ -138,6 +138,11 @@ def _goals() -> str:
         if _cells(each)["critical_ns"]:
             what = f"critical path in Nangate45, {_counted(each)}, ns"
             rows.append(_goal(what, CRITICAL_NS, _cells(each)["critical_ns"], 2))
+    for each in engines:
+        tuned = each["asic"].get("tuned")
+        if tuned and tuned["critical_ns"]:
+            what = f"the same with the tuned script, {_counted(each)}, ns"
+            rows.append(_goal(what, CRITICAL_NS, tuned["critical_ns"], 2))
     for each in _lattice():
         if each["ecp5"]["fmax_mhz"]:
             what = f"Fmax on ECP5, {_counted(each)}, MHz"

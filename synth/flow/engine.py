@@ -32,6 +32,7 @@ ROOTS = {
 }
 #: Parts that each channel has.
 OF_CHANNELS = ("channel", "codec")
+#: Script of ABC that the figures of each part are from.
 FLOW = "abc"
 
 
@@ -53,6 +54,7 @@ def cells(
     config: EngineConfig,
     liberty: Liberty,
     *,
+    flow: str = FLOW,
     with_timing: bool = True,
 ) -> dict:
     """Figures of an engine, and under ``parts`` those of each part.
@@ -67,6 +69,8 @@ def cells(
     verilog : str
     config : EngineConfig
     liberty : Liberty
+    flow : str
+        Script of ABC, a key of :data:`asic.FLOWS <cdma.synth.flow.asic.FLOWS>`.
     with_timing : bool
         Also measure the critical path. Channels but the first are black boxes there, and paths from
         and to macros have no delay.
@@ -93,7 +97,7 @@ def cells(
         mapped = []
         for root in (f"{top}{end}" for end in ends):
             part = modules.part(root, roots | others)
-            mapped.append(parts.synthesise(steps, f"{label}: {root}", root, part, liberty))
+            mapped.append(parts.synthesise(steps, f"{label}: {root}", root, part, liberty, flow))
             netlists[root] = mapped[-1].netlist
         found[name] = _Part(
             config.channels if name in OF_CHANNELS else 1,
@@ -106,7 +110,7 @@ def cells(
         whole = asic.Mapped(
             figures["area_um2"], figures["storage_um2"], "\n".join(netlists.values())
         )
-        timed = asic.critical_path(steps, label, top, whole, liberty, FLOW)
+        timed = asic.critical_path(steps, label, top, whole, liberty, flow)
         figures |= asic_figures(
             config.beat_bytes,
             figures["area_um2"],

@@ -170,12 +170,11 @@ def measure_each(
 
     def tasks():
         for number, design in enumerate(designs):
-            own = [engine.FLOW] if design.unit == ENGINE and flows else flows
-            gathered.append(_Gathered(design, own, left=len(targets) + len(own)))
+            gathered.append(_Gathered(design, flows, left=len(targets) + len(flows)))
             packed = Packed(design)
             for target in targets:
                 yield _task(design.label, Job("netlist", number, packed, flow=target))
-            for flow in own:
+            for flow in flows:
                 cells = Job("cells", number, packed, flow=flow, liberty=library)
                 yield _task(design.label, replace(cells, with_timing=with_timing))
 
@@ -271,7 +270,7 @@ def _cells(steps: Steps, design: Design, flow: str, liberty: Liberty, with_timin
     unit = (steps, design.label, design.top)
     if design.unit == ENGINE:
         whole = (*unit, design.verilog, design.config, liberty)
-        return engine.cells(*whole, with_timing=with_timing)
+        return engine.cells(*whole, flow=flow, with_timing=with_timing)
     mapped = asic.synthesise(*unit, design.for_cells, liberty, flow)
     timed = asic.critical_path(*unit, mapped, liberty, flow) if with_timing else None
     period = timed.period_ns if timed else None

@@ -1,8 +1,8 @@
 """Parts of a large design, each mapped by itself: area by part, in minutes instead of hours.
 
 The modules below a part's root belong to the part, but for those that are the root of a part
-themselves: these are black boxes there. A part is flattened, mapped with ABC's own script, and its
-large memories are left out as macros.
+themselves: these are black boxes there. A part is flattened and mapped, and its large memories are
+left out as macros.
 """
 
 import json
@@ -199,7 +199,12 @@ def _ports(text: str) -> str:
 
 
 def synthesise(
-    steps: Steps, label: str, root: str, part: tuple[str, list[str]], liberty: Liberty
+    steps: Steps,
+    label: str,
+    root: str,
+    part: tuple[str, list[str]],
+    liberty: Liberty,
+    flow: str = "abc",
 ) -> Mapped:
     """Map a part onto the cells of a library.
 
@@ -213,6 +218,8 @@ def synthesise(
     part : (str, list of str)
         From :meth:`Modules.part`.
     liberty : Liberty
+    flow : str
+        Script of ABC, a key of :data:`asic.FLOWS <cdma.synth.flow.asic.FLOWS>`.
 
     Raises
     ------
@@ -252,7 +259,7 @@ dump -o rams.txt @rams
         for name, macro in macros.items()
         if macro.enables
     )
-    commands, cells = mapping(liberty, "abc")
+    commands, cells = mapping(liberty, flow)
     boxes = "".join(sorted({macro.box for macro in macros.values()}))
     script = f"""\
 read_rtlil part.il
@@ -267,7 +274,7 @@ tee -q -o stat.json stat -json -liberty cells.lib -top {root}
 write_verilog -noattr -noexpr -simple-lhs mapped.v
 """
     files = steps.run(
-        f"{label}: Yosys for {liberty.name}",
+        f"{label}: Yosys for {liberty.name}, {flow} script",
         yowasp.yosys(),
         ["asic.ys"],
         {

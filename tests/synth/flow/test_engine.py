@@ -44,7 +44,8 @@ def mapped(monkeypatch):
     """Each part has an area of 2 um2 by module, a flip-flop of 1 um2 and a memory of 100 bits."""
     seen = []
 
-    def synthesise(steps, label, root, part, library):
+    def synthesise(steps, label, root, part, library, flow):
+        assert flow in asic.FLOWS
         seen.append((root, part[1]))
         macro = parts.Macro(f"{root}.rows", 10, 10, 1, 1, 4)
         return parts.Mapped(2.0, 1.0, (macro,), f"// {root}")
