@@ -57,7 +57,7 @@ class FitsItsParts(Elaboratable):
 
 SIZES = {
     "int8": Config("int8"),
-    **{f"{name}-left": Config(name, "left") for name in ("fp32", "bf16", "int8")},
+    **{f"{name}-left": Config(name, "left") for name in ("fp32", "fp16", "bf16", "int8")},
 }
 
 PROOFS = (

@@ -1,9 +1,10 @@
-"""Any decoder of masks and any adder of lengths, in place of those of a fetcher."""
+"""Any decoder of masks, adder of lengths and meter of payloads, in place of those of a fetcher."""
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 
 from cdma.hdl.zvcplus.decompressor.length import PayloadLength
 from cdma.hdl.zvcplus.decompressor.mask import MaskDecoder
+from cdma.hdl.zvcplus.decompressor.payload.meter import PayloadMeter
 from cdma.verify.formal.stream_rules import anything
 
 
@@ -60,8 +61,7 @@ class AnyLengths(PayloadLength):
         counts = [self.counts.as_value()]
         if self._repeats:
             counts += [self.has_repeats, self.repeats]
-            ones = sum(self.counts)
-            m.d.sync += self.repeat_bits.eq(Mux(self.has_repeats, ones, 0))
+            self._repeat(m)
         were = Signal(len(Cat(counts)), name="counts_before")
         m.d.sync += were.eq(Cat(counts))
         any_function(m, self.now, self.was, Cat(were, self.widths.as_value()))
@@ -73,4 +73,28 @@ class AnyLengths(PayloadLength):
             self.carry.eq(self.base + self.now - part),
             self.length.eq(self.sum + self.carry),
         ]
+        return m
+
+    def _repeat(self, m):
+        """The numbers beside a length: they are those of the adder."""
+        ones = sum(self.counts)
+        m.d.sync += self.repeat_bits.eq(Mux(self.has_repeats, ones, 0))
+        if self.groups == 1:
+            wanted = Mux(self.has_repeats, self.repeats, 0)
+            m.d.sync += [
+                self.is_many.eq(wanted > ones),
+                self.repeated.eq(Mux(wanted > ones, ones, wanted)),
+            ]
+            return
+        size = len(self.counts) // self.groups
+        for group, count in enumerate(self.ones):
+            m.d.sync += count.eq(sum(self.counts[group * size + k] for k in range(size)))
+
+
+class AnyMeter(PayloadMeter):
+    """Finds any payload wrong."""
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.is_wrong.eq(anything(m, 1, "any_wrong"))
         return m
