@@ -79,7 +79,8 @@ def cells(
     -------
     dict
         :func:`~cdma.synth.flow.figures.asic_figures` with ``ram_bits``, ``macros``: a list with
-        name, width, rows, ports and count of each, and ``parts``: the same figures by name.
+        name, width, rows, ports and count of each, and ``parts``: the same figures by name. The
+        last two only with ``FLOW``.
 
     Raises
     ------
@@ -120,6 +121,8 @@ def cells(
         )
         start, end = (_register(top, name, netlists) for name in (timed.start, timed.end))
         figures["critical_path"] = f"{start} to {end}, {timed.gates} cells"
+    if flow != FLOW:  # its memories are the same, and no report has its parts
+        return figures
     figures["macros"] = [
         {name: value for name, value in asdict(macro).items() if name != "enables"}
         | {"bits": macro.bits, "count": part.count}

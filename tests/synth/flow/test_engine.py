@@ -91,6 +91,13 @@ def test_the_path_is_that_of_all_parts(monkeypatch, steps, library_file):
 
 
 @pytest.mark.usefixtures("mapped")
+def test_another_script_gives_the_whole_only(steps, library_file):
+    figures, _ = _cells(steps, 2, library_file, with_timing=False)
+    tuned, _ = _cells(steps, 2, library_file, with_timing=False, flow="tuned")
+    assert tuned == {name: figures[name] for name in figures if name not in ("macros", "parts")}
+
+
+@pytest.mark.usefixtures("mapped")
 def test_records_of_parts(steps, library_file):
     figures, _ = _cells(steps, 2, library_file, with_timing=False)
     whole = {"config": "2x8x32", "lanes": 8, "word_bits": 32}
