@@ -119,10 +119,9 @@ class ProcessPool:
         """A lost process is replaced at the next task."""
 
     def close(self) -> None:
-        """End the processes and their tasks."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        self._lifeline.close()
-        self._executor.shutdown()
+        """End the processes and their tasks, and wait until they have ended."""
+        self._lifeline.close()  # first: an executor waits for running tasks
+        self._executor.shutdown(cancel_futures=True)
         self._listener.close()
 
     def _open(self) -> ProcessPoolExecutor:

@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from importlib import metadata
 from pathlib import Path
@@ -245,6 +246,15 @@ def test_leaving_early_ends_what_runs(tasks, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_nothing_of_the_pool_runs_when_a_sweep_has_ended(tasks):
+    before = threading.active_count()
+    outcomes = sweep(tasks.square, NUMBERS, jobs=2)
+    next(outcomes)
+    outcomes.close()
+    # A thread of the executor that is left writes to closed pipes when the interpreter ends.
+    assert threading.active_count() == before
+
+
 def test_processes_end_with_their_parent(tasks, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
