@@ -142,27 +142,3 @@ def test_counters_say_what_waits(model_of, small, tensor, offload):
         assert found[name] > free[name] + 200, (name, found, free)
         others = {other for other in free if found[other] > free[other] + 1000} - {name}
         assert others == set(), (name, found, free)
-
-
-def test_beats_of_both_directions(model_of, small, tensor, offload):
-    """RAW_BEATS counts cycles with a beat of either direction, or of both."""
-    model, words = model_of(), tensor(small, 32 * 1024, 0.05)
-    job = offload(model, words)
-    target = model.allocate(0, words.nbytes, align=2048)
-    host, index = model.allocate(1, job.stream.size), model.allocate(1, job.index.size)
-    host.data[:], index.data[:] = job.stream, job.index
-    room = model.allocate(1, small.bound(words.nbytes))
-    source = model.place_tensor(words)
-    before = model.counters()
-    fields = {"device": source.address, "host": room.address, "limit": room.data.size}
-    model.submit(0, Descriptor(Op.OFFLOAD, row_bytes=words.nbytes, **fields))
-    fields = {"device": target.address, "host": host.address, "limit": host.data.size}
-    fields |= {"index": index.address, "with_index": True}
-    model.submit(1, Descriptor(Op.PREFETCH, row_bytes=words.nbytes, **fields))
-    for ring in (0, 1):
-        assert model.collect(ring, 1)[0].status == Status.OK
-    after = model.counters()
-    beats = words.nbytes // small.beat_bytes // small.channels
-    for channel in range(small.channels):
-        name = f"raw_beats[{channel}]"
-        assert beats <= after[name] - before[name] < 2 * beats
