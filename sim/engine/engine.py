@@ -47,10 +47,23 @@ class Buffer:
 def memory_of(
     config: EngineConfig, number: int, device: Memory | Sequence[Memory], host: Memory
 ) -> Memory:
-    """The memory behind a port."""
+    """The memory behind a port.
+
+    Raises
+    ------
+    ValueError
+        When ``device`` is a sequence of another length than the number of channels.
+    """
     if number == config.channels:
         return host
-    return device if isinstance(device, Memory) else device[min(number, len(device) - 1)]
+    if isinstance(device, Memory):
+        return device
+    if len(device) != config.channels:
+        raise ValueError(
+            f"Device must be one memory or one for each of {config.channels} channels, "
+            f"not {len(device)}"
+        )
+    return device[number]
 
 
 class Engine:
@@ -79,6 +92,8 @@ class Engine:
     ------
     UserError, SimulationError
         See :func:`cdma.sim.engine.build.build`.
+    ValueError
+        See :func:`memory_of`.
     """
 
     def __init__(

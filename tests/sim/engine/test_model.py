@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import cdma
+from cdma.sim.engine.memory import Memory
 
 PAGE = Path(cdma.__file__).parents[1] / "docs" / "engine.md"
 
@@ -45,6 +46,11 @@ def test_elements_that_are_no_words_are_refused(model, dtype):
 def test_an_unknown_policy_is_refused(model):
     with pytest.raises(ValueError, match="Raw policy must be one of never, auto, always, not 'x'"):
         model.offload(np.ones(100, "f4"), raw="x")
+
+
+def test_a_memory_for_each_channel(model_with, small_zvc):
+    with pytest.raises(ValueError, match="one memory or one for each of 2 channels, not 3"):
+        model_with(small_zvc, device=[Memory()] * 3)
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="installed without docs/")
