@@ -1,5 +1,6 @@
 """Progress of long work, on stderr."""
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -14,13 +15,19 @@ def show(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def timed(label: str) -> Callable[[str], None]:
-    """Function that prints lines on stderr: the seconds since this call, the label and a text."""
-    start = time.monotonic()
+def timed(label: str, apart: float = 0) -> Callable[[str], None]:
+    """Function that prints lines on stderr: the seconds since this call, the label and a text.
+
+    Lines that come less than ``apart`` seconds after the last one are left out.
+    """
+    start, shown = time.monotonic(), -math.inf
 
     def show_timed(text: str) -> None:
+        nonlocal shown
         seconds = time.monotonic() - start
-        show(f"[{seconds:5.0f} s] {label}: {text}")
+        if seconds - shown >= apart:
+            shown = seconds
+            show(f"[{seconds:5.0f} s] {label}: {text}")
 
     return show_timed
 

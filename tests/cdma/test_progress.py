@@ -1,11 +1,11 @@
-"""The bar on stderr: quiet at first, one line on a terminal, lines in a log."""
+"""Progress on stderr: a bar, quiet at first, of one line or lines in a log; lines with the time."""
 
 import sys
 
 import pytest
 
 from cdma import progress
-from cdma.progress import Bar
+from cdma.progress import Bar, timed
 
 
 @pytest.fixture
@@ -65,3 +65,13 @@ def test_nothing_to_do(clock, capsys):
     clock(60)
     bar(0)
     assert capsys.readouterr().err == "working: 0%, 60 s\n"
+
+
+def test_lines_with_the_time(clock, capsys):
+    say = timed("engine", apart=2)
+    for number in range(5):
+        say(str(number))
+        clock(1)
+    assert capsys.readouterr().err == "".join(
+        f"[    {number} s] engine: {number}\n" for number in (0, 2, 4)
+    )

@@ -94,7 +94,7 @@ def measure_engine(config: EngineConfig, seed: int, batches: int) -> list[dict]:
     list of dict
         As :func:`measure`; ``explained`` counts what cannot be seen, with a reason.
     """
-    found = engine.measure(config, seed, batches, progress=timed("engine"))
+    found = engine.measure(config, seed, batches, progress=timed("engine", apart=2))
     return [
         {
             "unit": "engine",
