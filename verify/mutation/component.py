@@ -12,6 +12,10 @@ from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
 
 #: Number behind a name.
 _NUMBER = re.compile(r"\$\d+(?=\.|$)")
+#: Resets: of a unit, active when it is low, and of a proof.
+_RESETS = ("\\aresetn", "\\rst")
+#: The other level of a fault, and the other input of a multiplexer.
+_LEVELS, _INPUTS = {"const0": "const1", "const1": "const0"}, {"A": "B", "B": "A"}
 
 
 class Component:
@@ -56,8 +60,13 @@ class Component:
 class ResizedComponent(Component):
     """A component of the engine, in the design of a proof whose words and queues are shorter.
 
-    A cell is found again by its kind and source place. Its fault is at the bit with the same
-    distance from the nearer end of the pin.
+    A cell is found again by its kind and source place. If several cells match, those whose nets
+    have the same names do; then the order decides in which Amaranth wrote them, which is that of
+    the numbers in their names. A netlist has them in any order. The fault is at the bit with the
+    same distance from the nearer end of the pin.
+
+    The reset of the engine is low when it is active, and that of a proof is high: behind the
+    multiplexer of a reset, a fault is at the other input.
 
     Parameters
     ----------
@@ -71,14 +80,34 @@ class ResizedComponent(Component):
         super().__init__(drawn, path, flat, dut)
         self._pins = {cell.name: cell for text in (drawn.rtlil, flat) for cell in cells(text)}
 
+    def _cell(self, mutant):
+        name = re.search(r"-cell (\S+)", mutant.command)[1]
+        (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
+        here, there = (
+            sorted(cells.get(alike, []), key=_order) for cells in (self._in_unit, self._alone)
+        )
+        nets = self._nets(name)
+        same = [[each for each in names if self._nets(each) == nets] for names in (here, there)]
+        if nets and len(same[0]) == len(same[1]):
+            here, there = same
+        return name, there[here.index(name)] if len(here) == len(there) else None
+
+    def _nets(self, name):
+        """Names of the nets at the pins of a cell, where they have one in the source."""
+        found = [(pin, _named(net)) for pin, net in self._pins[name].pins]
+        return [each for each in found if each[1] is not None]
+
     def command(self, mutant: Mutant) -> str | None:
         """As of :class:`Component`. ``None`` also if both bits of a fault come to the same one, and
         the pin has no other."""
         command = super().command(mutant)
         if command is None:
             return None
-        bits, fewer = (self._pins[each].bits(mutant.port) for each in self._cell(mutant))
+        here, there = (self._pins[each] for each in self._cell(mutant))
+        bits, fewer = here.bits(mutant.port), there.bits(mutant.port)
         bit = moved(mutant.bit, bits, fewer)
+        if _is_reset(here) and _is_reset(there):
+            command = _turned(command)
         command = command.replace(f"-portbit {mutant.bit}", f"-portbit {bit}")
         if mutant.other is not None:
             other = moved(mutant.other, bits, fewer)
@@ -101,6 +130,30 @@ def is_in(module: str, path: str) -> bool:
     """Whether a cell's module is a component or in it. Amaranth numbers the path of a component
     whose name is also that of a signal, as in ``core.header$12``."""
     return f"{_plain(module)}.".startswith(f"{_plain(path)}.")
+
+
+def _is_reset(cell):
+    """Whether a cell is the multiplexer of a reset."""
+    return cell.kind == "mux" and dict(cell.pins).get("S") in _RESETS
+
+
+def _turned(command):
+    """The command of a fault, at the multiplexer of a reset that has the other level."""
+    port = re.search(r"-port (\w)", command)[1]
+    if port == "S":
+        return re.sub(r"const[01]", lambda found: _LEVELS[found[0]], command, count=1)
+    return command.replace(f"-port {port} ", f"-port {_INPUTS.get(port, port)} ")
+
+
+def _order(name):
+    """Order in which Amaranth, and then Yosys, wrote cells of one kind."""
+    return [int(number) for number in re.findall(r"\$(\d+)", name)[-1:]]
+
+
+def _named(net):
+    """Name of the highest signal of a net, without its path; ``None`` if it has none."""
+    last = net.lstrip("{ ").split(" ")[0].rpartition(".")[2].lstrip("\\")
+    return None if re.match(r"\$|\d+'", last) else last
 
 
 def _plain(path):

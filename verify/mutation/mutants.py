@@ -57,21 +57,27 @@ write_rtlil mutated.il
 write_verilog -norename -noattr mutated.v
 """
 
+#: Parameter with the width of a memory's pins, by the end of their names.
+_MEMORY_PINS = {"DATA": "WIDTH", "ADDR": "ABITS"}
+
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a netlist, with its kind, such as ``mux``, and its source place."""
+    """A cell of a netlist, with its kind, such as ``mux``, its source place, and what its pins are
+    connected to."""
 
     name: str
     kind: str
     src: str
     parameters: tuple[tuple[str, str], ...]
+    pins: tuple[tuple[str, str], ...] = ()
 
     def bits(self, pin: str) -> int:
         """Width of a pin; of a memory, the width at one of its ports."""
         known = {name.lstrip("\\"): value for name, value in self.parameters}
         if "ABITS" in known:
-            wanted = {"DATA": "WIDTH", "ADDR": "ABITS"}.get(pin.partition("_")[2])
+            # A write port has an enable for each bit.
+            wanted = "WIDTH" if pin == "WR_EN" else _MEMORY_PINS.get(pin.partition("_")[2])
         elif "WIDTH" in known:  # registers and multiplexers
             wanted = "WIDTH" if pin in ("A", "B", "D", "Q", "Y") else None
         else:
@@ -204,8 +210,10 @@ def cells(text: str) -> list[Cell]:
     for attributes, kind, name, body in _CELL.findall(text):
         src = re.search(r'attribute \\src "([^"]*)"', attributes)
         parameters = re.findall(r"parameter (?:signed )?(\S+) (\S+)", body)
-        cell = Cell(name.removeprefix("\\"), kind, src[1] if src else "", tuple(sorted(parameters)))
-        found.append(cell)
+        pins = re.findall(r"connect \\(\S+) (.*)", body)
+        place = src[1] if src else ""
+        name = name.removeprefix("\\")
+        found.append(Cell(name, kind, place, tuple(sorted(parameters)), tuple(sorted(pins))))
     return found
 
 

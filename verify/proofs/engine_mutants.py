@@ -47,6 +47,7 @@ PLACES = {
     r"front\.rings\.state\d": "engine/ring_state",
     r"front\.rings\.writer": "engine/completion_writer",
     r"front\.rings": "engine/rings",
+    r"front(?=$)": "engine/frozen_channels",
     r"front": "engine/front_end",
     r"data\.memory\d\.latency": "engine/latency_sampler",
     r"data\.memory\d\.limiter": "engine/rate_limiter",
@@ -280,26 +281,26 @@ def _part(task):
 
 
 def judge(task: tuple[Packed, Mutant, str | None]) -> Judged | None:
-    """The outcome of a mutant: of the first proof that fails, else of the first with its cell, if
-    there is one."""
+    """The outcome of a mutant: of the first proof and size that fails, else of the first with its
+    cell, if there is one."""
     packed, mutant, cache = task
     first = None
     for path, name in places_of(mutant):
-        judged = _judge(packed, mutant, path, name, cache)
-        if judged and judged.is_noticed:
-            return judged
-        first = first or judged
+        for judged in _judged(packed, mutant, path, name, cache):
+            if judged.is_noticed:
+                return judged
+            first = first or judged
     return first
 
 
-def _judge(packed, mutant, path, name, cache):
+def _judged(packed, mutant, path, name, cache):
+    """The outcomes of a proof, in each of its sizes that has the cell."""
     proof = registry()[name]
     for size in proof.sizes:
         component = _component(packed, path, name, size, cache_folder(cache, "proofs"))
         command = component.command(mutant)
         if command:
-            return Judged(mutant.number, name, size, *_outcome(proof, size, command, cache))
-    return None
+            yield Judged(mutant.number, name, size, *_outcome(proof, size, command, cache))
 
 
 @lru_cache(maxsize=16)

@@ -11,6 +11,30 @@ from cdma.verify.mutation.component import Component, ResizedComponent, moved
 from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
 
 
+class Steps(Elaboratable):
+    """Counts up from 5, in a register with a reset, modulo 16."""
+
+    def __init__(self):
+        self.count = Signal(4, init=5)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.count.eq(self.count + 1)
+        return m
+
+
+class StepsAlone(Elaboratable):
+    """The counter, and what it must be."""
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = Steps()
+        expected = Signal(4, init=5)
+        m.d.sync += expected.eq(expected + 1)
+        m.d.comb += [Assert(dut.count == expected), Cover(dut.count == 9)]
+        return m
+
+
 class Pair(Elaboratable):
     """Two equal adders. The register of the second one has an enable."""
 
@@ -134,3 +158,68 @@ def test_both_bits_of_a_fault_stay_apart(tmp_path):
     )
     both = Mutant(9, "cnot1", "add", one.module, "Y", 0, 1, "", command)
     assert re.search(r"-portbit 0 -ctrlbit 1$", narrow.command(both))
+
+
+def of_dut(text, kind):
+    """Names of the cells of a kind in the component, and their texts."""
+    names = [c.name for c in cells(text) if c.kind == kind and module_of(c.name) == "bench.dut"]
+    found = [rf"  cell \${kind} {re.escape(each)}\n(?:    .*\n)*  end\n" for each in names]
+    return names, [re.search(each, text)[0] for each in found]
+
+
+def at_selects(drawn):
+    """Mutants at the two multiplexers of a pair's sums."""
+    names = [c.name for c in cells(drawn.rtlil) if c.kind == "mux" and "sum" in dict(c.pins)["Y"]]
+    inside = [name for name in names if module_of(name) == "bench.core.pair"]
+    commands = [f"-mode inv -module top -cell {name} -port S -portbit 0" for name in inside]
+    module = "bench.core.pair"
+    return [Mutant(9, "inv", "mux", module, "S", 0, None, "", command) for command in commands]
+
+
+def test_cells_are_found_in_the_order_of_their_numbers(tmp_path):
+    """A netlist may have them in any order, and their nets may have no names."""
+    drawn = unit(tmp_path)
+    text = netlist.flat(netlist.rtlil_of(Alone(3)), tmp_path)
+    adders, (first, second) = of_dut(text, "add")
+    turned = text.replace(first, "@").replace(second, first).replace("@", second)
+    assert of_dut(turned, "add")[0] == adders[::-1]
+    component = ResizedComponent(drawn, "bench.core.pair", turned)
+    mutants = [mutant for mutant in drawn.mutants if mutant.module == "bench.core.pair"]
+    found = [re.search(r"-cell (\S+)", component.command(each))[1] for each in mutants]
+    assert found == adders
+
+
+def test_cells_whose_nets_have_the_same_names_are_the_same(tmp_path):
+    """Also if some of the others are missing."""
+    drawn = unit(tmp_path)
+    text = netlist.flat(netlist.rtlil_of(Alone(3)), tmp_path)
+    names, texts = of_dut(text, "mux")
+    (gone,) = (each for each in texts if "bench.dut.sum0" in each)
+    (left,) = (
+        name for name, each in zip(names, texts, strict=True) if r"\Y \bench.dut.sum1" in each
+    )
+    component = ResizedComponent(drawn, "bench.core.pair", text.replace(gone, ""))
+    mutants = sorted(at_selects(drawn), key=lambda each: "$5" in each.command)
+    found = [component.command(each) for each in mutants]
+    assert f"-cell {left} " in found[0]
+    assert found[1] is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "port", "outcome"),
+    [("const0", "A", "proven"), ("const0", "B", "refuted"), ("const0", "S", "refuted")],
+)
+def test_a_reset_may_have_the_other_level(tmp_path, mode, port, outcome):
+    """The unit's is low when it is active: its multiplexer has the value of the reset at A."""
+    text = netlist.flat(netlist.rtlil_of(StepsAlone()), tmp_path)
+    (mux,), (body,) = of_dut(text, "mux")
+    low = body.replace("\\rst", "\\aresetn").replace("\\A ", "\\C ")
+    low = low.replace("\\B ", "\\A ").replace("\\C ", "\\B ")
+    drawn = Drawn("unit", text.replace(body, low), [])
+    # Bit 3 of the reset's value is 0 anyway.
+    bit = 3 if port == "A" else 0
+    command = f"-mode {mode} -module top -cell {mux} -port {port} -portbit {bit}"
+    mutant = Mutant(1, mode, "mux", module_of(mux), port, bit, None, "", command)
+    component = ResizedComponent(drawn, "bench.dut", text)
+    how = {"mode": prover.BOUNDED, "command": component.command(mutant), "cache": tmp_path}
+    assert prover.prove(StepsAlone(), 8, **how).outcome == outcome
