@@ -12,8 +12,8 @@ from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
 
 #: Number behind a name.
 _NUMBER = re.compile(r"\$\d+(?=\.|$)")
-#: Resets: of a unit, active when it is low, and of a proof.
-_RESETS = ("\\aresetn", "\\rst")
+#: Clocks and resets of a unit, whose reset is low when it is active, and of a proof.
+_CLOCKS, _RESETS = ("\\aclk", "\\clk"), ("\\aresetn", "\\rst")
 #: The other level of a fault, and the other input of a multiplexer.
 _LEVELS, _INPUTS = {"const0": "const1", "const1": "const0"}, {"A": "B", "B": "A"}
 
@@ -94,7 +94,12 @@ class ResizedComponent(Component):
 
     def _nets(self, name):
         """Names of the nets at the pins of a cell, where they have one in the source."""
-        found = [(pin, _named(net)) for pin, net in self._pins[name].pins]
+        cell = self._pins[name]
+        found = [
+            (None if _is_reset(cell) else pin, _named(net))
+            for pin, net in cell.pins
+            if net not in (*_CLOCKS, *_RESETS)
+        ]
         return [each for each in found if each[1] is not None]
 
     def command(self, mutant: Mutant) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.engine.front.counters import Counters
-from cdma.hdl.engine.job import BEATS
+from cdma.hdl.engine.job import BEATS, Events
 from cdma.hdl.engine.registers import register_map
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
@@ -17,26 +17,28 @@ _TOTAL_BITS = 64
 
 
 class CountsAll(Elaboratable):
-    """Events come, and software clears, takes snapshots and reads, at any time.
+    """Events of all channels come, and software clears, takes snapshots and reads, at any time.
 
     A snapshot has the sum of all events of one counter since the last clear, up to the end of the
     frame in which it was asked for. When it is complete, both registers of the counter show it.
     """
 
-    def __init__(self, name):
-        self.name = name
-        self.map = register_map(replace(small(), address_bits=32))
+    def __init__(self, name, channels=1, channel=0):
+        self.name, self.channel = name, channel
+        self.map = register_map(replace(small(channels), address_bits=32))
         self.dut = Counters(self.map)
 
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
         m.submodules.dut = elaborated(dut, platform)
-        leave_open(m, dut, "error", "events0", "clear", "take", "read")
+        channels = [f"events{channel}" for channel in range(dut.channels)]
+        leave_open(m, dut, "error", *channels, "clear", "take", "read")
         place, ends = Signal(range(dut.frame)), Signal()
         m.d.comb += [
             ends.eq(place == dut.frame - 1),
-            *(Assume(dut.events0[name] <= 2) for name in BEATS),  # one a direction
+            # One a direction.
+            *(Assume(getattr(dut, each)[name] <= 2) for each in channels for name in BEATS),
         ]
         m.d.sync += place.eq(Mux(ends, 0, place + 1))
         snapshot, is_stable = self._snapshot(m, ends, self._count(m, ends))
@@ -46,8 +48,8 @@ class CountsAll(Elaboratable):
     def _count(self, m, ends):
         """What the counter has counted in this frame before this cycle, or its maximum so far."""
         dut, name = self.dut, self.name
-        events = Signal(dut.events0.shape(), name="last_events")
-        m.d.sync += events.eq(dut.events0)
+        events = Signal(Events(), name="last_events")
+        m.d.sync += events.eq(getattr(dut, f"events{self.channel}"))
         simple = {"CYCLES": 1, "ERRORS": dut.error, "BURSTS": events.latency_valid}
         step, count = Signal(16), Signal(24)
         if name in simple:
@@ -93,7 +95,7 @@ class CountsAll(Elaboratable):
         half, was_high, was_asked, was_stable = Signal(), Signal(), Signal(), Signal()
         was = Signal(_TOTAL_BITS)
         block = "COUNTERS" if self.name in dut._totals else "CHANNEL_COUNTERS"
-        address = self.map.block(block).address(f"{self.name}_LO")
+        address = self.map.block(block).address(f"{self.name}_LO", self.channel)
         m.d.comb += [
             half.eq(anything(m, 1, "half")),
             dut.address.eq(address + (half << 2)),
@@ -110,19 +112,23 @@ class CountsAll(Elaboratable):
 
 
 _NAMES = ("RAW_BEATS", "LATENCY_SUM", "LATENCY_MAX", "BURSTS", "CYCLES", "ERRORS")
+_SIZES = {name: (name,) for name in _NAMES}
+_SIZES |= {
+    f"LATENCY_SUM, channel {channel} of 2": ("LATENCY_SUM", 2, channel) for channel in (0, 1)
+}
 
 PROOFS = (
     Proof(
         name="counters",
         promise="A snapshot has each event of a counter once, up to the end of one frame for all",
         components=(Counters,),
-        design=CountsAll,
-        sizes={name: name for name in _NAMES},
-        slow=_NAMES[1:],
+        design=lambda size: CountsAll(*size),
+        sizes=_SIZES,
+        slow=tuple(_SIZES)[1:],
         mode=BOUNDED,
         depth=64,
         broken=faults(
-            "RAW_BEATS",
+            ("RAW_BEATS",),
             64,
             late("dut.ends"),
             stuck_at(0, "dut.raw_beats0", 1),

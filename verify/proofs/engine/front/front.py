@@ -13,6 +13,7 @@ from cdma.hdl.engine.front.interrupts import Interrupts
 from cdma.hdl.engine.front.ring.fetch import RINGS
 from cdma.hdl.engine.front.ring.rings import Rings
 from cdma.hdl.engine.registers import Guard
+from cdma.hdl.lib.signals import any_of
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything, is_one_at_most, leave_ports_open
 from cdma.verify.proofs.engine.small import small
@@ -173,31 +174,41 @@ class KeepsTimeouts(_FrontEnd):
 
 
 class FreezesChannels(_FrontEnd):
-    """From the first error on, what a channel waits for and its stripe stay, up to a clear. The
-    most bursts of a channel are at least those of any cycle since a clear.
+    """From the first error on, what a channel waits for and its stripe stay, up to a clear: the
+    stripe is the last one that the channel began before. The most bursts of a channel are at least
+    those of any cycle since a clear.
     """
 
     def _check(self, m):
-        dut, regs = self.dut, self.registers.channel0
+        dut = self.dut
+        ports = [getattr(dut, f"channel{channel}") for channel in range(self.config.channels)]
         clear = self._was(m, self.registers.clear, "clear")
-        frozen = self._was(m, regs.frozen_wait_valid, "frozen")
-        known = Cat(regs.frozen_wait_wait, regs.frozen_stripe_stripe)
-        was, most = self._was(m, known, "known"), self._was(m, dut.channel0.outstanding, "now")
-        failing = dut.port0.failing | dut.port1.failing | dut.channel0.quarantined
+        failing = dut.port0.failing | dut.port1.failing | any_of(p.quarantined for p in ports)
         fails, has_run = self._was(m, failing, "failing"), Signal(name="has_run")
         m.d.sync += has_run.eq(1)
-        m.d.comb += [
-            Assert(~frozen | clear | (regs.frozen_wait_valid & (known == was))),
-            Assert(~(fails & has_run) | clear | regs.frozen_wait_valid),
-            Assert(regs.frozen_wait_valid | (known == 0)),
-            Assert(~has_run | clear | (regs.outstanding_maximum >= most)),
-            Assert(regs.outstanding_now == dut.channel0.outstanding),
-            Cover(regs.frozen_wait_valid & (regs.frozen_wait_wait != 0)),
-        ]
+        for channel, port in enumerate(ports):
+            regs = getattr(self.registers, f"channel{channel}")
+            frozen = self._was(m, regs.frozen_wait_valid, f"frozen{channel}")
+            known = Cat(regs.frozen_wait_wait, regs.frozen_stripe_stripe)
+            was = self._was(m, known, f"known{channel}")
+            most = self._was(m, port.outstanding, f"now{channel}")
+            last = Signal(32, name=f"last_stripe{channel}")
+            with m.If(port.events.stripe_valid & ~regs.frozen_wait_valid):
+                m.d.sync += last.eq(port.events.stripe)
+            m.d.comb += [
+                Assert(~frozen | clear | (regs.frozen_wait_valid & (known == was))),
+                Assert(~(fails & has_run) | clear | regs.frozen_wait_valid),
+                Assert(regs.frozen_wait_valid | (known == 0)),
+                Assert(~regs.frozen_wait_valid | (regs.frozen_stripe_stripe == last)),
+                Assert(~has_run | clear | (regs.outstanding_maximum >= most)),
+                Assert(regs.outstanding_now == port.outstanding),
+                Cover(regs.frozen_wait_valid & (regs.frozen_wait_wait != 0) & (last == 5)),
+            ]
 
 
 CONFIG = replace(small(), address_bits=16)
 _SIZE = {"1 channel": CONFIG}
+_SIZES = {**_SIZE, "2 channels": replace(small(2), address_bits=16)}
 PROOFS = (
     Proof(
         name="front_end",
@@ -222,12 +233,18 @@ PROOFS = (
     ),
     Proof(
         name="frozen_channels",
-        promise="What a channel did at the first error stays until all is cleared",
+        promise="What a channel did at the first error, and its stripe, stay until all is cleared",
         components=(FrontEnd,),
         design=FreezesChannels,
-        sizes=_SIZE,
+        sizes=_SIZES,
         mode=PDR,
         depth=3,
-        broken=faults(CONFIG, 20, stuck_at(0, "dut.is_frozen"), stuck_at(0, "dut.most0", 0)),
+        broken=faults(
+            CONFIG,
+            20,
+            stuck_at(0, "dut.is_frozen"),
+            stuck_at(0, "dut.most0", 0),
+            stuck_at(0, "dut.stripe0", 31),
+        ),
     ),
 )

@@ -16,7 +16,8 @@ class MovesByRules(Elaboratable):
 
     An abort ends only when nothing is outstanding; from ERROR only an abort leads away; a ring
     starts to run only when it is drained, and when both of its rings were found in the window, and
-    never after a stop. Its registers cannot be written from when that is asked for.
+    never after a stop or an abort, until software asks for it again. Its registers cannot be
+    written from when that is asked for.
     """
 
     def __init__(self, dut):
@@ -47,6 +48,8 @@ class MovesByRules(Elaboratable):
                 Assert(~((was == aborts) & (state != aborts)) | (state == State.STOPPED)),
                 Assert(~((was != aborts) & (state == aborts)) | inputs["abort"]),
                 Assert(~inputs["stop"] | (state != runs)),
+                # What was asked for before is forgotten.
+                Assert(~(inputs["stop"] | inputs["abort"]) | ~dut.asks),
                 Assert(~((was == State.ERROR) & (state != State.ERROR)) | inputs["abort"]),
                 Assert(
                     ~((was != runs) & (state == runs))
@@ -95,6 +98,7 @@ PROOFS = (
             10,
             stuck_at(1, "dut.asks"),
             stuck_at(1, "dut.can_start"),
+            stuck_at(1, "dut.starts"),
             late("dut.run"),
         ),
     ),
