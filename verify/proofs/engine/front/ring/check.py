@@ -268,7 +268,11 @@ PROOFS = (
         sizes={
             "8 bits of address": small(),
             "40 bits of address, 2 channels": replace(small(2), address_bits=40),
+            "33 bits of address, stripes of 1 KiB": replace(
+                small(2), address_bits=33, word_bits=32, stripe_bytes=1024
+            ),
         },
+        slow=("33 bits of address, stripes of 1 KiB",),
         depth=2,
         broken=faults(
             small(),

@@ -14,16 +14,12 @@ from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, hold_to_rule
 from cdma.verify.proofs.proof import Proof, faults
 
-_ADDRESS_BITS, _COUNT_BITS, _FETCHED = 6, 4, 2
+_FETCHED = 2
 _LINK_BYTES, _BEATS = 1, 2  # a beat, and those of a descriptor
 #: Cycles for which a ring is idle before it runs: at least, its window is looked at meanwhile.
 _REST = 3
 _DEPTH = RINGS * _FETCHED  # descriptors on their way
-_SMALL = {
-    "COUNT_BITS": _COUNT_BITS,
-    "FETCHED": _FETCHED,
-    "DESCRIPTOR_BYTES": _BEATS * _LINK_BYTES,
-}
+_SMALL = {"FETCHED": _FETCHED, "DESCRIPTOR_BYTES": _BEATS * _LINK_BYTES}
 
 
 def of(ring, values):
@@ -42,14 +38,16 @@ class FetchesInOrder(Elaboratable):
     memory gave it, and only then.
     """
 
-    def __init__(self):
-        with mock.patch.multiple(fetch, **_SMALL):
-            self.dut = Fetcher(_ADDRESS_BITS, _LINK_BYTES)
+    def __init__(self, address_bits, count_bits):
+        self.address_bits, self.count_bits = address_bits, count_bits
+        self.small = _SMALL | {"COUNT_BITS": count_bits}
+        with mock.patch.multiple(fetch, **self.small):
+            self.dut = Fetcher(address_bits, _LINK_BYTES)
 
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
-        with mock.patch.multiple(fetch, **_SMALL):
+        with mock.patch.multiple(fetch, **self.small):
             m.submodules.dut = elaborated(dut, platform)
         self.turn = probe(m, "dut.turn", 1)
         ar, r = dut.link.ar, dut.link.r
@@ -72,17 +70,17 @@ class FetchesInOrder(Elaboratable):
         """Counts of both rings, and when the rings run."""
         dut = self.dut
         self.tail, self.read, self.asked_for = (
-            [Signal(_COUNT_BITS, name=f"{name}{ring}") for ring in range(RINGS)]
+            [Signal(self.count_bits, name=f"{name}{ring}") for ring in range(RINGS)]
             for name in ("tail", "read", "asked_for")
         )
         writes, checks, follows = anything(m, 1, "writes"), Signal(), Signal()
-        ring, written = Signal(), Signal(_COUNT_BITS)
+        ring, written = Signal(), Signal(self.count_bits)
         is_wrong = Signal()
         m.d.sync += [checks.eq(writes), follows.eq(checks)]
         with m.If(writes):
             m.d.sync += [
                 ring.eq(anything(m, 1, "written_ring")),
-                written.eq(anything(m, _COUNT_BITS, "written")),
+                written.eq(anything(m, self.count_bits, "written")),
                 is_wrong.eq(anything(m, 1, "is_wrong")),
             ]
         m.d.comb += [
@@ -96,13 +94,13 @@ class FetchesInOrder(Elaboratable):
         self.new_tail = written
         self.ran, self.rested = Signal(RINGS), []
         for number in range(RINGS):
-            base, log2, size = Signal(_ADDRESS_BITS), Signal(4), Signal(4)
+            base, log2, size = Signal(self.address_bits), Signal(4), Signal(4)
             attr = Value.cast(dut.attr[number])
             for value in (base, log2, size, attr):
                 m.d.comb += value.eq(AnyConst(len(value)))
             m.d.comb += [
                 # As many entries as counts can tell apart, at most.
-                Assume((log2 < _COUNT_BITS) & (size < _COUNT_BITS)),
+                Assume((log2 < self.count_bits) & (size < self.count_bits)),
                 Assume(base[0] == 0),
                 dut.base[number].eq(base),
                 dut.log2[number].eq(log2),
@@ -113,16 +111,19 @@ class FetchesInOrder(Elaboratable):
             tail, started, read = self.tail[number], dut.started[number], self.read[number]
             with m.If(checks & (ring == number) & ~is_wrong):
                 # It is ahead of the one before, and not by more than the ring's entries.
-                most = Signal(_COUNT_BITS + 1, name=f"most{number}")
+                most = Signal(self.count_bits + 1, name=f"most{number}")
                 m.d.comb += [
                     most.eq(1 << log2),
-                    Assume((written - started)[:_COUNT_BITS] <= most),
-                    Assume((written - started)[:_COUNT_BITS] >= (tail - started)[:_COUNT_BITS]),
+                    Assume((written - started)[: self.count_bits] <= most),
+                    Assume(
+                        (written - started)[: self.count_bits]
+                        >= (tail - started)[: self.count_bits]
+                    ),
                 ]
             with m.If(follows & (ring == number) & ~is_wrong):
                 m.d.sync += tail.eq(written)
-            more = anything(m, _COUNT_BITS, f"more{number}")
-            m.d.comb += Assume(more <= (started - read)[:_COUNT_BITS])
+            more = anything(m, self.count_bits, f"more{number}")
+            m.d.comb += Assume(more <= (started - read)[: self.count_bits])
             m.d.sync += read.eq(read + more)
             run, ran = dut.run[number], self.ran[number]
             was_refused = Signal(name=f"was_refused{number}")
@@ -221,7 +222,7 @@ class FetchesInOrder(Elaboratable):
         dut = self.dut
         size = _BEATS * _LINK_BYTES
         mask = (1 << of(ring, dut.log2)) - 1
-        return (of(ring, dut.base) + (count & mask) * size)[:_ADDRESS_BITS]
+        return (of(ring, dut.base) + (count & mask) * size)[: self.address_bits]
 
     def _addresses(self, m):
         """What is asked for."""
@@ -240,15 +241,15 @@ class FetchesInOrder(Elaboratable):
         for ring in range(RINGS):
             asked_for, started = self.asked_for[ring], dut.started[ring]
             ahead, left = (
-                Signal(_COUNT_BITS, name=f"ahead{ring}"),
-                Signal(_COUNT_BITS, name=f"left{ring}"),
+                Signal(self.count_bits, name=f"ahead{ring}"),
+                Signal(self.count_bits, name=f"left{ring}"),
             )
-            unread = Signal(_COUNT_BITS + 1, name=f"unread{ring}")
+            unread = Signal(self.count_bits + 1, name=f"unread{ring}")
             is_written = self.written & (dut.doorbell_ring == ring)
             m.d.comb += [
                 ahead.eq(asked_for - started),
                 left.eq(self.tail[ring] - asked_for),
-                unread.eq((asked_for - self.read[ring])[:_COUNT_BITS]),
+                unread.eq((asked_for - self.read[ring])[: self.count_bits]),
             ]
             with m.If(self.asks[ring]):
                 m.d.sync += asked_for.eq(asked_for + 1)
@@ -269,12 +270,12 @@ class FetchesInOrder(Elaboratable):
     def _invariants(self, m, ring, asked_for, ahead):
         """Counts of the fetcher."""
         dut = self.dut
-        following = probe(m, f"dut.following{ring}", _COUNT_BITS)
+        following = probe(m, f"dut.following{ring}", self.count_bits)
         arrived = probe(m, f"dut.arrived{ring}", _FETCHED.bit_length())
         low = len(arrived)
         asking = dut.link.ar.valid & (self.turn == ring)
         submitted, unread = (
-            (end - start)[:_COUNT_BITS]
+            (end - start)[: self.count_bits]
             for start, end in ((dut.started[ring], self.tail[ring]), (self.read[ring], asked_for))
         )
         m.d.comb += [
@@ -294,7 +295,7 @@ class FetchesInOrder(Elaboratable):
         dut, r = self.dut, self.dut.link.r
         picks = anything(m, 1, "picks")
         is_on_way, is_here, ring = Signal(), Signal(), Signal()
-        before, count = Signal(range(_DEPTH + 1)), Signal(_COUNT_BITS)
+        before, count = Signal(range(_DEPTH + 1)), Signal(self.count_bits)
         words, response = Signal(8 * _LINK_BYTES * _BEATS), Signal(2)
         ends, asked = self.ends.any(), self.asks.any()
         with m.If(asked & picks & ~is_on_way & ~is_here):
@@ -343,8 +344,8 @@ class FetchesInOrder(Elaboratable):
         same = [(before > k) & (owner == ring) for k, owner in enumerate(self.owners)]
         rank = sum(same[1:], same[0])
         on_way = of(ring, self.on_way)
-        place = (count - started)[:_COUNT_BITS]
-        come = (of(ring, self.asked_for) - on_way - started)[:_COUNT_BITS]
+        place = (count - started)[: self.count_bits]
+        come = (of(ring, self.asked_for) - on_way - started)[: self.count_bits]
         is_partial = is_on_way & (before == 0) & (self.beat != 0)
         with m.If(has_run):
             m.d.comb += Assert(rows[Value.cast(dut.place)] == Value.cast(dut.descriptor))
@@ -353,7 +354,7 @@ class FetchesInOrder(Elaboratable):
                 Assert(~is_here),
                 Assert(before < self.level),
                 Assert(Array(self.owners)[before] == ring),
-                Assert(count == (of(ring, self.asked_for) - on_way + rank)[:_COUNT_BITS]),
+                Assert(count == (of(ring, self.asked_for) - on_way + rank)[: self.count_bits]),
                 Assert(is_partial | (response == 0)),
             ]
         with m.If(is_partial):
@@ -366,17 +367,20 @@ class FetchesInOrder(Elaboratable):
     def _failure(self, m, ring, is_followed, count, response):
         """The first descriptor of a ring that could not be read."""
         dut, r, started = self.dut, self.dut.link.r, self.dut.started[ring]
-        failed, where = Signal(name=f"has_failed{ring}"), Signal(_COUNT_BITS, name=f"where{ring}")
+        failed, where = (
+            Signal(name=f"has_failed{ring}"),
+            Signal(self.count_bits, name=f"where{ring}"),
+        )
         how = Signal(2, name=f"how{ring}")
-        arriving = (self.asked_for[ring] - self.on_way[ring])[:_COUNT_BITS]
+        arriving = (self.asked_for[ring] - self.on_way[ring])[: self.count_bits]
         is_error = r.valid & (self.owner == ring) & r.payload.resp.as_value()[1]
         with m.If(~dut.run[ring]):
             m.d.sync += failed.eq(0)
         with m.Elif(is_error & ~failed):
             m.d.sync += [failed.eq(1), where.eq(arriving), how.eq(r.payload.resp)]
-        ahead, come = (where - started)[:_COUNT_BITS], (arriving - started)[:_COUNT_BITS]
+        ahead, come = (where - started)[: self.count_bits], (arriving - started)[: self.count_bits]
         begun = (self.level != 0) & (self.owner == ring) & (self.beat != 0)
-        is_halted, place = self.halted[ring], (count - started)[:_COUNT_BITS]
+        is_halted, place = self.halted[ring], (count - started)[: self.count_bits]
         m.d.comb += Assert(probe(m, f"dut.has_failed{ring}", 1) == failed)
         with m.If(failed):
             m.d.comb += [
@@ -405,11 +409,15 @@ PROOFS = (
         name="fetcher",
         promise="Descriptors are fetched in order, each once, from their ring, with room for each",
         components=(Fetcher,),
-        design=lambda _: FetchesInOrder(),
-        sizes={"2 of a ring, counts of 4 bits": _COUNT_BITS},
+        design=lambda bits: FetchesInOrder(*bits),
+        sizes={
+            "2 of a ring, counts of 4 bits": (6, 4),
+            "2 of a ring, counts of 16 bits": (20, 16),
+        },
+        slow=("2 of a ring, counts of 16 bits",),
         depth=3,
         broken=faults(
-            _COUNT_BITS,
+            (6, 4),
             14,
             stuck_at(0, "dut.is_refused"),
             late("dut.wants"),
