@@ -2,8 +2,10 @@
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal, Value
 
+from cdma.engine_codes import LINK, Status
 from cdma.hdl.engine.front.ring.finish import Finisher
-from cdma.verify.formal.fault import late
+from cdma.hdl.engine.job import Done
+from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything, take
 from cdma.verify.proofs.proof import PDR, Proof, faults
 
@@ -15,7 +17,7 @@ class CompletesInOrder(Elaboratable):
     cookie.
 
     Descriptors of both rings are started at any time where there is room. One of them, picked at
-    any time, is followed. Jobs of the data path have one answer each.
+    any time, is followed. Jobs of the data path have one answer each, which their completion has.
     """
 
     def __init__(self, dut):
@@ -53,15 +55,18 @@ class CompletesInOrder(Elaboratable):
             done, jobs = dut.done[number], Signal(range(depth + 2), name=f"jobs{number}")
             is_answered = Signal(name=f"is_answered{number}")
             answered = done.valid & done.ready
-            size, kept = Signal(2, name=f"bytes{number}"), Signal(2, name=f"kept{number}")
+            bits, kept = Signal(3, name=f"bits{number}"), Signal(3, name=f"kept{number}")
             stays = Signal(name=f"stays{number}")
-            m.d.sync += [stays.eq(done.valid & ~done.ready), kept.eq(size)]
+            m.d.sync += [stays.eq(done.valid & ~done.ready), kept.eq(bits)]
             m.d.comb += [
                 done.valid.eq(is_answered & (jobs != 0)),
-                # Of an answer, only two bits of its size are free.
-                done.payload.as_value().eq(0),
-                done.payload.stream_bytes[:2].eq(size),
-                size.eq(Mux(stays, kept, anything(m, 2, f"size{number}"))),
+                # Three bits of an answer are free: that of its status, and those of all others in
+                # turn.
+                done.payload.as_value().eq(
+                    bits[:2].replicate(len(done.payload.as_value()) // 2 + 1)
+                ),
+                done.payload.status.eq(bits[2].replicate(8)),
+                bits.eq(Mux(stays, kept, anything(m, 3, f"answer{number}"))),
                 Assert(jobs <= level),
             ]
             m.d.sync += [
@@ -75,11 +80,31 @@ class CompletesInOrder(Elaboratable):
         adds = dut.ends_append & dut.advances & answers[0]
         bytes_now = dut.done[0].payload.stream_bytes
         m.d.comb += [
-            Assert(~adds | (dut.size[:2] == bytes_now[:2])),
-            Cover(adds & (bytes_now == 2)),
+            Assert(~adds | (dut.size == bytes_now[: len(dut.size)])),
+            Cover(adds & (bytes_now[:4] == 0b1010)),
         ]
+        self._answer(m, leaves, left, answers)
         self._follow(m, starts & anything(m, 1, "picks"), leaves, left, levels, answers)
         return m
+
+    def _answer(self, m, leaves, left, answers):
+        """A completion has the answer to its job, or none."""
+        completion, answer = left.completion, Signal(Done(), name="answer")
+        m.d.comb += Value.cast(answer).eq(
+            Mux(left.ring, *(Value.cast(self.dut.done[ring].payload) for ring in (1, 0)))
+        )
+        with m.If(leaves & Mux(left.ring, answers[1], answers[0])):
+            m.d.comb += [
+                Assert(completion[name] == answer[name])
+                for name in ("status", "stream_bytes", "stripe", "channel")
+            ]
+            m.d.comb += Assert((answer.status == Status.OK) | (completion.where == answer.where))
+            m.d.comb += Cover(left.ring & (completion.stream_bytes[:4] == 0b1010))
+        with m.Elif(leaves):
+            m.d.comb += [
+                Assert((completion.stream_bytes == 0) & (completion.stripe == 0)),
+                Assert(completion.channel == LINK),
+            ]
 
     def _follow(self, m, picks, leaves, left, levels, answers):
         dut, record = self.dut, self.dut.record
@@ -119,6 +144,13 @@ PROOFS = (
         slow=("2 in flight",),
         mode=PDR,
         depth=5,
-        broken=faults(2, 12, late("dut.next_ring"), late("dut.next_slot"), late("dut.ended0")),
+        broken=faults(
+            2,
+            12,
+            late("dut.next_ring"),
+            late("dut.next_slot"),
+            late("dut.ended0"),
+            stuck_at(0, "dut.size", 1),
+        ),
     ),
 )
