@@ -32,6 +32,7 @@ from cdma.verify.proofs.registry import registry
 #: registers is left out: it compares two of them, and only one would have the fault.
 PLACES = {
     r"front\.lite": "axi/lite_subordinate",
+    r"front\.counters(?=\.taken)": "engine/snapshots",
     r"front\.counters": "engine/counters",
     r"front\.interrupts\.coalescer\d": "engine/coalescer",
     r"front\.interrupts": "engine/interrupts",

@@ -186,7 +186,8 @@ def interrupts(model: EngineModel) -> list:
 
 
 def laps(model: EngineModel, number: int) -> list:
-    """Many NOPs in both rings at once, so that counts carry."""
+    """Many NOPs in both rings at once, so that counts carry. Then the rings stop and run again,
+    from these counts on."""
     seen, each = [], 1 << model.rings[0].log2
     for lap in range(number):
         for ring in (OFFLOAD, PREFETCH):
@@ -206,6 +207,12 @@ def laps(model: EngineModel, number: int) -> list:
             seen += [model.engine.cycle, last.tobytes()]
             memory.head = memory.tail
             model.acknowledge(ring)
+    for ring in (OFFLOAD, PREFETCH):
+        for run, state in ((0, State.STOPPED), (1, State.RUNNING)):
+            model.write("RING", "CTRL", run, ring)
+            model.until_state(ring, state)
+        model.submit(ring, Descriptor(Op.NOP, cookie=ring))
+        seen += [*map(str, model.collect(ring, 1)), model.engine.cycle]
     return [*seen, model.state(OFFLOAD), model.state(PREFETCH)]
 
 

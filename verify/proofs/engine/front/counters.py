@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
 
-from cdma.hdl.engine.front.counters import Counters
+from cdma.hdl.engine.front.counters import _BASE, _BLOCK_BITS, Counters
 from cdma.hdl.engine.job import BEATS, Events
 from cdma.hdl.engine.registers import register_map
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
+from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
@@ -111,6 +113,74 @@ class CountsAll(Elaboratable):
             m.d.comb += Assert(dut.data == Mux(was_high, was[32:], was[:32]))
 
 
+class KeepsSnapshots(Elaboratable):
+    """Events come, and software clears, takes snapshots and reads, at any time.
+
+    A word of the snapshot changes only while ``busy``, or in the first frames after a clear. What
+    is read is half of its word.
+    """
+
+    def __init__(self, channels):
+        self.map = register_map(replace(small(channels), address_bits=32))
+        self.dut = Counters(self.map)
+
+    def elaborate(self, platform):
+        m = Module()
+        dut = self.dut
+        m.submodules.dut = elaborated(dut, platform)
+        channels = [f"events{channel}" for channel in range(dut.channels)]
+        leave_open(m, dut, "error", *channels, "clear", "take", "address", "read")
+        is_cleared, starts_over, was_over = Signal(init=1), Signal(init=1), Signal(init=1)
+        ends = self._frames(m)
+        m.d.sync += [
+            is_cleared.eq(Mux(dut.clear, 1, Mux(ends, 0, is_cleared))),
+            starts_over.eq(Mux(ends, is_cleared, starts_over)),
+            was_over.eq(starts_over),
+        ]
+        known = (("is_first", is_cleared), ("starts_over", starts_over), ("writes_first", was_over))
+        m.d.comb += [Assert(probe(m, f"dut.{name}", 1) == signal) for name, signal in known]
+        # Two places of the snapshot: one that is any, and that which is read.
+        depth = (dut.channels + 1) << _BLOCK_BITS
+        rows = Array(probe(m, f"dut.taken[{row}]", _TOTAL_BITS) for row in range(depth))
+        place, asked = Signal(range(depth)), Signal(range(depth))
+        word, was_word, was_asked = (Signal(_TOTAL_BITS, name=f"word{k}") for k in range(3))
+        may_change, has_run, was_high = Signal(), Signal(), Signal()
+        m.d.comb += [place.eq(AnyConst(len(place))), word.eq(rows[place])]
+        m.d.comb += asked.eq(Cat(dut.address[3 : 3 + _BLOCK_BITS], (dut.address >> 7) - _BASE))
+        m.d.sync += [
+            has_run.eq(1),
+            was_word.eq(word),
+            may_change.eq(dut.busy | was_over),
+            was_asked.eq(rows[asked]),
+            was_high.eq(dut.address[2]),
+        ]
+        is_there = Signal()
+        blocks = dut.address >> 7
+        m.d.sync += is_there.eq((blocks >= _BASE) & (blocks <= _BASE + dut.channels))
+        with m.If(has_run):
+            m.d.comb += Assert(may_change | (word == was_word))
+            with m.If(is_there):
+                m.d.comb += Assert(dut.data == was_asked.word_select(was_high, 32))
+        m.d.comb += Cover(has_run & ~may_change & ~dut.busy & (word != 0))
+        return m
+
+    def _frames(self, m):
+        """Each counter has its turn once in a frame; gives the last cycle of it."""
+        dut = self.dut
+        turn, ends = Signal(range(dut.frame)), Signal()
+        m.d.comb += ends.eq(turn == dut.frame - 1)
+        m.d.sync += turn.eq(Mux(ends, 0, turn + 1))
+        turns = [(column, block + 1) for column in dut._order for block in range(dut.channels)]
+        turns += [(column, 0) for column in range(len(dut._totals))]
+        number = probe(m, "dut.number", _BLOCK_BITS)
+        block = probe(m, "dut.block", dut.channels.bit_length())
+        m.d.comb += [Assert(turn < dut.frame), Assert(probe(m, "dut.ends", 1) == ends)]
+        for now, (column, of) in enumerate(turns):
+            with m.If(turn == now):
+                m.d.comb += Assert((number == column) & (block == of))
+        return ends
+
+
 _NAMES = ("RAW_BEATS", "LATENCY_SUM", "LATENCY_MAX", "BURSTS", "CYCLES", "ERRORS")
 _SIZES = {name: (name,) for name in _NAMES}
 _SIZES |= {
@@ -134,6 +204,19 @@ PROOFS = (
             stuck_at(0, "dut.raw_beats0", 1),
             stuck_at(1, "dut.is_first"),
             stuck_at(0, "dut.takes"),
+        ),
+    ),
+    Proof(
+        name="snapshots",
+        promise="A snapshot stays until the next one or a clear, and what is read is a word of it",
+        components=(Counters,),
+        design=KeepsSnapshots,
+        sizes={"1 channel": 1},
+        broken=faults(
+            1,
+            40,
+            stuck_at(0, "dut.busy"),
+            stuck_at(0, "dut.half"),
         ),
     ),
 )
