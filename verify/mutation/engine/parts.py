@@ -6,21 +6,31 @@ in the same state, any one, with a cycle of reset, and gets the same inputs, any
 outputs are proven equal in all cycles, from that of the reset on, then so is all that the engine
 does: the fault is none. What only inputs rule out that the part never gets is not found there, but
 perhaps in the part around it.
+
+Before a reset, a part may also be in a state that it never has later. There a fault may show in the
+cycle of the reset, and other components may keep what they saw. This is no fault when the part
+without it shows the same from another state: then the engine does what it does after another
+power-up, and all of its promises hold from any state.
 """
 
 import re
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 
+from cdma.errors import require
 from cdma.toolchain import tool, yowasp
 from cdma.verify.formal import aiger
+from cdma.verify.formal.logic import Logic
 from cdma.verify.mutation.component import is_in
+from cdma.verify.mutation.graph import choice
 from cdma.verify.mutation.mutants import CHOICE, Drawn, Mutant, cells, module_of
 from cdma.verify.mutation.proof import EQUIVALENT, Judge
 
 #: Levels of components around a mutant that are tried, and most bits of registers of a part: with
 #: more, a proof takes minutes.
 _LEVELS, _MOST = 2, 1000
+#: Changes of the state before a reset that are tried.
+_CHANGES = 8
 #: Time limit of ABC for each part, in seconds.
 _SECONDS = 30
 _SCRIPT = """
@@ -95,11 +105,19 @@ class Part:
 
     def is_unchanged(self, mutant: Mutant, seconds: int) -> bool:
         """Whether a mutant is proven to change no output, within the time."""
-        return self._judge.same_runs(mutant, seconds) == EQUIVALENT
+        return any(
+            judge.same_runs(mutant, seconds) == EQUIVALENT
+            and (has_reset or begins_alike(self.graph, mutant.number))
+            for has_reset, judge in self._judges.items()
+        )
 
     @cached_property
-    def _judge(self):
-        return Judge(self.graph, self._scratch, in_reset=True)
+    def _judges(self):
+        """Of all cycles, and of those behind the reset."""
+        return {
+            has_reset: Judge(self.graph, self._scratch, in_reset=has_reset)
+            for has_reset in (True, False)
+        }
 
     @cached_property
     def bits(self) -> int:
@@ -130,3 +148,95 @@ class Part:
             for each in cells(self._drawn.rtlil)
             if is_in(module_of(each.name), self.path) and each.kind != "mem_v2"
         ]
+
+
+def begins_alike(graph: aiger.Graph, number: int) -> bool:
+    """Whether the cycle of reset is proven alike: the next state is that without the fault, and for
+    each state of a mutant and all inputs there is a state of the part without the fault with the
+    same outputs and the same next state.
+
+    Parameters
+    ----------
+    graph : aiger.Graph
+        The part, with its mutants.
+    number : int
+        Of the mutant.
+    """
+    return _Begin(graph, number).run()
+
+
+class _Begin:
+    def __init__(self, graph, number):
+        self._graph, self._logic = graph, Logic()
+        new = self._logic.input
+        self._inputs = {name: new() for name in graph.inputs} | {"aclk": 0, "aresetn": 0}
+        self._state = {variable: new() for variable, _ in graph.latches}
+        self._other = {variable: new() for variable, _ in graph.latches}
+        self._mutant = self._step(number, self._state)
+        self._apart = {
+            variable: self._logic.differ(self._other[variable], literal)
+            for variable, literal in self._state.items()
+        }
+        self._from_other = self._differs(self._other)
+        self._moves = self._differs(self._state, outputs=False)
+
+    def run(self):
+        """Each counterexample gives values of some registers that are tried in all states."""
+        if self._solve([self._moves]) is not None:
+            return False
+        unlike = self._differs(self._state)
+        for _ in range(_CHANGES):
+            found = self._solve([unlike])
+            if found is None:
+                return True
+            change = self._change(found)
+            if change is None:
+                return False
+            unlike = self._logic.both(unlike, self._differs(self._state | change))
+        return False
+
+    def _step(self, number, state):
+        return self._logic.evaluate(self._graph, self._inputs | choice(self._graph, number), state)
+
+    def _differs(self, state, outputs=True):
+        """Literal: the part without the fault differs from the mutant, from this state: its next
+        state, or its outputs."""
+        logic = self._logic
+        pairs = list(zip(self._step(0, state), self._mutant, strict=True))[: 1 + outputs]
+        differ = [logic.differ(mine[key], each[key]) for mine, each in pairs for key in mine]
+        return reduce(logic.either, differ, 0)
+
+    def _change(self, found):
+        """The least change of the state with which the part does the same, for a counterexample."""
+        given = [*self._inputs.values(), *self._state.values()]
+        holds = [literal ^ 1 ^ found(literal) for literal in given if literal > 1]
+        holds.append(self._from_other ^ 1)
+        if self._solve(holds) is None:
+            return None
+        changed = []
+        for variable, apart in self._apart.items():
+            if self._solve([*holds, apart ^ 1]) is None:
+                changed.append(variable)
+            else:
+                holds.append(apart ^ 1)
+        other = self._solve(holds)
+        return {variable: int(other(self._other[variable])) for variable in changed}
+
+    def _solve(self, literals):
+        """Function that gives the value of a literal, or ``None``."""
+        solvers = require("pysat.solvers", extra="formal", verb="a proof")
+        with solvers.Solver(name="cadical195") as solver:
+            solver.add_clause([-1])
+            for (a, b), result in self._logic.gates.items():
+                a, b, result = _signed(a), _signed(b), _signed(result)
+                solver.append_formula([[-result, a], [-result, b], [result, -a, -b]])
+            if not solver.solve(assumptions=[_signed(literal) for literal in literals]):
+                return None
+            high = {abs(each) for each in solver.get_model() if each > 0}
+        return lambda literal: ((literal >> 1) + 1 in high) != literal & 1
+
+
+def _signed(literal):
+    """A literal for the solver, whose variable 1 is false."""
+    variable = (literal >> 1) + 1
+    return -variable if literal & 1 else variable

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cdma.verify.mutation.engine.parts import Part, parts_of, unchanged
+from cdma.verify.mutation.engine.parts import Part, begins_alike, parts_of, unchanged
 from cdma.verify.mutation.mutants import Drawn, Mutant
 
 _CELL = r"""
@@ -106,6 +106,18 @@ def test_what_a_part_never_gets_is_known_around_it(tmp_path):
         inside, 10
     )
     assert found(inside, tmp_path) == "box"
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "is_none"), [(r"\box.$2", "const0", True), (r"\box.$5", "const1", False)]
+)
+def test_in_the_cycle_of_reset_a_part_may_be_in_another_state(tmp_path, name, mode, is_none):
+    """A count of 3 looks as one of 0 then. No state without the fault has its count behind it."""
+    each = mutant(name, "box", mode)
+    seen = box().replace(r"connect \B \aresetn", r"connect \B 1'1")
+    part = Part(Drawn("engine", seen, [each]), "box", [each], tmp_path)
+    assert begins_alike(part.graph, each.number) == is_none
+    assert (unchanged(Drawn("engine", seen, [each]), each, tmp_path) == "box") == is_none
 
 
 def test_parts_are_the_component_and_that_around_it():
