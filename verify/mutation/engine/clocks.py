@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cdma.engine_codes import Op, State
+from cdma.engine_config import COMPLETION_BYTES
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor, phase
 from cdma.sim.engine.engine import DEVICE, HOST
@@ -13,6 +14,8 @@ from cdma.verify.mutation.engine.land import MarkedModel
 
 #: Longest timeout that is waited for, as a power of two, and one that has several bits.
 _WAITED, _LIMIT = 12, 0x1DA5
+#: Descriptors of a lap behind a stop of its ring.
+_LAST = 64
 
 
 def timeouts(made: Callable[[int], MarkedModel], channels: int) -> list:
@@ -186,8 +189,8 @@ def interrupts(model: EngineModel) -> list:
 
 
 def laps(model: EngineModel, number: int) -> list:
-    """Many NOPs in both rings at once, so that counts carry. Then the rings stop and run again,
-    from these counts on."""
+    """Many NOPs in both rings at once, so that counts carry. Both rings stop and run again shortly
+    before the end of each lap, from the counts of then on."""
     seen, each = [], 1 << model.rings[0].log2
     for lap in range(number):
         for ring in (OFFLOAD, PREFETCH):
@@ -195,25 +198,35 @@ def laps(model: EngineModel, number: int) -> list:
             nop = Descriptor(Op.NOP, cookie=lap * 0x0123_4567_89AB_CDEF % (1 << 64))
             entry = nop.pack(phase(memory.tail, memory.log2))
             memory.descriptors.data[:] = np.tile(entry, each)
-            memory.tail = (memory.tail + each) & 0xFFFF
-            model.doorbell(ring)
+        seen += _nops(model, each - _LAST)
         for ring in (OFFLOAD, PREFETCH):
-            memory = model.rings[ring]
-            last = memory.completions.data
-            value = phase((memory.tail - 1) & 0xFFFF, memory.log2) << 7
-            seen.append(
-                model.engine.run(60 * each, byte=(last, last.size - 1), mask=128, value=value)
-            )
-            seen += [model.engine.cycle, last.tobytes()]
-            memory.head = memory.tail
-            model.acknowledge(ring)
-    for ring in (OFFLOAD, PREFETCH):
-        for run, state in ((0, State.STOPPED), (1, State.RUNNING)):
-            model.write("RING", "CTRL", run, ring)
-            model.until_state(ring, state)
-        model.submit(ring, Descriptor(Op.NOP, cookie=ring))
-        seen += [*map(str, model.collect(ring, 1)), model.engine.cycle]
+            for run, state in ((0, State.STOPPED), (1, State.RUNNING)):
+                model.write("RING", "CTRL", run, ring)
+                model.until_state(ring, state)
+        seen += _nops(model, _LAST)
+        for ring in (OFFLOAD, PREFETCH):
+            seen.append(model.rings[ring].completions.data.tobytes())
     return [*seen, model.state(OFFLOAD), model.state(PREFETCH)]
+
+
+def _nops(model, count):
+    """So many descriptors of both rings, which are there; gives when they are completed."""
+    seen = []
+    for ring in (OFFLOAD, PREFETCH):
+        memory = model.rings[ring]
+        memory.tail = (memory.tail + count) & 0xFFFF
+        model.doorbell(ring)
+    for ring in (OFFLOAD, PREFETCH):
+        memory = model.rings[ring]
+        done = memory.completions.data
+        last = (memory.tail - 1) & 0xFFFF
+        byte = (last % (1 << memory.log2) + 1) * COMPLETION_BYTES - 1
+        value = phase(last, memory.log2) << 7
+        seen.append(model.engine.run(60 * count, byte=(done, byte), mask=128, value=value))
+        seen.append(model.engine.cycle)
+        memory.head = memory.tail
+        model.acknowledge(ring)
+    return seen
 
 
 def stop_and_go(model: EngineModel) -> list:
