@@ -55,6 +55,32 @@ def test_components_of_the_library_come_last():
     ]
 
 
+@pytest.mark.parametrize("failing", [0, 1, None])
+def test_sizes_of_a_proof_are_tried_until_one_fails(monkeypatch, failing):
+    proofs = [name for _, name in places_of(mutant("front.rings.starter.checker"))]
+    sizes = list(registry()["engine/checker"].sizes)
+    tried = []
+
+    class Anywhere:
+        def command(self, mutant):
+            return "mutate"
+
+    def outcome(proof, size, command, cache):
+        tried.append(size)
+        fails = failing is not None and size == sizes[failing]
+        return (REFUTED, 3) if fails else (HOLDS, None)
+
+    monkeypatch.setattr(engine_mutants, "_component", lambda *where: Anywhere())
+    monkeypatch.setattr(engine_mutants, "_outcome", outcome)
+    found = engine_mutants.judge((None, mutant("front.rings.starter.checker"), None))
+    if failing is None:
+        assert found == Judged(1, "engine/checker", sizes[0], HOLDS)
+        assert len(tried) == sum(len(registry()[name].sizes) for name in proofs)
+    else:
+        assert found == Judged(1, "engine/checker", sizes[failing], REFUTED, 3)
+        assert tried == sizes[: failing + 1]
+
+
 @pytest.mark.parametrize("is_none", [False, True])
 def test_a_record_counts_what_proofs_notice(monkeypatch, is_none):
     outcomes = {1: REFUTED, 2: BROKEN, 3: HOLDS}
