@@ -1,5 +1,7 @@
 """The stripes of a job are given in order, each once, whatever its rows, pitch and stalls."""
 
+from dataclasses import replace
+
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.hdl.engine.common.stripes import StripeSequencer
@@ -160,7 +162,11 @@ PROOFS = (
         promise="A job's stripes are given in order, each once, with their bytes, over all rows",
         components=(StripeSequencer,),
         design=lambda config: WalksOverRows(StripeSequencer(config)),
-        sizes={"stripes of 16 bytes, 8 bits of address": small()},
+        sizes={
+            "stripes of 16 bytes, 8 bits of address": small(),
+            # Addresses with a carry.
+            "stripes of 16 bytes, 12 bits of address": replace(small(), address_bits=12),
+        },
         broken=faults(
             small(),
             14,

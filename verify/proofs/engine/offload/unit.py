@@ -92,7 +92,9 @@ class AnyControl(JobControl):
 class GivesTurns(Elaboratable):
     """Each stripe goes to the channel of its address, as it is, and its turn to the gatherer in the
     same cycle; the end of a job behind all of its stripes, once. A job that is written ends before
-    the next begins. All is finished when the host's writer, the errors and all channels are.
+    the next begins. All is finished when the host's writer, the errors and all channels are. The
+    result of a job is what was written of it, and all stripes of a copy are raw as it wants them:
+    none is counted. With an error that halts, the job's bytes end where its stripe begins.
 
     Jobs, channels, writer and errors are any that do what their proofs say.
     """
@@ -160,6 +162,21 @@ class GivesTurns(Elaboratable):
             Assert(control.finished == idle),
             Cover(host.ends),
         ]
+        self._results(m, control, host, errors)
+
+    def _results(self, m, control, host, errors):
+        """What the control reports of a job."""
+        result, is_copy = control.result.payload, control.views[0].job.op == Op.COPY_OUT
+        is_last_halt = errors.halt.above & (errors.halt.job == control.oldest)
+        written = control.oldest_result.stream_bytes
+        m.d.comb += [
+            Assert(result.stream_bytes == host.offset),
+            Assert(result.stripes == host.stripes),
+            Assert(result.raw_stripes == Mux(is_copy, 0, host.raw_stripes)),
+            Assert(control.found == errors.found),
+            Assert(Value.cast(control.error) == Value.cast(errors.error)),
+            Assert(control.error_bytes == Mux(is_last_halt, errors.halt_offset, written)),
+        ]
 
 
 class _Crossed(OffloadUnit):
@@ -168,6 +185,16 @@ class _Crossed(OffloadUnit):
     def elaborate(self, platform):
         with mock.patch.object(self, "channels", self.channels[::-1]):
             return super().elaborate(platform)
+
+
+class _CountsCopies(OffloadUnit):
+    """Counts the stripes of copies as raw ones."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        result = m.submodules.control.result.payload
+        m.d.comb += result.raw_stripes.eq(m.submodules.host.raw_stripes)
+        return m
 
 
 CONFIG = small(channels=2)
@@ -181,6 +208,12 @@ PROOFS = (
         sizes={"2 channels": CONFIG},
         mode=PDR,
         depth=3,
-        broken=swapped(20, {"crossed channels": lambda: GivesTurns(CONFIG, _Crossed)}),
+        broken=swapped(
+            20,
+            {
+                "crossed channels": lambda: GivesTurns(CONFIG, _Crossed),
+                "counts copies": lambda: GivesTurns(CONFIG, _CountsCopies),
+            },
+        ),
     ),
 )

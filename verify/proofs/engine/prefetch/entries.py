@@ -23,7 +23,6 @@ from cdma.verify.proofs.proof import Proof, faults
 _BURST = 32  # bytes of the longest burst
 _JOBS = 3  # jobs whose entries are asked for and not all given, at most
 _ADDRESS_BITS = 20
-_COUNT_BITS = _ADDRESS_BITS - INDEX_BYTES.bit_length() + 2  # of a number of entries
 _PARTS = 3  # of the count of bursts
 
 
@@ -99,6 +98,8 @@ class GivesEntries(Elaboratable):
 
     def __init__(self, config):
         self.config = config
+        # Of a number of entries.
+        self.count_bits = config.address_bits - INDEX_BYTES.bit_length() + 2
 
     def elaborate(self, platform):
         m = Module()
@@ -163,10 +164,12 @@ class GivesEntries(Elaboratable):
         """Jobs that were begun and whose entries are not all given."""
         dut, low = self.dut, self.config.stripe_bytes.bit_length() - 1
         entry_bits = INDEX_BYTES.bit_length() - 1
-        layout = data.StructLayout({"first": _ADDRESS_BITS - entry_bits, "count": _COUNT_BITS})
+        layout = data.StructLayout(
+            {"first": self.config.address_bits - entry_bits, "count": self.count_bits}
+        )
         self.jobs = jobs = [Signal(layout, name=f"job{k}") for k in range(_JOBS)]
         self.level, self.is_open = Signal(range(_JOBS + 2), name="level"), Signal(name="is_open")
-        self.entry = Signal(_COUNT_BITS, name="entry")  # that is given next
+        self.entry = Signal(self.count_bits, name="entry")  # that is given next
         self.ends, self.moves = Signal(name="ends"), Signal(name="moves")
         new, job = Signal(layout, name="new"), dut.job
         partial = job.row_bytes[:low].any()
@@ -174,7 +177,7 @@ class GivesEntries(Elaboratable):
             new.first.eq(job.index_address >> entry_bits),
             new.count.eq(job.stripes + partial),
             Assume(job.index_address % INDEX_BYTES == 0),
-            Assume(~dut.start | (job.stripes < (1 << _COUNT_BITS) - 1)),
+            Assume(~dut.start | (job.stripes < (1 << self.count_bits) - 1)),
             # The index is in memory.
             Assume(
                 ~dut.start | ((new.count != 0) & (new.first + new.count <= 1 << len(new.first)))
@@ -208,8 +211,8 @@ class GivesEntries(Elaboratable):
     def _asks(self, m):
         """Pieces cover the entries of the job, and nothing behind them."""
         dut, ranges, piece = self.dut, self.ranges, self.ranges.i.payload
-        self.left, self.asks = Signal(_COUNT_BITS, name="left"), Signal(name="asks_for_more")
-        number = Signal(_COUNT_BITS, name="entries_of_piece")
+        self.left, self.asks = Signal(self.count_bits, name="left"), Signal(name="asks_for_more")
+        number = Signal(self.count_bits, name="entries_of_piece")
         burst = _BURST // INDEX_BYTES
         with m.If(dut.start):
             m.d.sync += [self.left.eq(self.new.count), self.asks.eq(1)]
@@ -254,10 +257,13 @@ class GivesEntries(Elaboratable):
         dut, ranges, slots = self.dut, self.ranges, self.slots
         head, entry = self.jobs[0], dut.o.payload
         bits = slots.bit_length() - 1
-        beat, place = Signal(_COUNT_BITS, name="beat"), Signal(_COUNT_BITS + 1, name="place")
-        covered = Signal(_COUNT_BITS, name="covered")  # entries of the oldest job
+        beat, place = (
+            Signal(self.count_bits, name="beat"),
+            Signal(self.count_bits + 1, name="place"),
+        )
+        covered = Signal(self.count_bits, name="covered")  # entries of the oldest job
         first = head.first[:bits]  # place in its beat
-        reached = Signal(_COUNT_BITS + 1)
+        reached = Signal(self.count_bits + 1)
         m.d.comb += [
             place.eq(first + Mux(self.is_open, self.entry, 0)),
             # All but the job that was begun last are covered.
@@ -303,12 +309,14 @@ class GivesEntries(Elaboratable):
             m.d.comb += Assert(~self.is_open | dut.stop | (slot == place[:bits]))
 
 
-def sized(link_bytes: int):
+def sized(link_bytes: int, address_bits: int = _ADDRESS_BITS):
     """A small engine with whole entries in a beat, and addresses for counts with a carry."""
-    return replace(small(), link_bytes=link_bytes, address_bits=_ADDRESS_BITS)
+    return replace(small(), link_bytes=link_bytes, address_bits=address_bits)
 
 
 _SIZES = {f"beats of {link} bytes": sized(link) for link in (8, 16, 32)}
+#: Counts with all bits.
+_SIZES["beats of 16 bytes, 34 bits of address"] = sized(16, 34)
 
 PROOFS = (
     Proof(

@@ -12,7 +12,7 @@ from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open
 from cdma.verify.proofs.proof import Proof, faults
 
-ADDRESS_BITS, WORD_BITS, BLOCK = 8, 8, 8
+ADDRESS_BITS, WORD_BITS = 8, 8
 MOST = 3  # bursts that are issued and not answered
 WAITING = 2  # entries of either queue
 
@@ -26,10 +26,16 @@ class SendsBursts(Elaboratable):
     """
 
     def __init__(self, size):
-        self.link_bytes, self.frame_words = size
-        self.frames = 2 * BLOCK // self.frame_words
+        self.link_bytes, self.frame_words, self.block = size
+        self.frames = 2 * self.block // self.frame_words
         self.dut = BurstSender(
-            ADDRESS_BITS, self.link_bytes, WORD_BITS, self.frame_words, self.frames, BLOCK, MOST
+            ADDRESS_BITS,
+            self.link_bytes,
+            WORD_BITS,
+            self.frame_words,
+            self.frames,
+            self.block,
+            MOST,
         )
 
     def elaborate(self, platform):
@@ -47,8 +53,8 @@ class SendsBursts(Elaboratable):
             most=MOST,
             depth=WAITING + 1,
             gap=2,
-            burst_bytes=BLOCK,
-            page_bytes=BLOCK,
+            burst_bytes=self.block,
+            page_bytes=self.block,
         )
         self._queues(m)
         self._pieces(m)
@@ -58,8 +64,8 @@ class SendsBursts(Elaboratable):
 
     def _queues(self, m):
         """Entries of both queues, as pieces."""
-        layout = Piece(BLOCK)
-        bits = BLOCK.bit_length() - 1
+        layout = Piece(self.block)
+        bits = self.block.bit_length() - 1
         issued = data.StructLayout({"first": bits, "last": bits, "single": 1})
         self.ended, self.issued = (
             [data.View(shape, probe(m, f"dut.{name}.entry{k}", shape.size)) for k in range(WAITING)]
@@ -135,7 +141,7 @@ class SendsBursts(Elaboratable):
         """What is issued is the oldest burst, at the address behind that of the one before."""
         dut, writes, head = self.dut, self.writes, self.ended[0]
         aw = dut.client.aw
-        high = BLOCK.bit_length() - 1
+        high = self.block.bit_length() - 1
         block, following = Signal(ADDRESS_BITS - high), Signal(ADDRESS_BITS - high)
         place, attr, beats = (
             Signal(high, name="place_issued"),
@@ -166,7 +172,7 @@ class SendsBursts(Elaboratable):
                 Assert(aw.payload.address == (block << high) + place),
                 Assert(aw.payload.beats == beats),
                 Assert(Value.cast(aw.payload.attr) == attr),
-                Cover(aw.payload.address == 0x1C),
+                Cover(aw.payload.address == 0x1C & -dut.link_bytes),
             ]
         was_issued, step = Signal(), probe(m, "dut.block.step", 1)
         m.d.sync += was_issued.eq(dut.issues)
@@ -245,7 +251,7 @@ class SendsBursts(Elaboratable):
         ]
         # A burst is to end early while few beats are left, no burst waits and few are out. What was
         # issued in the cycle before does not count yet.
-        beats = Signal(range(4 * BLOCK), name="frames_left")
+        beats = Signal(range(4 * self.block), name="frames_left")
         is_little, least = (
             Signal(),
             max(2, 8 * 8 * dut.link_bytes // (WORD_BITS * self.frame_words)),
@@ -293,11 +299,11 @@ PROOFS = (
         components=(BurstSender,),
         design=SendsBursts,
         sizes={
-            f"{link} words a beat, {frame} a frame": (link, frame)
-            for link, frame in ((2, 2), (2, 4), (1, 4), (4, 4))
+            f"{link} words a beat, {frame} a frame": (link, frame, block)
+            for link, frame, block in ((2, 2, 8), (2, 4, 8), (1, 4, 8), (4, 4, 8), (8, 8, 16))
         },
         broken=faults(
-            (2, 4),
+            (2, 4, 8),
             16,
             late("dut.is_full"),
             late("dut.is_end"),
