@@ -36,21 +36,17 @@ class LiveOnce(Elaboratable):
             dut.o.ready.eq(anything(m, 1, "o_ready")),
             answered.eq(dut.o.valid & dut.o.ready),
         ]
-        view, width = dut.views[0], DEPTH.bit_length() + 1
+        width = DEPTH.bit_length() + 1
         for name in ("abort", "finished", "leaves"):
             m.d.comb += getattr(dut, name).eq(anything(m, 1, name))
         started, ended = Signal(width), Signal(width)  # jobs of those that are not answered
-        viewed = Signal(width)  # jobs that the second stage has left, and whose end is to come
         found, failed_job, fails = Signal(), Signal(4), anything(m, 1, "fails") & ~dut.clear
         chosen, error = anything(m, 4, "failed_job"), anything(m, 8, "error_status")
         status = Signal(8)
+        is_viewed, are_viewed = self._view(m, width)
         m.d.comb += [
-            # The second stage leaves a job behind the first one.
-            view.next.eq(
-                view.valid & anything(m, 1, "next") & ~(dut.running & (view.number == dut.number))
-            ),
-            dut.result.valid.eq(view.next),
-            dut.ended.eq(anything(m, 1, "ended") & (viewed != 0) & ~dut.drains & ~dut.alone),
+            dut.result.valid.eq(dut.views[0].next),
+            dut.ended.eq(anything(m, 1, "ended") & is_viewed & ~dut.drains & ~dut.alone),
             dut.found.eq(found),
             dut.error.tag.job.eq(failed_job),
             Value.cast(dut.error.status).eq(status),
@@ -79,7 +75,7 @@ class LiveOnce(Elaboratable):
             m.d.comb += [Assert(dut.o.valid), Assert(dut.o.payload.status == was_status)]
         with m.If(begins):
             m.d.sync += [
-                was_idle.eq(was_finished & dut.waits & ~view.valid),
+                was_idle.eq(was_finished & dut.waits & are_viewed),
                 was_found.eq(found & (failed_job == dut.oldest)),
                 was_draining.eq(dut.drains),
                 was_aborted.eq(dut.halt.all),
@@ -92,7 +88,6 @@ class LiveOnce(Elaboratable):
         m.d.sync += [
             started.eq(Mux(dut.clear, 0, now_started + dut.start)),
             ended.eq(Mux(dut.clear, 0, now_ended + dut.ended)),
-            viewed.eq(Mux(dut.clear, 0, viewed + (view.next & ~dut.alone) - dut.ended)),
         ]
         in_work = Signal(width + 1)  # with the one that is answered
         m.d.sync += in_work.eq(in_work + taken - answered)
@@ -122,19 +117,42 @@ class LiveOnce(Elaboratable):
                 m.d.comb += Assert((found_status == Status.OVERFLOW) & could_overflow)
         return m
 
+    def _view(self, m, width):
+        """Later stages leave each job behind the first one, and before it has ended.
+
+        A stage has a job as long as it has not left all that were started. Gives whether all stages
+        have left a job whose end is to come, and whether they have left all that were started.
+        """
+        dut, is_viewed, are_viewed = self.dut, 1, 1
+        for k, view in enumerate(dut.views):
+            # Jobs that the stage has not left; that it has left, and whose end is to come.
+            behind, viewed = Signal(width, name=f"behind{k}"), Signal(width, name=f"viewed{k}")
+            goes_on = anything(m, 1, f"next{k}")
+            m.d.comb += [
+                view.next.eq(view.valid & goes_on & ~(dut.running & (view.number == dut.number))),
+                Assert(view.valid == (behind != 0)),
+            ]
+            m.d.sync += [
+                behind.eq(Mux(dut.clear, 0, behind + dut.start - view.next)),
+                viewed.eq(Mux(dut.clear, 0, viewed + (view.next & ~dut.alone) - dut.ended)),
+            ]
+            is_viewed = is_viewed & (viewed != 0)
+            are_viewed = are_viewed & ~view.valid
+        return is_viewed, are_viewed
+
 
 PROOFS = (
     Proof(
         name="job_control",
         promise="Jobs are answered once, in order, each when it has ended, or when all is idle",
         components=(JobControl,),
-        design=lambda config: LiveOnce(JobControl(config, 1, DEPTH)),
-        sizes={"2 jobs": small()},
-        slow=("2 jobs",),
+        design=lambda views: LiveOnce(JobControl(small(), views, DEPTH)),
+        sizes={"2 jobs": 1, "2 jobs, 3 later stages": 3},
+        slow=("2 jobs", "2 jobs, 3 later stages"),
         mode=PDR,
         depth=6,
         broken=faults(
-            small(),
+            1,
             14,
             stuck_at(1, "dut.waits"),
             late("dut.given"),
