@@ -12,6 +12,8 @@ from cdma.verify.mutation.mutants import Drawn, Mutant, cells, module_of
 
 #: Number behind a name.
 _NUMBER = re.compile(r"\$\d+(?=\.|$)")
+#: Number of a cell, and that of one of several which Yosys made of one.
+_CELL = re.compile(r"\$(\d+)(?:_[A-Z]*(\d*))?$")
 #: Clocks and resets of a unit, whose reset is low when it is active, and of a proof.
 _CLOCKS, _RESETS = ("\\aclk", "\\clk"), ("\\aresetn", "\\rst")
 #: The other level of a fault, and the other input of a multiplexer.
@@ -151,8 +153,9 @@ def _turned(command):
 
 
 def _order(name):
-    """Order in which Amaranth, and then Yosys, wrote cells of one kind."""
-    return [int(number) for number in re.findall(r"\$(\d+)", name)[-1:]]
+    """Order in which Amaranth, and then Yosys, wrote cells of one kind: as ``$procmux$12_CMP3``."""
+    found = _CELL.search(name)
+    return [int(number or 0) for number in found.groups()] if found else []
 
 
 def _named(net):

@@ -4,7 +4,8 @@ A part is the cells of a component, with those of its components. Its ports are 
 connect these cells with the others; memories are others. With and without the fault, a part starts
 in the same state, any one, with a cycle of reset, and gets the same inputs, any ones. When all
 outputs are proven equal in all cycles, from that of the reset on, then so is all that the engine
-does: the fault is none. What only inputs rule out that the part never gets is not found there, but
+does: the fault is none. As in a trial, the fields of an AXI channel of the engine count only while
+its VALID is high. What only inputs rule out that the part never gets is not found there, but
 perhaps in the part around it.
 
 Before a reset, a part may also be in a state that it never has later. There a fault may show in the
@@ -33,6 +34,23 @@ _LEVELS, _MOST = 2, 1000
 _CHANGES = 8
 #: Time limit of ABC for each part, in seconds.
 _SECONDS = 30
+#: A field of a channel among the outputs: width, number of the port, name, and name of its VALID
+#: without this word.
+_FIELD = re.compile(
+    r"^  wire (?:width (\d+) )?output (\d+) (\\((?:\w+_)(?:aw|ar|w|r|b))(?!valid|ready)\w+)$",
+    re.MULTILINE,
+)
+#: The field as an output, 0 while VALID is low.
+_MASKED = r"""
+  wire width {width} output {number} {masked}
+  cell $mux {masked}.mux
+    parameter \WIDTH {width}
+    connect \A {width}'{zeros}
+    connect \B {field}
+    connect \S {valid}
+    connect \Y {masked}
+  end
+"""
 _SCRIPT = """
 read_rtlil flat.il
 submod -name part {cells}
@@ -127,8 +145,8 @@ class Part:
     @cached_property
     def graph(self) -> aiger.Graph:
         """And-inverter graph of the part."""
-        text = self._drawn.rtlil
-        names = " ".join(f"c:{each.name}" for each in self._cells)
+        text, masks = _masked(self._drawn.rtlil)
+        names = " ".join(f"c:{each}" for each in [*(each.name for each in self._cells), *masks])
         (top,) = re.findall(r"^module (\S+)$", text, re.MULTILINE)
         bits = max(each.number for each in self.mutants).bit_length()
         mutations = [
@@ -240,3 +258,31 @@ def _signed(literal):
     """A literal for the solver, whose variable 1 is false."""
     variable = (literal >> 1) + 1
     return -variable if literal & 1 else variable
+
+
+def _masked(text):
+    """Netlist with the fields of channels masked by VALID, and the names of the cells for that."""
+    added, names = [], []
+
+    def inside(field):
+        width, number, name, channel = field.groups(default="1")
+        valid = f"\\{channel}valid"
+        if not re.search(rf" output \d+ {re.escape(valid)}$", text, re.MULTILINE):
+            return field[0]
+        masked = f"\\masked.{name[1:]}"
+        names.append(f"masked.{name[1:]}.mux")
+        added.append(
+            _MASKED.format(
+                width=width,
+                number=number,
+                masked=masked,
+                zeros="0" * int(width),
+                field=name,
+                valid=valid,
+            )
+        )
+        return f"  wire width {width} {name}"
+
+    text = _FIELD.sub(inside, text)
+    body, end, rest = text.rpartition("end\n")
+    return "".join([body, *(each.strip("\n") + "\n" for each in added), end, rest]), names

@@ -79,10 +79,35 @@ def box():
     return text + "end\n"
 
 
-def mutant(name, module, mode="const0"):
+#: A channel of AXI, whose data is ``go`` while its VALID is high.
+_CHANNEL = r"""
+  wire output 5 \m_axi_wvalid
+  wire output 6 \m_axi_wdata
+  cell $and $flatten\box.$10
+    parameter \A_SIGNED 0
+    parameter \B_SIGNED 0
+    parameter \A_WIDTH 1
+    parameter \B_WIDTH 1
+    parameter \Y_WIDTH 1
+    connect \A \box.is_two
+    connect \B \aresetn
+    connect \Y \m_axi_wvalid
+  end
+  cell $mux $flatten\box.$11
+    parameter \WIDTH 1
+    connect \A 1'0
+    connect \B \go
+    connect \S \m_axi_wvalid
+    connect \Y \m_axi_wdata
+  end
+end
+"""
+
+
+def mutant(name, module, mode="const0", port="Y"):
     cell = rf"$flatten{name}"
-    command = f"-mode {mode} -module top -cell {cell} -port Y -portbit 0"
-    return Mutant(1, mode, "and", module, "Y", 0, None, "hdl/box.py:1", command)
+    command = f"-mode {mode} -module top -cell {cell} -port {port} -portbit 0"
+    return Mutant(1, mode, "and", module, port, 0, None, "hdl/box.py:1", command)
 
 
 def found(each, tmp_path):
@@ -118,6 +143,13 @@ def test_in_the_cycle_of_reset_a_part_may_be_in_another_state(tmp_path, name, mo
     part = Part(Drawn("engine", seen, [each]), "box", [each], tmp_path)
     assert begins_alike(part.graph, each.number) == is_none
     assert (unchanged(Drawn("engine", seen, [each]), each, tmp_path) == "box") == is_none
+
+
+@pytest.mark.parametrize(("port", "path"), [("A", "box"), ("B", None)])
+def test_a_field_counts_while_valid_is_high(tmp_path, port, path):
+    each = mutant(r"\box.$11", "box", "const1", port)
+    drawn = Drawn("engine", box().removesuffix("end\n") + _CHANNEL.lstrip("\n"), [each])
+    assert unchanged(drawn, each, tmp_path) == path
 
 
 def test_parts_are_the_component_and_that_around_it():

@@ -6,6 +6,8 @@ from dataclasses import replace
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
+from cdma.engine_codes import Status
+from cdma.hdl.engine.common.errors import is_error, status_of
 from cdma.hdl.engine.prefetch.records import is_stripe_halted
 from cdma.hdl.engine.prefetch.writer import StripeWriter
 from cdma.verify.formal.axi_rules import Writes, check_strobes
@@ -41,6 +43,9 @@ class WritesInside(Elaboratable):
     Any beat, followed from the input on, is written to its place with its words and strobes, behind
     the beats before it, unless its stripe was halted or dropped. When the burst that ends with it
     is answered, its stripe is reported if it is the last beat, and only then.
+
+    An error is reported, with its status, of an answer, of a quarantine that begins while bursts
+    are not answered, and in quarantine of each stripe that comes, unless it is dropped.
     """
 
     def __init__(self, dut):
@@ -111,17 +116,52 @@ class WritesInside(Elaboratable):
                 Assert(aw.payload.address + aw.payload.beats * size <= high),
             ]
         m.d.comb += Cover(writes.moves & (aw.payload.address > low))
-        self._follow(m, writes, places, beats, at)
+        tag = Signal.like(dut.i_place.payload.tag, name="tag")
+        with m.If(places):
+            m.d.sync += tag.eq(dut.i_place.payload.tag)
+        self._follow(m, writes, places, beats, at, tag)
+        self._report(m, has_place, tag)
         return m
 
-    def _follow(self, m, writes, places, beats, at):
+    def _report(self, m, has_place, tag):
+        """Errors. The first one waits until it is collected, others meanwhile are dropped."""
+        dut, b, report = self.dut, self.dut.client.b, self.dut.o_error.payload
+        waits, was_lost = Signal(name="waits"), Signal(name="was_lost")
+        fails, is_stuck, is_stripe = (
+            Signal(name=name) for name in ("fails", "is_stuck", "is_stripe")
+        )
+        status, is_own, own = Signal(8, name="status"), Signal(name="is_own"), Signal.like(tag)
+        m.d.sync += was_lost.eq(dut.lost)
+        m.d.comb += [
+            fails.eq(b.valid & is_error(b.payload)),
+            is_stuck.eq(dut.lost & ~was_lost & (dut.outstanding != 0)),
+            is_stripe.eq(has_place & dut.i.valid & dut.lost & ~dut.discard & ~dut.halt.all),
+            Assert(dut.o_error.valid == waits),
+            Assert(dut.idle == ((dut.drained | was_lost) & ~waits)),
+            Cover(waits & is_own & (report.tag.job == 3)),
+        ]
+        with m.If((fails | is_stuck | is_stripe) & ~waits):
+            answered = status_of(b.payload, Status.DEVICE_SLVERR)
+            m.d.sync += [
+                waits.eq(1),
+                status.eq(Mux(fails, answered, Status.TIMEOUT)),
+                is_own.eq(~fails & ~is_stuck),
+                own.eq(tag),
+            ]
+        with m.Elif(dut.o_error.ready):
+            m.d.sync += waits.eq(0)
+        with m.If(waits):
+            m.d.comb += [
+                Assert(report.status == status),
+                Assert(~is_own | (report.tag.as_value() == own.as_value())),
+            ]
+
+    def _follow(self, m, writes, places, beats, at, tag):
         """A beat that is picked at any time: its way, and the answer of the burst that it ends."""
         dut, w = self.dut, self.dut.client.w
         drops, was_dropped = dut.discard | dut.lost, Signal(name="was_dropped")
-        tag, own = (Signal.like(dut.i_place.payload.tag, name=name) for name in ("tag", "own_tag"))
+        own = Signal.like(tag, name="own_tag")
         m.d.sync += was_dropped.eq((was_dropped & ~places) | drops)
-        with m.If(places):
-            m.d.sync += tag.eq(dut.i_place.payload.tag)
         # Beats in the buffer.
         inside, enters, leaves = Signal(4), Signal(name="enters"), probe(m, "dut.moves", 1)
         m.d.comb += enters.eq(beats & ~drops & ~was_dropped)
@@ -235,6 +275,7 @@ PROOFS = (
                 stuck_at(1, "dut.is_edge"),
                 stuck_at(1, "dut.has_credit"),
                 late("dut.has_place"),
+                stuck_at(0, "dut.is_stuck"),
             ),
             *swapped(
                 16,
