@@ -23,6 +23,13 @@ _LEVELS, _INPUTS = {"const0": "const1", "const1": "const0"}, {"A": "B", "B": "A"
 class Component:
     """A component of a unit, in the design of a proof.
 
+    A cell is found again by its kind, parameters and source place. If several cells match, those
+    whose nets have the same names do; then the order decides in which Amaranth wrote them, which is
+    that of the numbers in their names. A netlist has them in any order.
+
+    The reset of a unit is low when it is active, and that of a proof is high: behind the
+    multiplexer of a reset, a fault is at the other input.
+
     Parameters
     ----------
     drawn : Drawn
@@ -41,6 +48,7 @@ class Component:
     def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
         self._in_unit = _cells(drawn.rtlil, path, self.is_resized)
         self._alone = _cells(flat, dut, self.is_resized)
+        self._pins = {cell.name: cell for text in (drawn.rtlil, flat) for cell in cells(text)}
 
     def command(self, mutant: Mutant) -> str | None:
         """Yosys command that inserts the mutant, for :func:`cdma.verify.formal.prover.prove`.
@@ -49,40 +57,12 @@ class Component:
         if found is None:
             return None
         command = re.sub(r"-module \S+", "-module top", mutant.command)
+        if all(_is_reset(self._pins[each]) for each in (name, found)):
+            command = _turned(command)
         return "mutate " + command.replace(f"-cell {name} ", f"-cell {found} ")
 
     def _cell(self, mutant):
         """Name of the cell in the unit, and of that in the design or ``None``."""
-        name = re.search(r"-cell (\S+)", mutant.command)[1]
-        (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
-        here, there = self._in_unit[alike], self._alone.get(alike, [])
-        return name, there[here.index(name)] if len(here) == len(there) else None
-
-
-class ResizedComponent(Component):
-    """A component of the engine, in the design of a proof whose words and queues are shorter.
-
-    A cell is found again by its kind and source place. If several cells match, those whose nets
-    have the same names do; then the order decides in which Amaranth wrote them, which is that of
-    the numbers in their names. A netlist has them in any order. The fault is at the bit with the
-    same distance from the nearer end of the pin.
-
-    The reset of the engine is low when it is active, and that of a proof is high: behind the
-    multiplexer of a reset, a fault is at the other input.
-
-    Parameters
-    ----------
-    drawn, path, flat, dut
-        See :class:`Component`.
-    """
-
-    is_resized = True
-
-    def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
-        super().__init__(drawn, path, flat, dut)
-        self._pins = {cell.name: cell for text in (drawn.rtlil, flat) for cell in cells(text)}
-
-    def _cell(self, mutant):
         name = re.search(r"-cell (\S+)", mutant.command)[1]
         (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
         here, there = (
@@ -104,17 +84,29 @@ class ResizedComponent(Component):
         ]
         return [each for each in found if each[1] is not None]
 
+
+class ResizedComponent(Component):
+    """A component of the engine, in the design of a proof whose words and queues are shorter.
+
+    The parameters of a cell may differ. The fault is at the bit with the same distance from the
+    nearer end of the pin.
+
+    Parameters
+    ----------
+    drawn, path, flat, dut
+        See :class:`Component`.
+    """
+
+    is_resized = True
+
     def command(self, mutant: Mutant) -> str | None:
         """As of :class:`Component`. ``None`` also if both bits of a fault come to the same one, and
         the pin has no other."""
         command = super().command(mutant)
         if command is None:
             return None
-        here, there = (self._pins[each] for each in self._cell(mutant))
-        bits, fewer = here.bits(mutant.port), there.bits(mutant.port)
+        bits, fewer = (self._pins[each].bits(mutant.port) for each in self._cell(mutant))
         bit = moved(mutant.bit, bits, fewer)
-        if _is_reset(here) and _is_reset(there):
-            command = _turned(command)
         command = command.replace(f"-portbit {mutant.bit}", f"-portbit {bit}")
         if mutant.other is not None:
             other = moved(mutant.other, bits, fewer)
