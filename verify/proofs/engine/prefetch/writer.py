@@ -45,7 +45,8 @@ class WritesInside(Elaboratable):
     is answered, its stripe is reported if it is the last beat, and only then.
 
     An error is reported, with its status, of an answer, of a quarantine that begins while bursts
-    are not answered, and in quarantine of each stripe that comes, unless it is dropped.
+    are not answered, and in quarantine of each stripe that comes, unless it is dropped. In
+    quarantine no address is issued.
     """
 
     def __init__(self, dut):
@@ -138,6 +139,7 @@ class WritesInside(Elaboratable):
             is_stripe.eq(has_place & dut.i.valid & dut.lost & ~dut.discard & ~dut.halt.all),
             Assert(dut.o_error.valid == waits),
             Assert(dut.idle == ((dut.drained | was_lost) & ~waits)),
+            Assert(~(dut.lost | dut.discard | dut.hold) | (dut.issued == 0)),
             Cover(waits & is_own & (report.tag.job == 3)),
         ]
         with m.If((fails | is_stuck | is_stripe) & ~waits):
@@ -260,8 +262,8 @@ def _sized(channels: int) -> WriterConfig:
 PROOFS = (
     Proof(
         name="stripe_writer",
-        promise="Each burst of a prefetch lies in its stripes and has their beats, and a stripe is "
-        "reported when its last burst was answered",
+        promise="Each burst of a prefetch lies in its stripes and has their beats; a stripe is "
+        "reported when its last burst was answered, and an error with its status",
         components=(StripeWriter,),
         design=lambda config: WritesInside(StripeWriter(config)),
         sizes={"bursts of 2": _sized(1), "aligned stripes": _sized(2)},
