@@ -1,9 +1,7 @@
 """Insert a mutant of a unit into the proof of its component.
 
 The design of a proof contains the component and drives it with all inputs that its neighbours may
-give. It has the same cells as the component in the unit, but with other names. So the fault is
-inserted into the cell with the same kind, parameters and source place. If several cells match,
-their order decides.
+give. It has the same cells as the component in the unit, but with other names and in another order.
 """
 
 import re

@@ -18,29 +18,39 @@ from cdma.verify.proofs.proof import BOUNDED, Proof, faults
 _TOTAL_BITS = 64
 
 
-class CountsAll(Elaboratable):
-    """Events of all channels come, and software clears, takes snapshots and reads, at any time.
+class _Software(Elaboratable):
+    """Events of all channels come, and software clears, takes snapshots and reads, at any time."""
+
+    def __init__(self, channels):
+        self.map = register_map(replace(small(channels), address_bits=32))
+        self.dut = Counters(self.map)
+        self.channels = [f"events{channel}" for channel in range(channels)]
+
+    def _act(self, m, platform):
+        m.submodules.dut = elaborated(self.dut, platform)
+        leave_open(m, self.dut, "error", *self.channels, "clear", "take", "read")
+
+
+class CountsAll(_Software):
+    """One counter.
 
     A snapshot has the sum of all events of one counter since the last clear, up to the end of the
     frame in which it was asked for. When it is complete, both registers of the counter show it.
     """
 
     def __init__(self, name, channels=1, channel=0):
+        super().__init__(channels)
         self.name, self.channel = name, channel
-        self.map = register_map(replace(small(channels), address_bits=32))
-        self.dut = Counters(self.map)
 
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
-        m.submodules.dut = elaborated(dut, platform)
-        channels = [f"events{channel}" for channel in range(dut.channels)]
-        leave_open(m, dut, "error", *channels, "clear", "take", "read")
+        self._act(m, platform)
         place, ends = Signal(range(dut.frame)), Signal()
         m.d.comb += [
             ends.eq(place == dut.frame - 1),
             # One a direction.
-            *(Assume(getattr(dut, each)[name] <= 2) for each in channels for name in BEATS),
+            *(Assume(getattr(dut, each)[name] <= 2) for each in self.channels for name in BEATS),
         ]
         m.d.sync += place.eq(Mux(ends, 0, place + 1))
         snapshot, is_stable = self._snapshot(m, ends, self._count(m, ends))
@@ -113,23 +123,15 @@ class CountsAll(Elaboratable):
             m.d.comb += Assert(dut.data == Mux(was_high, was[32:], was[:32]))
 
 
-class KeepsSnapshots(Elaboratable):
-    """Events come, and software clears, takes snapshots and reads, at any time.
-
-    A word of the snapshot changes only while ``busy``, or in the first frames after a clear. What
-    is read is half of its word.
-    """
-
-    def __init__(self, channels):
-        self.map = register_map(replace(small(channels), address_bits=32))
-        self.dut = Counters(self.map)
+class KeepsSnapshots(_Software):
+    """A word of the snapshot changes only while ``busy``, or in the first frames after a clear.
+    What is read is half of its word."""
 
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
-        m.submodules.dut = elaborated(dut, platform)
-        channels = [f"events{channel}" for channel in range(dut.channels)]
-        leave_open(m, dut, "error", *channels, "clear", "take", "address", "read")
+        self._act(m, platform)
+        leave_open(m, dut, "address")
         is_cleared, starts_over, was_over = Signal(init=1), Signal(init=1), Signal(init=1)
         ends = self._frames(m)
         m.d.sync += [
