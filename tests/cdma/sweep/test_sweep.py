@@ -245,7 +245,6 @@ def test_leaving_early_ends_what_runs(tasks, tmp_path):
     outcomes.close()  # does not wait for the endless one
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_nothing_of_the_pool_runs_when_a_sweep_has_ended(tasks):
     before = threading.active_count()
     outcomes = sweep(tasks.square, NUMBERS, jobs=2)
@@ -255,6 +254,7 @@ def test_nothing_of_the_pool_runs_when_a_sweep_has_ended(tasks):
     assert threading.active_count() == before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_processes_end_with_their_parent(tasks, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -53,7 +53,7 @@ def test_some_mutants_are_played_and_kept(tmp_path):
     arguments = {"sample": 20, "only": ("few jobs", "registers", "queues"), "cache": tmp_path}
     first = engine.mutate(engine.small_engine(), 60, 1, **arguments)
     assert len(first.results) == 20
-    assert len(first.of(KILLED)) >= 5  # of 20; which ones are drawn depends on the hardware
+    assert len(first.of(KILLED)) >= 8
     assert {each.trial for each in first.of(KILLED)} <= set(arguments["only"])
     again = engine.mutate(engine.small_engine(), 60, 1, progress=said.append, **arguments)
     assert again.results == first.results
