@@ -1,5 +1,6 @@
 """Build and-inverter graphs and write them for ABC."""
 
+from cdma.errors import require
 from cdma.verify.formal import aiger
 
 
@@ -85,6 +86,16 @@ class Logic:
             {name: aiger.value(frame, literal) for name, literal in graph.outputs.items()},
         )
 
+    def solver(self):
+        """SAT solver (CaDiCaL) with all gates so far, for literals as of :func:`signed`."""
+        solvers = require("pysat.solvers", extra="formal", verb="a proof")
+        solver = solvers.Solver(name="cadical195")
+        solver.add_clause([signed(1)])
+        for (a, b), result in self.gates.items():
+            a, b, result = signed(a), signed(b), signed(result)
+            solver.append_formula([[-result, a], [-result, b], [result, -a, -b]])
+        return solver
+
     def blif(self, bad: int) -> str:
         """The graph as BLIF text for ABC, with the output ``bad``."""
         lines = [".model group", *(f".inputs n{literal >> 1}" for literal in self.inputs)]
@@ -100,3 +111,15 @@ class Logic:
         for a, b, result in gates:
             lines += [f".names n{a >> 1} n{b >> 1} n{result >> 1}", f"{~a & 1}{~b & 1} 1"]
         return "\n".join([*lines, f".names n{bad >> 1} bad", f"{~bad & 1} 1", ".end", ""])
+
+
+def signed(literal: int) -> int:
+    """A literal as that of a solver: its variable counts from 1, and is negative if negated."""
+    variable = (literal >> 1) + 1
+    return -variable if literal & 1 else variable
+
+
+def is_true(model: list[int], literal: int) -> bool:
+    """Whether a literal is true in the model of a solver."""
+    index = literal >> 1
+    return (index < len(model) and model[index] > 0) != bool(literal & 1)

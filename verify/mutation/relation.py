@@ -14,9 +14,8 @@ always matters.
 
 import random
 
-from cdma.errors import require
 from cdma.verify.formal.aiger import Graph, value
-from cdma.verify.formal.logic import Logic
+from cdma.verify.formal.logic import Logic, is_true, signed
 from cdma.verify.mutation.graph import choice, offered_by, outputs_differ
 
 #: Number of random states to test before the solver is used.
@@ -37,9 +36,6 @@ def matters(graph: Graph) -> dict[int, list[int]]:
 
 class _Search:
     def __init__(self, graph):
-        solvers = require("pysat.solvers", extra="formal", verb="a proof")
-        self._solver = solvers.Solver(name="cadical195")
-        self._solver.add_clause([-_variable(0)])
         self._logic = logic = Logic()
         self._whens = {}
         self._state = {variable: logic.input() for variable, _ in graph.latches}
@@ -67,10 +63,7 @@ class _Search:
                 outputs_differ(logic, outputs, others),
                 {each: literal for each, literal in different.items() if literal},
             )
-        for (a, b), result in logic.gates.items():
-            a, b, result = _signed(a), _signed(b), _signed(result)
-            self._solver.append_formula([[-result, a], [-result, b], [result, -a, -b]])
-
+        self._solver = logic.solver()
         self._sample(_Samples(graph))
 
     def _sample(self, samples):
@@ -105,19 +98,19 @@ class _Search:
     def _weaken(self, variable):
         """Remove conditions that a counterexample refutes. Returns whether there was one."""
         seen, different = self._reaches[variable]
-        ways = [_signed(seen)]
+        ways = [signed(seen)]
         for each, literal in different.items():
             way = self._new()
-            self._demand([-way, _signed(literal)])
+            self._demand([-way, signed(literal)])
             if self._conditions.get(each):
                 self._demand([-way, self._when(each)])
             ways.append(way)
         conditions = self._conditions[variable]
         holds = {condition: self._state[condition >> 1] ^ condition & 1 for condition in conditions}
-        model = self._solve(ways, [_signed(literal ^ 1) for literal in holds.values()])
+        model = self._solve(ways, [signed(literal ^ 1) for literal in holds.values()])
         if model is None:
             return False
-        left = {condition for condition, literal in holds.items() if _is_true(model, literal)}
+        left = {condition for condition, literal in holds.items() if is_true(model, literal)}
         self._conditions[variable] = left
         self._whens.pop(variable, None)
         return True
@@ -128,11 +121,11 @@ class _Search:
             when = self._whens[variable] = self._new()
             for condition in self._conditions[variable]:
                 holds = self._following[condition >> 1] ^ condition & 1
-                self._demand([-when, _signed(holds)])
+                self._demand([-when, signed(holds)])
         return self._whens[variable]
 
     def _new(self):
-        return _signed(self._logic.input())
+        return signed(self._logic.input())
 
     def _demand(self, clause):
         self._solver.add_clause(clause)
@@ -195,16 +188,3 @@ class _Samples:
             if literal >> 1 in reached
         }
         return seen, different
-
-
-def _variable(literal):
-    return (literal >> 1) + 1
-
-
-def _signed(literal):
-    return -_variable(literal) if literal & 1 else _variable(literal)
-
-
-def _is_true(model, literal):
-    index = literal >> 1
-    return (index < len(model) and model[index] > 0) != bool(literal & 1)

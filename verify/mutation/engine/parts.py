@@ -18,10 +18,9 @@ import re
 from functools import cached_property, reduce
 from pathlib import Path
 
-from cdma.errors import require
 from cdma.toolchain import tool, yowasp
 from cdma.verify.formal import aiger
-from cdma.verify.formal.logic import Logic
+from cdma.verify.formal.logic import Logic, is_true, signed
 from cdma.verify.mutation.component import is_in
 from cdma.verify.mutation.graph import choice
 from cdma.verify.mutation.mutants import CHOICE, Drawn, Mutant, cells, module_of
@@ -200,11 +199,11 @@ class _Begin:
 
     def run(self):
         """Each counterexample gives values of some registers that are tried in all states."""
-        if self._solve([self._moves]) is not None:
+        if self._solve(self._moves) is not None:
             return False
         unlike = self._differs(self._state)
         for _ in range(_CHANGES):
-            found = self._solve([unlike])
+            found = self._solve(unlike)
             if found is None:
                 return True
             change = self._change(found)
@@ -227,37 +226,29 @@ class _Begin:
     def _change(self, found):
         """The least change of the state with which the part does the same, for a counterexample."""
         given = [*self._inputs.values(), *self._state.values()]
-        holds = [literal ^ 1 ^ found(literal) for literal in given if literal > 1]
+        holds = [literal ^ 1 ^ is_true(found, literal) for literal in given if literal > 1]
         holds.append(self._from_other ^ 1)
-        if self._solve(holds) is None:
-            return None
         changed = []
-        for variable, apart in self._apart.items():
-            if self._solve([*holds, apart ^ 1]) is None:
-                changed.append(variable)
-            else:
-                holds.append(apart ^ 1)
-        other = self._solve(holds)
-        return {variable: int(other(self._other[variable])) for variable in changed}
-
-    def _solve(self, literals):
-        """Function that gives the value of a literal, or ``None``."""
-        solvers = require("pysat.solvers", extra="formal", verb="a proof")
-        with solvers.Solver(name="cadical195") as solver:
-            solver.add_clause([-1])
-            for (a, b), result in self._logic.gates.items():
-                a, b, result = _signed(a), _signed(b), _signed(result)
-                solver.append_formula([[-result, a], [-result, b], [result, -a, -b]])
-            if not solver.solve(assumptions=[_signed(literal) for literal in literals]):
+        with self._logic.solver() as solver:
+            if _model(solver, holds) is None:
                 return None
-            high = {abs(each) for each in solver.get_model() if each > 0}
-        return lambda literal: ((literal >> 1) + 1 in high) != literal & 1
+            for variable, apart in self._apart.items():
+                if _model(solver, [*holds, apart ^ 1]) is None:
+                    changed.append(variable)
+                else:
+                    holds.append(apart ^ 1)
+            other = _model(solver, holds)
+        return {variable: int(is_true(other, self._other[variable])) for variable in changed}
+
+    def _solve(self, literal):
+        with self._logic.solver() as solver:
+            return _model(solver, [literal])
 
 
-def _signed(literal):
-    """A literal for the solver, whose variable 1 is false."""
-    variable = (literal >> 1) + 1
-    return -variable if literal & 1 else variable
+def _model(solver, literals):
+    """A model in which all literals are true, or ``None``."""
+    is_found = solver.solve(assumptions=[signed(literal) for literal in literals])
+    return solver.get_model() if is_found else None
 
 
 def _masked(text):
