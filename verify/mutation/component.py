@@ -44,9 +44,10 @@ class Component:
     is_resized = False
 
     def __init__(self, drawn: Drawn, path: str, flat: str, dut: str = "bench.dut"):
-        self._in_unit = _cells(drawn.rtlil, path, self.is_resized)
-        self._alone = _cells(flat, dut, self.is_resized)
-        self._pins = {cell.name: cell for text in (drawn.rtlil, flat) for cell in cells(text)}
+        here, there = cells(drawn.rtlil), cells(flat)
+        self._in_unit = _alike(here, path, self.is_resized)
+        self._alone = _alike(there, dut, self.is_resized)
+        self._pins = {cell.name: cell for cell in (*here, *there)}
 
     def command(self, mutant: Mutant) -> str | None:
         """Yosys command that inserts the mutant, for :func:`cdma.verify.formal.prover.prove`.
@@ -63,9 +64,7 @@ class Component:
         """Name of the cell in the unit, and of that in the design or ``None``."""
         name = re.search(r"-cell (\S+)", mutant.command)[1]
         (alike,) = (alike for alike, names in self._in_unit.items() if name in names)
-        here, there = (
-            sorted(cells.get(alike, []), key=_order) for cells in (self._in_unit, self._alone)
-        )
+        here, there = self._in_unit[alike], self._alone.get(alike, [])
         nets = self._nets(name)
         same = [[each for each in names if self._nets(each) == nets] for names in (here, there)]
         if nets and len(same[0]) == len(same[1]):
@@ -158,11 +157,11 @@ def _plain(path):
     return re.sub(_NUMBER, "", path)
 
 
-def _cells(text, path, is_resized):
-    """Names of the cells in a component and its subcomponents, by module path, kind, source place
-    and, unless they may differ, parameters."""
+def _alike(found, path, is_resized):
+    """Names of the cells in a component and its subcomponents, in order, by module path, kind,
+    source place and, unless they may differ, parameters."""
     names = {}
-    for cell in cells(text):
+    for cell in sorted(found, key=lambda cell: _order(cell.name)):
         module = module_of(cell.name)
         if is_in(module, path):
             # The name of a memory contains its path, which differs between unit and design.
