@@ -38,6 +38,7 @@ def fill(text: str) -> str:
     """The page with its tables as they were measured."""
     made = {
         "engine_targets": _targets,
+        "engine_least": _least,
         "engine_counters": _counters,
         "engine_goals": _goals,
         "engine_parts": _parts,
@@ -75,6 +76,24 @@ def _targets() -> str:
             }
         )
     return format_table(rows, list(rows[0]), "markdown")
+
+
+def _least() -> str:
+    """Cycles that missed their target, beside the fewest of any engine."""
+    rows = [
+        {
+            "what": row["what"],
+            "channels": str(row["channels"]),
+            "case": row["case"],
+            "target": f"{row['limit']:,}",
+            "measured": f"{row['value']:,}",
+            "least possible": f"{row['least']:,}",
+            "can be met": "no" if row["least"] > row["limit"] else "yes",
+        }
+        for row in records("engine_targets")
+        if "least" in row and row["verdict"] == "missed"
+    ]
+    return format_table(rows, list(rows[0]), "markdown") if rows else "None.\n"
 
 
 def _margin(row):

@@ -170,19 +170,43 @@ def bound(array: np.ndarray, config: EngineConfig, device: int, raw: str = "neve
 
     The link carries the stream and the index.
     """
-    sent = golden.offload(array, config, raw)
-    flags = sent.index.view("<u4")[::2]
-    sizes = (flags & 0xFFFFFF).astype(np.int64)
-    nbytes = to_words(array).nbytes
-    memory = np.full(sizes.size, config.stripe_bytes)
-    memory[-1] = nbytes - config.stripe_bytes * (sizes.size - 1)
+    memory, sizes, index = _stripes(array, config, raw)
     first = device // config.stripe_bytes
     channel = (first + np.arange(sizes.size)) % config.channels
     beats = [
         int(max(np.sum(-(-side[channel == c] // config.beat_bytes)) for side in (memory, sizes)))
         for c in range(config.channels)
     ]
-    return max(*beats, _beats(int(sizes.sum()), config) + _beats(sent.index.size, config))
+    return max(*beats, _beats(int(sizes.sum()), config) + index)
+
+
+def least(
+    array: np.ndarray, config: EngineConfig, device: int, way: str, raw: str = "never"
+) -> int:
+    """Fewest cycles, latencies not counted, of any engine of this size with its streams in order.
+
+    The largest of ``cdma.golden.engine.cycles``, of the beats of the link, and of what follows from
+    the order: while the first stripe is read, no later one can be on the link, and while the last
+    one is decoded, nothing is left for the link. The index counts in an offload only: that of a
+    prefetch can come while the stream's first beat is waited for.
+    """
+    memory, sizes, index = _stripes(array, config, raw)
+    alone = 0 if way == "offload" else -1
+    link = _beats(int(sizes.sum()), config) + (index if way == "offload" else 0)
+    codec = int(memory[alone]) // config.beat_bytes
+    others = link - _beats(int(sizes[alone]), config)
+    golds = golden.cycles(array, config, raw, device, latency=0, direction=way)
+    return max(link, codec + others, golds)
+
+
+def _stripes(array, config, raw):
+    """Bytes of each stripe in memory and in the stream, and beats of the index."""
+    sent = golden.offload(array, config, raw)
+    flags = sent.index.view("<u4")[::2]
+    sizes = (flags & 0xFFFFFF).astype(np.int64)
+    memory = np.full(sizes.size, config.stripe_bytes)
+    memory[-1] = to_words(array).nbytes - config.stripe_bytes * (sizes.size - 1)
+    return memory, sizes, _beats(sent.index.size, config)
 
 
 def back_to_back(

@@ -30,6 +30,26 @@ def test_the_bound_is_that_of_the_busiest_part(small):
     assert transfers.bound(empty[: small.stripe_words * 3], small, 0) == 2 * small.stripe_beats
 
 
+def test_the_least_cycles_have_the_first_or_the_last_stripe_alone(small):
+    """The link is the busiest part, but idle while one stripe is read, or decoded, at the end."""
+    array = np.zeros((8, small.stripe_words), small.format.dtype)
+    array[:, : small.stripe_words // 4] = 1
+    masks = small.stripe_bytes // small.block_bytes * small.format.mask_bytes
+    one = (masks + small.stripe_bytes // 4) // small.link_bytes
+    for way, index in (("offload", 8), ("prefetch", 0)):
+        least = transfers.least(array.reshape(-1), small, 0, way)
+        assert least == small.stripe_beats + 7 * one + index, way
+
+
+@pytest.mark.parametrize("density", [0.1, 0.3, 1.0])
+def test_no_transfer_takes_less_than_the_least_cycles(small, density):
+    array = transfers.words(small, 32768, density)
+    done = transfers.trip(small, array, latency=30, host=50)
+    for way, job, waits in (("offload", done.out, 30 + 50), ("prefetch", done.back, 30 + 100)):
+        least = transfers.least(array, small, job.tensor.address, way)
+        assert job.completion.cycles >= waits + least, way
+
+
 def test_descriptors_that_follow_one_another(small):
     for way in (transfers.OFFLOAD, targets.PREFETCH):
         span = transfers.back_to_back(small, 1024, 0.5, 64, way)
