@@ -56,7 +56,8 @@ class Ring:
     log2_size : int
         log2 of the entries of both rings.
     windows : (int, int, int, int)
-        First byte and first byte past the end, of device memory and then of host memory.
+        First byte and first byte past the end, of device memory and then of host memory. Windows
+        that are locked in the engine stay as they are.
     barrier : callable
         Orders all earlier accesses to memory and registers before all later ones.
     """
@@ -92,9 +93,10 @@ class Ring:
         # Old entries could have the phase of new entries.
         self._sq.data[:] = 0
         self._cq.data[:] = 0
-        names = ("DEV_BASE", "DEV_LIMIT", "HOST_BASE", "HOST_LIMIT")
-        for name, value in zip(names, self._windows, strict=True):
-            self._pair(name, value)
+        if not self._registers.read("RING", "CTRL", self.number) & LOCK:
+            names = ("DEV_BASE", "DEV_LIMIT", "HOST_BASE", "HOST_LIMIT")
+            for name, value in zip(names, self._windows, strict=True):
+                self._pair(name, value)
         self._pair("SQ_BASE", self._sq.address)
         self._pair("CQ_BASE", self._cq.address)
         self._write("SQ_SIZE", self.log2_size)
@@ -235,6 +237,7 @@ class Ring:
 
     def _report(self) -> None:
         """Write CQ HEAD."""
+        self._barrier()  # the entries were read before the engine may write them again
         self._write("CQ_HEAD", self.head)
         self._told = self.head
 
@@ -264,6 +267,8 @@ class Ring:
             if self.state == State.STOPPED:
                 break
         else:
+            if self._registers.has_failed_link:
+                raise DriverError(LINK_FAILED)
             raise DriverError(f"ring {self.number} does not stop: reset the engine")
         self._barrier()
         with suppress(DriverError):  # a completion of another descriptor counts as lost

@@ -14,7 +14,9 @@ from cdma.engine_codes import OFFLOAD_RING, PREFETCH_RING
 from cdma.golden.engine.descriptor import Completion, Descriptor
 
 _IRQ_ALL = 0x3F
-_LOOK = 1e-3  # seconds between two looks at the ring's state while polling
+#: Seconds between two looks at the ring's state while polling, and the longest sleep before a
+#: completion without an interrupt.
+_LOOK = 1e-3
 
 
 class Session:
@@ -105,6 +107,9 @@ class Session:
     def wait(self, ticket: Ticket, timeout: float | None = None) -> Completion:
         """Wait for the completion of a descriptor, with any status.
 
+        Sleeps until the interrupt when the descriptor asks for one; otherwise, looks for the
+        completion every millisecond.
+
         Raises
         ------
         EngineTimeoutError
@@ -133,7 +138,7 @@ class Session:
                     f"no completion in {seconds:g} s, ring {ticket.ring} is {state}"
                 )
             if self._wait is not None:
-                self._wait(left)
+                self._wait(left if ticket.descriptor.interrupt else min(left, _LOOK))
                 self.acknowledge()
         return ticket.completion
 
@@ -213,6 +218,12 @@ class Session:
         list of Ticket
             The descriptors without a completion, which are lost. Their buffers are freed, when
             :attr:`is_quiet` is true.
+
+        Raises
+        ------
+        DriverError
+            When the engine does not leave reset: at once, while the link does not respond. Then
+            all buffers stay with the driver.
         """
         lost = self._stop()
         for ring in self.rings:
@@ -229,6 +240,11 @@ class Session:
         -------
         list of Ticket
             The descriptors without a completion, which are lost. Their buffers are freed.
+
+        Raises
+        ------
+        DriverError
+            As for :meth:`reset`.
         """
         lost = self._stop()
         self._custody.free_all_held()
@@ -247,6 +263,8 @@ class Session:
         self.registers.write("ENGINE", "CTRL", 1)
         deadline = time.monotonic() + self.timeout
         while self.registers.read("ENGINE", "CTRL") & 1:
+            if self.registers.has_failed_link:
+                raise DriverError(LINK_FAILED)
             if time.monotonic() > deadline:
                 raise DriverError("the engine does not leave reset")
 

@@ -63,6 +63,7 @@ class SoftwareDevice:
             for number in range(2)
         ]
         self._locked = [False, False]
+        self._resets = False
         self._values: dict[int, int] = {}
         self._reset()
 
@@ -123,17 +124,22 @@ class SoftwareDevice:
     def _read_engine(self, _, register: Register) -> int | None:
         if register.name == "STATUS":
             busy = sum(ring.is_busy << number for number, ring in enumerate(self.rings))
-            busy |= any(ring.link_failed for ring in self.rings) << 2
+            busy |= self._has_failed_link << 2
             return busy | sum(1 << 8 + channel for channel in self._quarantined)
         if register.name == "IRQ_STATUS":
             return self._irq
-        return 0 if register.name in ("CTRL", "SNAPSHOT") else None
+        if register.name == "CTRL":
+            # A reset waits for the responses of the link.
+            self._resets &= self._has_failed_link and self.host.hangs
+            return int(self._resets)
+        return 0 if register.name == "SNAPSHOT" else None
 
     def _write_engine(self, _, register: Register, value: int) -> None:
         if register.name == "CTRL" and value & 1:
             for ring in self.rings:
                 ring.abort()
             self._reset()
+            self._resets = True
         elif register.name == "IRQ_STATUS":
             self._irq &= ~value
         elif register.name == "SNAPSHOT" and value & 1:
@@ -201,6 +207,11 @@ class SoftwareDevice:
         elif register.name == "ENABLE":
             (self._disabled.discard if value & 1 else self._disabled.add)(channel)
 
+    @property
+    def _has_failed_link(self) -> bool:
+        """Whether the link has timed out. Nothing ends that but another device."""
+        return any(ring.link_failed for ring in self.rings)
+
     def _is_owed(self, channel: int) -> bool:
         """Whether the channel has outstanding responses: the memory hangs until it is healed."""
         return channel in self._quarantined and self.memory.hangs
@@ -250,9 +261,11 @@ class SoftwareDevice:
         """Finish the oldest started descriptor of a ring. False if there is none."""
         ring = self.rings[number]
         before, quarantined = ring.state, len(self._quarantined)
+        had_failed = self._has_failed_link
         done = ring.finish()
-        if ring.link_failed:
+        if self._has_failed_link and not had_failed:
             for each in self.rings:
+                each.link_failed = True
                 each.enter_error(Status.TIMEOUT, 0)
             self._irq |= 0b101100
         elif ring.state != before:

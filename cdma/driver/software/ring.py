@@ -73,16 +73,20 @@ class SoftwareRing:
         self.settings = Settings()
         #: Register accesses between a completion in memory and its count, as in hardware.
         self.lag = 0
+        #: The link did not respond: the ring stays in ERROR.
+        self.link_failed = False
         self.clear()
 
     def clear(self) -> None:
         """Reset counts and state. Keep the settings."""
         self.tail = self.head = self.cq_head = 0
         self.state, self.status, self.error = State.STOPPED, Status.OK, 0
+        if self.link_failed:
+            self.enter_error(Status.TIMEOUT, 0)
         self.halts_on_error = False
         self._started: deque[_Started] = deque()
         self._waits_for = None  # snapshot of the other ring, for a fetched FENCE
-        self._untrusted = self.link_failed = False
+        self._untrusted = False
         self._uncounted: list[int] = []
         #: Bytes of the whole ring. Bytes per channel are not known.
         self.words_moved = self.stream_moved = self.errors = 0
@@ -135,6 +139,8 @@ class SoftwareRing:
             local = started.completion
             self._complete(started, local or Completion(Status.ABORTED))
         self.state = State.STOPPED
+        if self.link_failed:
+            self.enter_error(Status.TIMEOUT, 0)
 
     def enter_error(self, status: Status, address: int) -> None:
         """Enter ERROR."""

@@ -90,6 +90,15 @@ def test_a_completion_is_read_after_its_phase():
     assert calls == [1]
 
 
+def test_a_barrier_is_between_entries_that_were_read_and_their_return(recorded):
+    events, driver, engine = recorded
+    driver.submit(0, *[Descriptor(Op.NOP) for _ in range(32)])
+    engine.work()
+    events.clear()
+    assert len(driver.poll()) == 32
+    assert events[-2:] == ["barrier", ("CQ_HEAD", 0)]
+
+
 def test_a_barrier_is_between_the_state_and_the_last_look_at_memory():
     """The ring is seen HALTED before its last completion is seen in memory."""
     engine = SoftwareDevice(automatic=False)

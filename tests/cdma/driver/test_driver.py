@@ -12,6 +12,7 @@ from cdma.driver import (
     Memory,
     SoftwareDevice,
 )
+from cdma.driver import ring as ring_module
 from cdma.engine_codes import Op, State, Status
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine
@@ -337,6 +338,62 @@ def test_a_failed_link_needs_the_hardware(build, tensor):
         driver.wait(ticket, timeout=3600)
     with pytest.raises(DriverError, match="the link has failed"):
         driver.recover(0)
+    device.rings[0]._started.clear()
+    for call in (driver.reset, driver.close):
+        with pytest.raises(DriverError, match="the link has failed"):
+            call()
+    with pytest.raises(DriverError, match="the link has failed"):
+        Driver(device, driver.host, timeout=3600)
+    device.host.heal()
+    driver.reset()  # ends, but the rings stay in ERROR
+    (ticket,) = driver.submit(0, Descriptor(Op.NOP))
+    with pytest.raises(EngineStoppedError, match=message):
+        driver.wait(ticket, timeout=3600)
+    driver.close()
+
+
+def test_a_link_that_fails_during_an_abort(build, monkeypatch):
+    device, driver = build()
+    monkeypatch.setattr(ring_module, "_PATIENCE", 100)
+    write = device.write
+
+    def fails(address, value):
+        write(address, value)
+        for ring in device.rings:
+            ring.link_failed, ring.state = True, State.ERROR
+
+    device.write = fails
+    with pytest.raises(DriverError, match="the link has failed"):
+        driver.recover(0)
+
+
+def test_locked_windows_stay(build, tensor):
+    """The trusted part of the software has set and locked them."""
+    device, driver = build()
+    for ring in range(2):
+        driver.registers.write("RING", "CTRL", 9, ring)
+    driver.reset()
+    assert np.array_equal(driver.prefetch(driver.offload(tensor)), tensor)
+    driver.close()
+    other = Driver(device, driver.host, device_window=(0, 4096))
+    limit = other.registers.read_pair("RING", "DEV_LIMIT", 0)
+    assert limit == driver.device.limit
+
+
+def test_a_descriptor_without_an_interrupt_is_not_slept_for(build):
+    sleeps = []
+
+    def wait(seconds):
+        sleeps.append(seconds)
+        device.work()
+
+    device, driver = build(wait=wait)
+    device.automatic = False
+    for interrupt in (False, True):
+        (ticket,) = driver.submit(0, Descriptor(Op.NOP, interrupt=interrupt))
+        assert driver.wait(ticket).is_ok
+    assert sleeps[0] <= 1e-3
+    assert 9 < sleeps[1] <= 10
 
 
 def test_append_uses_the_arena(build, tensor):
