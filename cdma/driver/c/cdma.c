@@ -81,6 +81,33 @@ static uint32_t waiting(const struct cdma_ring *ring)
     return (uint16_t)(ring->tail - ring->head);
 }
 
+/* CDMA_E_FATAL if the link has failed. */
+static int link_of(struct cdma *engine)
+{
+    uint32_t status;
+    int error = read_register(engine, CDMA_ENGINE_STATUS, &status);
+    if (error)
+        return error;
+    return status & CDMA_ENGINE_STATUS_FATAL_MASK ? CDMA_E_FATAL : 0;
+}
+
+/* An error if the ring gives no completion any more. Of a ring that does not run, none follows when
+ * nothing of it is outstanding. */
+static int state_of(struct cdma *engine, uint32_t number)
+{
+    uint32_t value, state;
+    int error = read_register(engine, CDMA_RING_STATE(number), &value);
+    if (error)
+        return error;
+    state = FIELD(value, CDMA_RING_STATE_STATE);
+    if (state == CDMA_STATE_RUNNING || state == CDMA_STATE_ABORTING)
+        return 0;
+    error = link_of(engine);
+    if (error)
+        return error;
+    return value & CDMA_RING_STATE_BUSY_MASK ? 0 : CDMA_E_RING;
+}
+
 /* Write CQ HEAD, if the engine has counted all completions that were read: it treats a CQ HEAD past
  * its CQ TAIL as an error, and a completion is visible in memory before it is counted. Returns 1 when
  * CQ HEAD was written, 0 when it is too early. */
@@ -93,6 +120,7 @@ static int report_head(struct cdma *engine, uint32_t number)
         return error;
     if ((counted - ring->head) & 0x8000u)
         return 0;
+    barrier(engine); /* the entries were read before the engine may write them again */
     error = write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
     if (!error)
         ring->reported = ring->head;
@@ -162,7 +190,7 @@ int cdma_open(struct cdma *engine, const struct cdma_io *io)
         return CDMA_E_ARGUMENT;
     engine->io = *io;
     engine->cookie = 0;
-    engine->ring[0].setup.sq = engine->ring[1].setup.sq = 0;
+    engine->ring[0].is_open = engine->ring[1].is_open = 0;
     error = read_register(engine, CDMA_ENGINE_ID, &id);
     if (!error)
         error = read_register(engine, CDMA_ENGINE_VERSION, &version);
@@ -179,11 +207,13 @@ int cdma_reset(struct cdma *engine)
 {
     uint32_t value;
     int error = write_register(engine, CDMA_ENGINE_CTRL, CDMA_ENGINE_CTRL_RESET_MASK);
+    engine->ring[0].is_open = engine->ring[1].is_open = 0;
     while (!error) {
         error = read_register(engine, CDMA_ENGINE_CTRL, &value);
         if (error || !(value & CDMA_ENGINE_CTRL_RESET_MASK))
             break;
-        if (gives_up(engine))
+        error = link_of(engine); /* what is outstanding at a dead link does not end */
+        if (!error && gives_up(engine))
             error = CDMA_E_GAVE_UP;
     }
     engine->ring[0].tail = engine->ring[0].head = engine->ring[0].reported = 0;
@@ -197,28 +227,10 @@ static int is_good(const struct cdma_ring_setup *setup)
            !(setup->sq_address % CDMA_DESCRIPTOR_BYTES) && !(setup->cq_address % 64u);
 }
 
-/* Whether a ring was opened. */
+/* Whether a ring was opened, and the engine was not reset since. */
 static int is_open(const struct cdma *engine, uint32_t number)
 {
-    return number <= 1u && engine->ring[number].setup.sq;
-}
-
-/* An error if the ring has ended and nothing of it is outstanding. */
-static int state_of(struct cdma *engine, uint32_t number)
-{
-    uint32_t state, status;
-    int error = read_register(engine, CDMA_RING_STATE(number), &state);
-    if (error)
-        return error;
-    if (FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_ERROR &&
-        FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_HALTED)
-        return 0;
-    error = read_register(engine, CDMA_ENGINE_STATUS, &status);
-    if (error)
-        return error;
-    if (status & CDMA_ENGINE_STATUS_FATAL_MASK)
-        return CDMA_E_FATAL;
-    return state & CDMA_RING_STATE_BUSY_MASK ? 0 : CDMA_E_RING;
+    return number <= 1u && engine->ring[number].is_open;
 }
 
 /* Set RUN, and wait until the engine has compared the ring with its window. */
@@ -236,19 +248,13 @@ static int run_ring(struct cdma *engine, uint32_t number)
     return error ? error : state_of(engine, number);
 }
 
-int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
+/* The windows of a ring. Those that are locked stay as they are. */
+static int write_windows(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
 {
-    struct cdma_ring *ring;
-    uint32_t i;
-    int error;
-    if (number > 1u || !is_good(setup))
-        return CDMA_E_ARGUMENT;
-    ring = &engine->ring[number];
-    ring->setup = *setup;
-    ring->tail = ring->head = ring->reported = 0;
-    /* Old entries could have the phase of new entries. */
-    for (i = 0; i < CDMA_COMPLETION_BYTES << setup->log2; i++)
-        setup->cq[i] = 0;
+    uint32_t control;
+    int error = read_register(engine, CDMA_RING_CTRL(number), &control);
+    if (error || control & CDMA_RING_CTRL_LOCK_MASK)
+        return error;
     error = write_pair(engine, CDMA_RING_DEV_BASE_LO(number), setup->device_base);
     if (!error)
         error = write_pair(engine, CDMA_RING_DEV_LIMIT_LO(number), setup->device_limit);
@@ -256,6 +262,29 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
         error = write_pair(engine, CDMA_RING_HOST_BASE_LO(number), setup->host_base);
     if (!error)
         error = write_pair(engine, CDMA_RING_HOST_LIMIT_LO(number), setup->host_limit);
+    return error;
+}
+
+int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
+{
+    struct cdma_ring *ring;
+    uint32_t i, state;
+    int error;
+    if (number > 1u || !is_good(setup))
+        return CDMA_E_ARGUMENT;
+    error = read_register(engine, CDMA_RING_STATE(number), &state);
+    if (error)
+        return error;
+    if (state & CDMA_RING_STATE_BUSY_MASK ||
+        FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_RUNNING)
+        return CDMA_E_ACCESS;
+    ring = &engine->ring[number];
+    ring->setup = *setup;
+    ring->tail = ring->head = ring->reported = 0;
+    /* Old entries could have the phase of new entries. */
+    for (i = 0; i < CDMA_COMPLETION_BYTES << setup->log2; i++)
+        setup->cq[i] = 0;
+    error = write_windows(engine, number, setup);
     if (!error)
         error = write_pair(engine, CDMA_RING_SQ_BASE_LO(number), setup->sq_address);
     if (!error)
@@ -264,8 +293,11 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
         error = write_register(engine, CDMA_RING_SQ_SIZE(number), setup->log2);
     if (!error)
         error = write_register(engine, CDMA_RING_CQ_SIZE(number), setup->log2);
+    if (error)
+        return error;
+    ring->is_open = 1;
     barrier(engine);
-    return error ? error : run_ring(engine, number);
+    return run_ring(engine, number);
 }
 
 int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job,
@@ -285,7 +317,12 @@ int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job
         error = report_head(engine, number);
         if (error < 0)
             return error;
-        if (!error && gives_up(engine))
+        if (error)
+            break;
+        error = link_of(engine); /* a dead link does not answer the completion's write */
+        if (error)
+            return error;
+        if (gives_up(engine))
             return CDMA_E_FULL;
     }
     engine->cookie++;
@@ -357,6 +394,7 @@ static int wait_for(struct cdma *engine, uint32_t number, struct cdma_completion
         error = state_of(engine, number);
         if (error) {
             /* It may have come since. */
+            barrier(engine);
             found = cdma_poll(engine, number, completion);
             return found ? found : error;
         }
@@ -432,6 +470,9 @@ static int wait_until_stopped(struct cdma *engine, uint32_t number)
         error = read_register(engine, CDMA_RING_STATE(number), &state);
         if (error || FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_STOPPED)
             return error;
+        error = link_of(engine);
+        if (error)
+            return error;
         if (gives_up(engine))
             return CDMA_E_GAVE_UP;
     }
@@ -441,21 +482,19 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
 {
     struct cdma_ring *ring;
     struct cdma_completion ended;
-    uint32_t status, head;
+    uint32_t head;
     int error, found;
     if (!is_open(engine, number))
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
-    error = read_register(engine, CDMA_ENGINE_STATUS, &status);
-    if (error)
-        return error;
-    if (status & CDMA_ENGINE_STATUS_FATAL_MASK)
-        return CDMA_E_FATAL;
-    error = write_register(engine, CDMA_RING_CTRL(number), ABORT);
+    error = link_of(engine);
+    if (!error)
+        error = write_register(engine, CDMA_RING_CTRL(number), ABORT);
     if (!error)
         error = wait_until_stopped(engine, number);
     if (error)
         return error;
+    barrier(engine); /* all completions are in memory */
     do {
         found = cdma_poll(engine, number, &ended);
     } while (found > 0);

@@ -25,7 +25,7 @@ enum {
     CDMA_E_GAVE_UP = -5,  /* io.idle stopped the wait; the engine still owns the descriptor */
     CDMA_E_COOKIE = -6,   /* a completion belongs to another descriptor */
     CDMA_E_FATAL = -7,    /* the link has failed: only aresetn recovers */
-    CDMA_E_RING = -8      /* the ring is in ERROR or HALTED and gives no completion: cdma_recover */
+    CDMA_E_RING = -8      /* the ring does not run and gives no completion: cdma_recover */
 };
 
 enum { CDMA_RING_OFFLOAD = 0, CDMA_RING_PREFETCH = 1 };
@@ -65,13 +65,15 @@ struct cdma_ring_setup {
     volatile uint8_t *sq, *cq;       /* 64 and 32 bytes per entry */
     uint64_t sq_address, cq_address; /* multiples of 64 */
     uint32_t log2;                   /* 0 to 15 */
-    uint64_t device_base, device_limit, host_base, host_limit; /* windows; limits are excluded */
+    /* Windows; limits are excluded. Windows that are locked in the engine stay as they are. */
+    uint64_t device_base, device_limit, host_base, host_limit;
 };
 
 struct cdma_ring {
     struct cdma_ring_setup setup;
     uint16_t tail, head; /* descriptors submitted, completions read */
     uint16_t reported;   /* completions read, last value of CQ HEAD written to the engine */
+    uint16_t is_open;    /* by cdma_ring_open, until cdma_open or cdma_reset */
 };
 
 struct cdma {
@@ -104,8 +106,9 @@ uint64_t cdma_stripes(const struct cdma_config *config, uint64_t row_bytes);
 /* Check the device, reset it, read its size. */
 int cdma_open(struct cdma *engine, const struct cdma_io *io);
 
-/* Program a ring and run it. Call it after cdma_open, and again after cdma_reset. CDMA_E_RING: the
- * rings do not lie in the host window. */
+/* Program a ring and run it. Call it after cdma_open, and again after cdma_reset; before that, no
+ * other function takes the ring. CDMA_E_RING: the rings do not lie in the host window. CDMA_E_ACCESS:
+ * the ring runs already, and stays as it is. */
 int cdma_ring_open(struct cdma *engine, uint32_t ring, const struct cdma_ring_setup *setup);
 
 /* Submit a job. *cookie gets its identifier, which the completion returns. */
@@ -140,7 +143,7 @@ int cdma_recover(struct cdma *engine, uint32_t ring, uint32_t *withdrawn);
 int cdma_clear_quarantine(struct cdma *engine, uint32_t channel);
 
 /* Reset the engine. Then open both rings again. A channel in quarantine stays there: see
- * cdma_clear_quarantine. */
+ * cdma_clear_quarantine. CDMA_E_FATAL: the link has failed, and the reset does not end. */
 int cdma_reset(struct cdma *engine);
 
 #ifdef __cplusplus

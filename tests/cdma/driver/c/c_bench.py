@@ -63,7 +63,9 @@ class Setup(Structure):
 
 
 class Ring(Structure):
-    _fields_ = [("setup", Setup), ("tail", c_uint16), ("head", c_uint16), ("reported", c_uint16)]
+    _fields_ = [("setup", Setup)] + [
+        (name, c_uint16) for name in ("tail", "head", "reported", "is_open")
+    ]
 
 
 class Engine(Structure):

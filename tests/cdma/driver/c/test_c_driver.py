@@ -1,6 +1,7 @@
 """The driver in C, compiled without a warning and run against the engine in software."""
 
 import subprocess
+from contextlib import suppress
 from ctypes import byref, c_uint32, c_uint64
 
 import numpy as np
@@ -251,6 +252,137 @@ def test_a_failed_link_is_fatal(bench, tensor, c_bench):
     bench.device.host.fail(stream.address, 4, "HANG")
     assert bench.prefetch(place, stream, done.stream_bytes, index)[0] == Status.TIMEOUT
     assert bench.call("recover", c_uint32(1), None) == c_bench.FATAL
+    # No call waits for what does not come.
+    bench.patience = 1000
+    assert bench.call("reset") == c_bench.FATAL
+    assert bench.call("open", byref(bench.io)) == c_bench.FATAL
+    bench.device.host.heal()
+    assert bench.call("open", byref(bench.io)) == 0
+    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.FATAL
+    assert bench.patience == 1000
+
+
+def fail_link(device):
+    for ring in device.rings:
+        ring.link_failed = True
+        ring.enter_error(Status.TIMEOUT, 0)
+
+
+def test_a_link_that_fails_during_an_abort(bench, c_bench):
+    write = bench.device.write
+
+    def fails(address, value):
+        write(address, value)
+        if (address, value) == (0x100 + 0x28, 2):
+            fail_link(bench.device)
+
+    bench.device.write, bench.patience = fails, 1000
+    assert bench.call("recover", c_uint32(0), None) == c_bench.FATAL
+    assert bench.patience == 1000
+
+
+def test_a_link_that_fails_before_a_completion_counts(library, c_bench):
+    bench = c_bench.Bench(library, log2=0).open()
+    bench.device.lag = 1000
+    assert bench.run(0, op=Op.NOP)[0] == 0
+    fail_link(bench.device)
+    bench.patience = 1000
+    assert bench.run(0, op=Op.NOP)[0] == c_bench.FATAL
+    assert bench.patience == 1000
+
+
+def test_a_ring_that_does_not_run_is_told(bench, c_bench):
+    bench.device.write(0x100 + 0x28, 0)  # RUN of ring 0
+    bench.patience = 1000
+    assert bench.run(0, op=Op.NOP)[0] == c_bench.RING
+    assert bench.call("recover", c_uint32(0), None) == 0
+    assert bench.run(0, op=Op.NOP)[0] == 0
+
+
+def test_no_ring_is_open_after_a_reset(bench, c_bench):
+    """A doorbell before the ring is open again would start an old descriptor."""
+    assert bench.run(0, op=Op.NOP)[0] == 0
+    assert bench.call("reset") == 0
+    done = c_bench.Completion()
+    assert bench.run(0, op=Op.NOP)[0] == c_bench.ARGUMENT
+    assert bench.call("submit", c_uint32(0), byref(c_bench.Job()), None) == c_bench.ARGUMENT
+    assert bench.call("poll", c_uint32(0), byref(done)) == c_bench.ARGUMENT
+    assert bench.call("recover", c_uint32(0), None) == c_bench.ARGUMENT
+    assert bench.device.rings[0].tail == 0
+    assert bench.call("ring_open", c_uint32(0), byref(bench.engine.ring[0].setup)) == 0
+    assert bench.run(0, op=Op.NOP)[0] == 0
+
+
+def test_a_ring_that_runs_is_not_opened_again(bench, c_bench):
+    """Also on a bus that ignores refused writes."""
+    write = bench.device.write
+
+    def ignores(address, value):
+        with suppress(RegisterError):
+            write(address, value)
+
+    bench.device.write = ignores
+    job, done = c_bench.Job(op=Op.NOP), c_bench.Completion()
+    assert bench.call("submit", c_uint32(0), byref(job), None) == 0
+    for change in (0, 3):
+        bench.setups[0].log2 ^= change
+        assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.ACCESS
+    assert bench.call("poll", c_uint32(0), byref(done)) == 1
+    assert bench.run(0, op=Op.NOP)[0] == 0
+
+
+def test_locked_windows_stay(bench, tensor, c_bench):
+    """The trusted part of the software has set and locked them."""
+    bench.device.write(0x100 + 0x28, 9)
+    bench.device.write(0x180 + 0x28, 9)
+    assert bench.call("reset") == 0
+    limit = bench.setups[0].host_limit
+    for ring, setup in enumerate(bench.setups):
+        setup.host_limit = setup.device_limit = 0
+        assert bench.call("ring_open", c_uint32(ring), byref(setup)) == 0
+        assert bench.device.rings[ring].settings.host_limit == limit
+    status, done, stream, index, place = bench.offload(tensor)
+    assert status == 0
+    assert bench.prefetch(place, stream, done.stream_bytes, index)[0] == 0
+    bench.setups[0].sq_address = bench.setups[0].cq_address = limit
+    assert bench.call("reset") == 0
+    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.RING
+
+
+def test_barriers(library, c_bench):
+    """A barrier before each register that gives memory to the engine, and after each that says
+    what is in memory."""
+    bench = c_bench.Bench(library, log2=0).open()
+    events = []
+    names = {address: r.name for address, (_, _, r) in bench.device.map.addresses().items()}
+    write, read = bench.device.write, bench.device.read
+
+    def writes(address, value):
+        events.append(names[address])
+        write(address, value)
+
+    def reads(address):
+        events.append(names[address])
+        return read(address)
+
+    bench.device.write, bench.device.read = writes, reads
+    bench.barrier = lambda context: events.append("barrier")
+    bench.io.barrier = hold = c_bench.BARRIER(bench.barrier)
+    bench.engine.io.barrier = hold
+    assert bench.run(0, op=Op.NOP)[0] == 0
+    assert events == ["barrier", "SQ_TAIL", "barrier", "SQ_HEAD", "barrier", "CQ_HEAD"]
+    events.clear()
+    bench.device.automatic = False
+    bench.device.rings[0].state = State.HALTED
+    bench.patience = 1000
+    assert bench.run(0, op=Op.NOP)[0] == c_bench.RING
+    assert events == ["barrier", "SQ_TAIL", "STATE", "STATUS", "barrier"]
+    events.clear()
+    assert bench.call("recover", c_uint32(0), None) == 0
+    assert events == [
+        *("STATUS", "CTRL", "STATE", "barrier", "SQ_HEAD"),
+        *("barrier", "SQ_TAIL", "CQ_HEAD", "CTRL", "STATE", "STATE"),
+    ]
 
 
 def test_what_is_no_engine(library, c_bench):
