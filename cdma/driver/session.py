@@ -52,8 +52,19 @@ class Session:
         self.config = self.registers.config
         self.host, self.timeout = host, timeout
         self._wait, self._coalesce = wait, coalesce
+        end = min(1 << self.config.address_bits, (1 << 64) - 1)
         if device_window is None:
-            device_window = (0, min(1 << self.config.address_bits, (1 << 64) - 1))
+            device_window = (0, end)
+        # The engine drops upper bits: it would use other memory.
+        for what, (first, last) in (
+            ("device window", device_window),
+            ("host memory", (host.base, host.limit)),
+        ):
+            if not 0 <= first <= last <= end:
+                raise ValueError(
+                    f"{what} must be inside the engine's addresses 0x0..{end:#x}, "
+                    f"not {first:#x}..{last:#x}"
+                )
         self._device_window = device_window
         windows = (*device_window, host.base, host.limit)
         self._cookie = 0

@@ -221,10 +221,25 @@ int cdma_reset(struct cdma *engine)
     return error;
 }
 
-static int is_good(const struct cdma_ring_setup *setup)
+/* Whether an address has no bits that the engine would drop. */
+static int is_inside(const struct cdma_config *config, uint64_t address)
+{
+    return config->address_bits >= 64u || !(address >> config->address_bits);
+}
+
+/* The same of the first address past the end. */
+static int is_end(const struct cdma_config *config, uint64_t limit)
+{
+    return !limit || is_inside(config, limit - 1u);
+}
+
+static int is_good(const struct cdma_config *config, const struct cdma_ring_setup *setup)
 {
     return setup && setup->sq && setup->cq && setup->log2 <= 15u &&
-           !(setup->sq_address % CDMA_DESCRIPTOR_BYTES) && !(setup->cq_address % 64u);
+           !(setup->sq_address % CDMA_DESCRIPTOR_BYTES) && !(setup->cq_address % 64u) &&
+           is_inside(config, setup->sq_address) && is_inside(config, setup->cq_address) &&
+           is_inside(config, setup->device_base) && is_end(config, setup->device_limit) &&
+           is_inside(config, setup->host_base) && is_end(config, setup->host_limit);
 }
 
 /* Whether a ring was opened, and the engine was not reset since. */
@@ -270,7 +285,7 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
     struct cdma_ring *ring;
     uint32_t i, state;
     int error;
-    if (number > 1u || !is_good(setup))
+    if (number > 1u || !is_good(&engine->config, setup))
         return CDMA_E_ARGUMENT;
     error = read_register(engine, CDMA_RING_STATE(number), &state);
     if (error)

@@ -470,6 +470,12 @@ def test_mistakes_of_the_caller(build, tensor):
             Driver(device, device.host, coalesce=coalesce)
     Driver(device, Memory(1 << 16, 0x8000_0000), coalesce=(255, (1 << 24) - 1))
     assert driver.registers.read("ENGINE", "IRQ_COALESCE") == 0xFFFFFFFF
+    for window in ((0, (1 << 48) + 1), (-1, 4096), (4096, 0)):
+        with pytest.raises(ValueError, match="device window must be inside"):
+            Driver(device, device.host, device_window=window)
+    message = r"host memory must be inside the engine's addresses 0x0\.\.0x1000000000000, not 0x1"
+    with pytest.raises(ValueError, match=message):
+        Driver(device, Memory(1 << 16, 1 << 48))
     with pytest.raises(ValueError, match=r"log2 of the ring's size must be in 0\.\.15, not 16"):
         Driver(device, device.host, log2_ring=16)
 

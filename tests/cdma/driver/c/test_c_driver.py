@@ -412,14 +412,24 @@ def test_arguments_are_checked(bench, c_bench):
     assert bench.call("open", byref(bench.io)) == 0  # no ring is open now
     assert bench.run(0, op=Op.NOP)[0] == c_bench.ARGUMENT
     assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == 0
-    for change in ({"log2": 16}, {"sq_address": 32}, {"cq_address": 32}):
+    bench.patience = 1000
+    far = 1 << bench.device.config.address_bits
+    for change in (
+        {"log2": 16},
+        {"sq_address": 32},
+        {"cq_address": 32},
+        *({name: far} for name in ("sq_address", "cq_address", "device_base", "host_base")),
+        *({name: far + 1} for name in ("device_limit", "host_limit")),
+    ):
         setup = c_bench.Setup()
         for name, _ in c_bench.Setup._fields_:
             setattr(setup, name, getattr(bench.setups[0], name))
         for name, value in change.items():
             setattr(setup, name, value)
         assert bench.call("ring_open", c_uint32(0), byref(setup)) == c_bench.ARGUMENT
+        assert bench.run(0, op=Op.NOP)[0] == 0
     # A ring that runs cannot be moved.
     assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.ACCESS
     assert bench.call("reset") == 0
+    bench.setups[0].device_limit = bench.setups[0].host_limit = far
     assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == 0
