@@ -69,6 +69,7 @@ class Session:
         windows = (*device_window, host.base, host.limit)
         self._cookie = 0
         self.rings: list[Ring] = []
+        self._is_closed = False
         self._custody = Custody(self.rings, lambda: self.is_quiet)
         self._reset_engine()
         try:
@@ -112,7 +113,7 @@ class Session:
             tickets.append(Ticket(replace(descriptor, cookie=self._cookie), ring))
         if tickets:
             tickets[-1].buffers += buffers or []
-        self.rings[ring].submit(tickets)
+        self._ring(ring).submit(tickets)
         return tickets
 
     def wait(self, ticket: Ticket, timeout: float | None = None) -> Completion:
@@ -144,7 +145,7 @@ class Session:
                     break
             left = deadline - now
             if left <= 0:
-                state = self.rings[ticket.ring].state.name
+                state = self._ring(ticket.ring).state.name
                 raise EngineTimeoutError(
                     f"no completion in {seconds:g} s, ring {ticket.ring} is {state}"
                 )
@@ -203,8 +204,8 @@ class Session:
         """
         if self.registers.has_failed_link:
             raise DriverError(LINK_FAILED)
-        waiting = self.rings[ring].waiting
-        withdrawn = self.rings[ring].restart()
+        waiting = self._ring(ring).waiting
+        withdrawn = self._ring(ring).restart()
         for ticket in waiting:
             if ticket.completion is None:
                 self._custody.free(ticket.buffers)
@@ -236,6 +237,8 @@ class Session:
             When the engine does not leave reset: at once, while the link does not respond. Then
             all buffers stay with the driver.
         """
+        if self._is_closed:
+            raise DriverError("the driver is closed")
         lost = self._stop()
         for ring in self.rings:
             ring.setup()
@@ -245,7 +248,8 @@ class Session:
     def close(self) -> list[Ticket]:
         """Reset the engine and free the rings and all other buffers that the driver keeps.
 
-        Unless :attr:`is_quiet` is true before, the engine may still access them.
+        Unless :attr:`is_quiet` is true before, the engine may still access them. The driver takes
+        no descriptor afterwards. A second call does nothing.
 
         Returns
         -------
@@ -257,13 +261,22 @@ class Session:
         DriverError
             As for :meth:`reset`.
         """
+        if self._is_closed:
+            return []
         lost = self._stop()
         self._custody.free_all_held()
         for ring in self.rings:
             ring.close()
+        self.rings.clear()
+        self._is_closed = True
         return lost
 
     # -- inside --
+
+    def _ring(self, number: int) -> Ring:
+        if self._is_closed:
+            raise DriverError("the driver is closed")
+        return self.rings[number]
 
     def _setup_interrupts(self) -> None:
         count, timer = self._coalesce
@@ -292,7 +305,7 @@ class Session:
 
     def _standstill(self, ticket: Ticket) -> bool:
         """Whether the completion has arrived. Raises if it will never arrive."""
-        ring = self.rings[ticket.ring]
+        ring = self._ring(ticket.ring)
         reason = ring.standstill
         if reason is not None:
             self._barrier()

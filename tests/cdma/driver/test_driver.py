@@ -227,6 +227,28 @@ def test_close_gives_all_memory_back(build, tensor):
     assert driver.device.free_bytes == len(driver.device.data)
 
 
+def test_a_closed_driver_takes_nothing(build, tensor):
+    """Its rings' memory may belong to others."""
+    _, driver = build()
+    (ticket,) = driver.submit(0, Descriptor(Op.NOP))
+    assert driver.close() == [ticket]
+    other = driver.host.allocate(len(driver.host.data))
+    other.data[:] = 0x55
+    assert driver.close() == []
+    calls = (
+        lambda: driver.submit(0, Descriptor(Op.NOP)),
+        lambda: driver.wait(ticket),
+        lambda: driver.recover(0),
+        driver.reset,
+        lambda: driver.copy_out(driver.device.base, 4096),
+    )
+    for call in calls:
+        with pytest.raises(DriverError, match=r"the driver is closed|no \d+ bytes left"):
+            call()
+    assert (other.data == 0x55).all()
+    assert driver.poll() == []
+
+
 def test_a_lost_completion_is_recovered(build, tensor):
     device, driver = build(log2_ring=1)
     driver.wait(driver.submit(0, Descriptor(Op.NOP))[0])
