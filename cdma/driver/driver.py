@@ -121,7 +121,7 @@ class Driver(Session):
         row_bytes: int = 0,
         *,
         rows: int = 1,
-        pitch: int = 0,
+        pitch: int | None = None,
         raw: str = "auto",
         limit: int | None = None,
         crc: bool = False,
@@ -132,8 +132,10 @@ class Driver(Session):
         ----------
         tensor : int or array_like
             Device address; or an array, which is first copied to device memory.
-        row_bytes, rows, pitch : int
+        row_bytes, rows : int
             Size of the tensor at an address.
+        pitch : int or None
+            Bytes from row to row; ``None`` is ``row_bytes``: the rows lie one behind the other.
         raw : str
             ``"never"``, ``"auto"`` or ``"always"``.
         limit : int or None
@@ -149,7 +151,7 @@ class Driver(Session):
         ------
         EngineError
             When the descriptor ends with a status other than OK.
-        EngineTimeoutError, DriverError
+        EngineTimeoutError, DriverError, ValueError
             After any error, the driver frees the buffers: at once, or when the engine cannot use
             them any more.
         """
@@ -158,7 +160,9 @@ class Driver(Session):
             return self._offload_array(tensor, **options)
         return self._offload(tensor, row_bytes, rows, pitch, **options)
 
-    def prefetch(self, source: Offloaded, address: int | None = None, *, pitch: int = 0):
+    def prefetch(
+        self, source: Offloaded, address: int | None = None, *, pitch: int | None = None
+    ) -> Completion | np.ndarray:
         """Decompress a tensor into device memory.
 
         If the job ends with an error while a channel is in quarantine, the engine may still write
@@ -171,8 +175,8 @@ class Driver(Session):
         source : Offloaded
         address : int or None
             Device address; ``None`` for a tensor that was offloaded as an array.
-        pitch : int
-            Bytes from row to row.
+        pitch : int or None
+            Bytes from row to row; ``None`` is the bytes of a row.
 
         Returns
         -------
@@ -198,17 +202,25 @@ class Driver(Session):
         if address is None:
             address = -(-self._device_window[0] // self.config.stripe_bytes)
             address *= self.config.stripe_bytes
-        return self._in(Op.VERIFY, source, address, source.row_bytes)
+        return self._in(Op.VERIFY, source, address, None)
 
     def measure(
-        self, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0, raw: str = "auto"
+        self,
+        address: int,
+        row_bytes: int,
+        *,
+        rows: int = 1,
+        pitch: int | None = None,
+        raw: str = "auto",
     ) -> Completion:
         """Measure the bytes of an offload, in ``stream_bytes``, without writing to memory."""
         policy = raw_policy(raw)
         descriptor = self._descriptor(Op.MEASURE, address, row_bytes, rows, pitch, raw=policy)
         return self._run(OFFLOAD_RING, descriptor)
 
-    def copy_out(self, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0) -> Buffer:
+    def copy_out(
+        self, address: int, row_bytes: int, *, rows: int = 1, pitch: int | None = None
+    ) -> Buffer:
         """Copy a tensor unchanged to a new host buffer."""
         with self._custody.allocate(self.host, row_bytes * rows) as (buffer,):
             descriptor = self._copy(Op.COPY_OUT, buffer, address, row_bytes, rows, pitch)
@@ -216,9 +228,17 @@ class Driver(Session):
         return buffer
 
     def copy_in(
-        self, buffer: Buffer, address: int, row_bytes: int, *, rows: int = 1, pitch: int = 0
+        self,
+        buffer: Buffer,
+        address: int,
+        row_bytes: int,
+        *,
+        rows: int = 1,
+        pitch: int | None = None,
     ) -> Completion:
         """Copy a host buffer unchanged to device memory."""
+        if row_bytes * rows > buffer.size:
+            raise ValueError(f"buffer must have {row_bytes * rows} bytes, not {buffer.size}")
         descriptor = self._copy(Op.COPY_IN, buffer, address, row_bytes, rows, pitch)
         return self._run(PREFETCH_RING, descriptor)
 
@@ -232,12 +252,14 @@ class Driver(Session):
     # -- inside --
 
     def _descriptor(self, op, address, row_bytes, rows, pitch, **more) -> Descriptor:
+        if rows < 1:  # the engine takes 0 as 1, for which the buffers are too small
+            raise ValueError(f"rows must be at least 1, not {rows!r}")
         return Descriptor(
             op,
             device=int(address),
             row_bytes=row_bytes,
             rows=rows,
-            pitch=pitch,
+            pitch=row_bytes if pitch is None else pitch,
             word_bytes=self.config.word_bytes,
             interrupt=self._wait is not None,
             **more,
@@ -327,7 +349,12 @@ class Driver(Session):
         return Offloaded(stream, index, completion, row_bytes, rows)
 
     def _in(
-        self, op: Op, source: Offloaded, address: int, pitch: int, place: Buffer | None = None
+        self,
+        op: Op,
+        source: Offloaded,
+        address: int,
+        pitch: int | None,
+        place: Buffer | None = None,
     ) -> Completion:
         flags = source.index.view("<u4")[::2]
         descriptor = self._descriptor(

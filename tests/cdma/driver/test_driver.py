@@ -73,6 +73,23 @@ def test_rows_with_a_pitch(build):
     assert (found[:, row:] == 0xEE).all()
 
 
+def test_rows_without_a_pitch_lie_one_behind_the_other(build):
+    _, driver = build()
+    place, target = (driver.device.allocate(4 * 4096, 4096) for _ in range(2))
+    place.data[:] = np.repeat([1, 2, 3, 4], 4096)
+    sent = driver.offload(place.address, 4096, rows=4)
+    assert driver.measure(place.address, 4096, rows=4).stream_bytes == len(sent.stream)
+    driver.prefetch(sent, target.address)
+    assert np.array_equal(target.data, place.data)
+    copied = driver.copy_out(place.address, 4096, rows=4)
+    assert np.array_equal(copied.data, place.data)
+    target.data[:] = 0
+    driver.copy_in(copied, target.address, 4096, rows=4)
+    assert np.array_equal(target.data, place.data)
+    with pytest.raises(ValueError, match="buffer must have 20480 bytes, not 16384"):
+        driver.copy_in(copied, target.address, 4096, rows=5)
+
+
 def test_copies_and_measure(build, tensor):
     device, driver = build()
     data = tensor.reshape(-1).view(np.uint8)

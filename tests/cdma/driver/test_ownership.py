@@ -51,6 +51,10 @@ class Refusing:
         (lambda driver, array: driver.offload(0x10_0000, 4096, rows=1, limit=-4), ValueError),
         (lambda driver, array: driver.offload(array, limit=1 << 70), DriverError),
         (lambda driver, array: driver.copy_out(1 << 70, 4096), ValueError),
+        (lambda driver, array: driver.offload(0x10_0000, 4096, rows=0), ValueError),
+        (lambda driver, array: driver.offload(0x10_0000, 4096, rows=-1), ValueError),
+        (lambda driver, array: driver.copy_out(0x10_0000, 4096, rows=0), ValueError),
+        (lambda driver, array: driver.measure(0x10_0000, 4096, rows=0), ValueError),
         (lambda driver, array: driver.offload(0x10_0000, 100, rows=2), EngineError),
     ],
 )
