@@ -283,14 +283,16 @@ class SoftwareRing:
         self.head = (count + 1) & _COUNT
         if self.lag:
             self._uncounted.append(self.lag)
-        self.errors += not completion.is_ok
+        # A completion that is not in memory counts as one with an error.
+        result = completion.status if failure is None else failure
+        self.errors += result != Status.OK
         if failure is not None:
             self.enter_error(failure, address)
         elif self.state == State.RUNNING and (
             started.halts or (self.halts_on_error and not completion.is_ok)
         ):
             self.state, self.status = State.HALTED, Status(completion.status)
-        self._on_completion(self.number, started.descriptor.interrupt, completion.status)
+        self._on_completion(self.number, started.descriptor.interrupt, result)
 
 
 def _with(completion: Completion, **changes) -> Completion:

@@ -249,6 +249,30 @@ def test_a_failed_completion_is_an_error_of_the_ring():
     assert bench.state(0) == (State.ERROR, Status.HOST_DECERR)
     assert bench.registers.read_pair("RING", "ERROR", 0) == CQ + 32
     assert bench.registers.read("RING", "SQ_HEAD", 0) == 2
+    # It counts as one with an error.
+    assert bench.registers.counters()["ERRORS"] == 1
+    assert bench.registers.read("ENGINE", "IRQ_STATUS") == 0b101
+
+
+def test_a_failed_link_stays_failed():
+    """Until the hardware is reset, whatever software does."""
+    bench = Bench()
+    bench.device.host.fail(STREAM, 4, "HANG")
+    bench.put(0, bench.offload(words(64)))
+    registers, failed = bench.registers, (State.ERROR, Status.TIMEOUT)
+    assert registers.read("ENGINE", "IRQ_STATUS") & 0b101100 == 0b101100
+    registers.write("ENGINE", "IRQ_STATUS", 0b111111)
+    for ring in range(2):
+        registers.write("RING", "CTRL", 2, ring)
+        registers.write("RING", "CTRL", 1, ring)
+        assert bench.state(ring) == failed
+    assert registers.read("ENGINE", "IRQ_STATUS") & 0b100000 == 0
+    registers.write("ENGINE", "CTRL", 1)
+    assert registers.read("ENGINE", "CTRL") == 1  # waits for the link
+    bench.device.host.heal()
+    assert registers.read("ENGINE", "CTRL") == 0
+    assert registers.field("ENGINE", "STATUS", "FATAL") == 1
+    assert [bench.state(ring) for ring in range(2)] == [failed, failed]
 
 
 def test_halt_on_error():
