@@ -483,7 +483,7 @@ def _channel() -> tuple[Register, ...]:
 def _totals() -> tuple[Register, ...]:
     return (
         *_counter("CYCLES", 0x00, "cycles since reset"),
-        *_counter("ERRORS", 0x08, "completions with a status other than OK"),
+        *_counter("ERRORS", 0x08, "completions that are not OK, or could not be written"),
     )
 
 
