@@ -108,9 +108,9 @@ class ResizedComponent(Component):
         if mutant.other is not None:
             other = moved(mutant.other, bits, fewer)
             if other == bit:
-                other = bit - 1 if bit else bit + 1
-            if other // fewer != bit // fewer:
-                return None
+                other = bit - 1 if bit % fewer else bit + 1
+                if other // fewer != bit // fewer:
+                    return None
             command = command.replace(f"-ctrlbit {mutant.other}", f"-ctrlbit {other}")
         return command
 

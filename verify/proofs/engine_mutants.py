@@ -63,7 +63,7 @@ PLACES = {
     r"data\.offload\.channel\d\.reader": "engine/stripe_reader",
     r"data\.offload\.channel\d": "engine/credits",
     r"data\.offload\.job_ends": "engine/job_ends",
-    r"data\.offload\.host\.crc": "engine/stripe_crc",
+    r"data\.offload\.host\.crc": "engine/unit_crc",
     r"data\.offload\.host\.ledger": "engine/ledger",
     r"data\.offload\.host\.gather": "engine/gather",
     r"data\.offload\.host\.entries": "engine/index_entries",

@@ -223,3 +223,49 @@ def test_a_reset_may_have_the_other_level(tmp_path, mode, port, outcome):
     component = ResizedComponent(drawn, "bench.dut", text)
     how = {"mode": prover.BOUNDED, "command": component.command(mutant), "cache": tmp_path}
     assert prover.prove(StepsAlone(), 8, **how).outcome == outcome
+
+
+class Picks(Elaboratable):
+    """One of three words, in a register."""
+
+    def __init__(self, width):
+        self.words, self.select = [Signal(width, name=f"word{k}") for k in range(3)], Signal(2)
+        self.picked = Signal(width)
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.Switch(self.select):
+            for k, word in enumerate(self.words):
+                with m.Case(k):
+                    m.d.sync += self.picked.eq(word)
+        return m
+
+
+class PicksAlone(Elaboratable):
+    """The choice of words, with any inputs."""
+
+    def __init__(self, width):
+        self.width = width
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = Picks(self.width)
+        for k, each in enumerate((*dut.words, dut.select)):
+            m.d.comb += each.eq(anything(m, len(each), f"input{k}"))
+        m.d.comb += Assert(dut.picked != 1)
+        return m
+
+
+@pytest.mark.parametrize(
+    ("bit", "other", "there"),
+    [(3, 9, (1, 5)), (4, 5, (2, 3)), (5, 4, (3, 2)), (7, 3, (3, 1)), (1, 2, (1, 0))],
+)
+def test_both_bits_of_a_fault_may_be_of_different_words(tmp_path, bit, other, there):
+    """A multiplexer of several words has them at one pin."""
+    text, fewer = (netlist.flat(netlist.rtlil_of(PicksAlone(n)), tmp_path) for n in (4, 2))
+    text = text.replace("bench", "unit")
+    (name,) = (cell.name for cell in cells(text) if cell.kind == "pmux")
+    command = f"-mode cnot1 -module top -cell {name} -port B -portbit {bit} -ctrlbit {other}"
+    mutant = Mutant(1, "cnot1", "pmux", module_of(name), "B", bit, other, "", command)
+    component = ResizedComponent(Drawn("unit", text, [mutant]), "unit.dut", fewer)
+    assert component.command(mutant).endswith("-portbit {} -ctrlbit {}".format(*there))
