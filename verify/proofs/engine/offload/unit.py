@@ -94,7 +94,8 @@ class GivesTurns(Elaboratable):
     same cycle; the end of a job behind all of its stripes, once. A job that is written ends before
     the next begins. All is finished when the host's writer, the errors and all channels are. The
     result of a job is what was written of it, and all stripes of a copy are raw as it wants them:
-    none is counted. With an error that halts, the job's bytes end where its stripe begins.
+    none is counted. With an error that halts, the job's bytes end where its stripe begins. A row
+    that is not taken waits for the link if its channel has the turn, else for its turn.
 
     Jobs, channels, writer and errors are any that do what their proofs say.
     """
@@ -117,6 +118,7 @@ class GivesTurns(Elaboratable):
         self._drive(m, dut)
         self._turns(m, dut, control, sequencer, decision, order)
         self._jobs(m, dut, control, host, errors)
+        self._counts(m, dut, order)
         return m
 
     def _drive(self, m, dut):
@@ -148,6 +150,23 @@ class GivesTurns(Elaboratable):
         for each in dut.channels:
             with m.If(each.i.valid):
                 m.d.comb += Assert(Value.cast(each.i.payload) == Value.cast(stripe))
+
+    def _counts(self, m, dut, order):
+        """What is counted of a channel: all that the channel says, and why its rows wait."""
+        for k, (channel, events) in enumerate(zip(dut.channels, dut.events, strict=True)):
+            waits = channel.o.valid & ~channel.o.ready
+            has_turn = order.o.valid & (order.o.payload.channel == k)
+            reasons = {"turn": waits & ~has_turn, "link": waits & has_turn}
+            m.d.comb += [
+                Assert(events[name] == reasons.get(name, channel.events[name]))
+                for name in events.shape().members
+            ] + [
+                Assert(dut.active[k] == ~channel.idle),
+                Assert(dut.outstanding[k] == channel.outstanding),
+                Assert(dut.issued[k] == channel.issued),
+                Assert(dut.drained[k] == channel.drained),
+                Cover(events.turn),
+            ]
 
     def _jobs(self, m, dut, control, host, errors):
         is_open = Signal(name="is_open")  # a job is written
@@ -187,6 +206,16 @@ class _Crossed(OffloadUnit):
             return super().elaborate(platform)
 
 
+class _CountsTurns(OffloadUnit):
+    """A row that waits for the link is counted as one that waits for its turn."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        events = self.events[1]
+        m.d.comb += events.turn.eq(self.channels[1].o.valid & ~self.channels[1].o.ready)
+        return m
+
+
 class _CountsCopies(OffloadUnit):
     """Counts the stripes of copies as raw ones."""
 
@@ -205,13 +234,14 @@ PROOFS = (
         "of a job behind its last stripe",
         components=(OffloadUnit,),
         design=GivesTurns,
-        sizes={"2 channels": CONFIG},
+        sizes={"2 channels": CONFIG, "4 channels": small(channels=4)},
         mode=PDR,
         depth=3,
         broken=swapped(
             20,
             {
                 "crossed channels": lambda: GivesTurns(CONFIG, _Crossed),
+                "counts turns": lambda: GivesTurns(CONFIG, _CountsTurns),
                 "counts copies": lambda: GivesTurns(CONFIG, _CountsCopies),
             },
         ),
