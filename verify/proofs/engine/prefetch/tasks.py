@@ -25,8 +25,9 @@ class ChecksIndex(Elaboratable):
 
     An entry is bad when it was read with an error, when its stripe cannot have that size, or when
     the sum of the sizes is beyond the job's limit. Stripes and entries come at any time and say
-    anything; a stripe follows another by two cycles. The model sums up sizes in one step. A job
-    starts when the last one is idle.
+    anything; a stripe follows another by two cycles, but for those that come when the tasks have
+    ended: these are dropped, at any rate. The model sums up sizes in one step. A job starts when
+    the last one is idle, perhaps while a stripe is dropped.
     """
 
     def __init__(self, dut):
@@ -54,7 +55,7 @@ class ChecksIndex(Elaboratable):
         just_taken, stalls = Signal(), Signal()
         m.d.comb += [
             Value.cast(fresh).eq(anything(m, len(Value.cast(fresh)), "any_job")),
-            dut.start.eq(anything(m, 1, "starts") & dut.idle & ~dut.i.valid),
+            dut.start.eq(anything(m, 1, "starts") & dut.idle),
             Value.cast(dut.job).eq(Mux(dut.start, Value.cast(fresh), Value.cast(job))),
             dut.stop.eq(anything(m, 1, "stop")),
             last.eq(anything(m, 1, "last")),
@@ -64,7 +65,7 @@ class ChecksIndex(Elaboratable):
             self.takes.eq(dut.o.valid & dut.o.ready),
             Assert(~was_stalled | dut.o.valid),
             Assume((stripe.bytes != 0) & (stripe.bytes <= dut.config.stripe_bytes)),
-            Assume(~just_taken | ~dut.i.valid),
+            Assume(~just_taken | ~dut.i.valid | dut.ended),
             Assume(~stalls | (last == was_last)),
         ]
         m.d.sync += [
