@@ -61,6 +61,7 @@ PLACES = {
     r"data\.offload\.decision": "engine/raw_decision",
     r"data\.offload\.channel\d\.codec": "engine/stripe_compressor",
     r"data\.offload\.channel\d\.reader": "engine/stripe_reader",
+    r"data\.offload\.channel\d(?=$)": "engine/offload_channel",
     r"data\.offload\.channel\d": "engine/credits",
     r"data\.offload\.job_ends": "engine/job_ends",
     r"data\.offload\.host\.crc": "engine/unit_crc",
