@@ -63,6 +63,7 @@ PLACES = {
     r"data\.offload\.channel\d\.reader": "engine/stripe_reader",
     r"data\.offload\.channel\d(?=$)": "engine/offload_channel",
     r"data\.offload\.channel\d": "engine/credits",
+    r"data\.offload\.job_ends\.count\d": "engine/work_count",
     r"data\.offload\.job_ends": "engine/job_ends",
     r"data\.offload\.host\.crc": "engine/unit_crc",
     r"data\.offload\.host\.ledger": "engine/ledger",

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from cdma.engine_config import INDEX_BYTES
 from cdma.hdl.axi.full import Attributes
 from cdma.hdl.engine.common.bursts import Piece, ReadData
+from cdma.hdl.engine.common.records import JOB_BITS
 from cdma.hdl.engine.job import ReadClient
 from cdma.hdl.engine.prefetch import entries
 from cdma.hdl.engine.prefetch.entries import EntryReader
@@ -21,7 +22,8 @@ from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.proof import Proof, faults
 
 _BURST = 32  # bytes of the longest burst
-_JOBS = 3  # jobs whose entries are asked for and not all given, at most
+#: Jobs whose entries are asked for and not all given, at most: few, and as many as have a number.
+_FEW, _MANY = 3, 1 << JOB_BITS
 _ADDRESS_BITS = 20
 _PARTS = 3  # of the count of bursts
 
@@ -96,8 +98,8 @@ class GivesEntries(Elaboratable):
     The model keeps the jobs whose entries are not all given: where the index is, and its entries.
     """
 
-    def __init__(self, config):
-        self.config = config
+    def __init__(self, config, most=_FEW):
+        self.config, self.most = config, most
         # Of a number of entries.
         self.count_bits = config.address_bits - INDEX_BYTES.bit_length() + 2
 
@@ -167,8 +169,9 @@ class GivesEntries(Elaboratable):
         layout = data.StructLayout(
             {"first": self.config.address_bits - entry_bits, "count": self.count_bits}
         )
-        self.jobs = jobs = [Signal(layout, name=f"job{k}") for k in range(_JOBS)]
-        self.level, self.is_open = Signal(range(_JOBS + 2), name="level"), Signal(name="is_open")
+        self.jobs = jobs = [Signal(layout, name=f"job{k}") for k in range(self.most)]
+        self.level = Signal(range(self.most + 2), name="level")
+        self.is_open = Signal(name="is_open")
         self.entry = Signal(self.count_bits, name="entry")  # that is given next
         self.ends, self.moves = Signal(name="ends"), Signal(name="moves")
         new, job = Signal(layout, name="new"), dut.job
@@ -182,12 +185,12 @@ class GivesEntries(Elaboratable):
             Assume(
                 ~dut.start | ((new.count != 0) & (new.first + new.count <= 1 << len(new.first)))
             ),
-            Assume(~dut.start | (self.level < _JOBS)),
-            Assert(self.level <= _JOBS),
+            Assume(~dut.start | (self.level < self.most)),
+            Assert(self.level <= self.most),
             Assert(dut.begun == (self.level > self.is_open)),
             Assume(~dut.next | ~self.is_open),
             Assert(~self.is_open | (self.level != 0)),
-            Assert(probe(m, "dut.waiting", 5) == self.level - self.is_open),
+            Assert(probe(m, "dut.waiting", JOB_BITS + 1) == self.level - self.is_open),
             Assert(probe(m, "dut.is_open", 1) == self.is_open),
         ]
         m.d.sync += self.level.eq(self.level + dut.start - self.ends)
@@ -195,7 +198,7 @@ class GivesEntries(Elaboratable):
             with m.If(dut.start & (self.level - self.ends == k)):
                 m.d.sync += each.eq(new)
             with m.Elif(self.ends):
-                m.d.sync += each.eq(jobs[k + 1] if k + 1 < _JOBS else new)
+                m.d.sync += each.eq(jobs[k + 1] if k + 1 < self.most else new)
         with m.If(dut.next):
             m.d.sync += [self.is_open.eq(1), self.entry.eq(0)]
         with m.Elif(self.ends):
@@ -314,20 +317,21 @@ def sized(link_bytes: int, address_bits: int = _ADDRESS_BITS):
     return replace(small(), link_bytes=link_bytes, address_bits=address_bits)
 
 
-_SIZES = {f"beats of {link} bytes": sized(link) for link in (8, 16, 32)}
+_SIZES = {f"beats of {link} bytes": (sized(link),) for link in (8, 16, 32)}
+_SIZES[f"beats of 16 bytes, {_MANY} jobs"] = (sized(16), _MANY)
 #: Counts with all bits.
-_SIZES["beats of 16 bytes, 34 bits of address"] = sized(16, 34)
+_SIZES["beats of 16 bytes, 34 bits of address"] = (sized(16, 34),)
 
 PROOFS = (
     Proof(
         name="entry_reader",
         promise="Of an index just the entries of its job's stripes are read, each once, in order",
         components=(EntryReader,),
-        design=GivesEntries,
+        design=lambda size: GivesEntries(*size),
         sizes=_SIZES,
         slow=tuple(_SIZES),
         broken=faults(
-            sized(16),
+            (sized(16),),
             16,
             late("dut.is_rest"),
             stuck_at(0, "dut.rest", 0),
