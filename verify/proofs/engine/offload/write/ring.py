@@ -19,7 +19,8 @@ class KeepsWords(Elaboratable):
     time, and frames are read at any time.
 
     A frame is read when it is complete, or when its stream has ended. One word, picked as it comes
-    at any time, must be at its place when its frame is read, and until the next one is read.
+    at any time, must be at its place when its frame is read, and until the next one is read. Of the
+    two memories just the one that has the frame is read.
     """
 
     def __init__(self, dut):
@@ -28,7 +29,10 @@ class KeepsWords(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
-        m.submodules.dut = elaborated(dut, platform)
+        m.submodules.dut = body = elaborated(dut, platform)
+        memories = body.submodules.even_frames, body.submodules.odd_frames
+        (even,), (odd,) = (memory.read_ports for memory in memories)
+        m.d.comb += [Assert((even.en | odd.en) == dut.load), Assert(~(even.en & odd.en))]
         leave_open(m, dut, "clear", "align", "first", "valid", "i", "load")
         self._environment(m)
         self._word(m)
