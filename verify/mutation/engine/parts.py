@@ -8,6 +8,10 @@ does: the fault is none. As in a trial, the fields of an AXI channel of the engi
 its VALID is high. What only inputs rule out that the part never gets is not found there, but
 perhaps in the part around it.
 
+A fault in the value of a register after reset may show at an output that nobody looks at yet, such
+as a payload while its VALID is low. So the cells of those modules that read the register join the
+part.
+
 Before a reset, a part may also be in a state that it never has later. There a fault may show in the
 cycle of the reset, and other components may keep what they saw. This is no fault when the part
 without it shows the same from another state: then the engine does what it does after another
@@ -92,6 +96,12 @@ def unchanged(drawn: Drawn, mutant: Mutant, scratch: Path) -> str | None:
             break
         if part.is_unchanged(mutant, _SECONDS):
             return path
+    path, readers = mutant.module, readers_of(drawn, mutant)
+    if not readers:
+        return None
+    part = Part(drawn, path, [mutant], scratch, readers)
+    if part.bits <= _MOST and part.is_unchanged(mutant, _SECONDS):
+        return f"{path} and its readers"
     return None
 
 
@@ -99,6 +109,33 @@ def parts_of(mutant: Mutant) -> list[str]:
     """Paths of the component that a mutant is in, and of that around it."""
     names = mutant.module.split(".")
     return [".".join(names[:end]) for end in range(len(names), 0, -1)][:_LEVELS]
+
+
+def readers_of(drawn: Drawn, mutant: Mutant) -> frozenset[str]:
+    """Paths of the other modules that read the register whose value after reset a mutant changes.
+    Empty for other mutants, and where a memory reads the register."""
+    found = {each.name: each for each in cells(drawn.rtlil)}
+    fault = found[re.search(r"-cell (\S+)", mutant.command)[1]]
+    if mutant.port != "A" or dict(fault.pins).get("S") != "\\aresetn":
+        return frozenset()
+    following = _nets(fault, "Y")
+    registers = [each for each in found.values() if "dff" in each.kind]
+    values = {net for each in registers if following & _nets(each, "D") for net in _nets(each, "Q")}
+    reads = [
+        each
+        for each in found.values()
+        if any(values & _nets(each, pin) for pin, _ in each.pins if pin not in ("Q", "Y"))
+    ]
+    if any(each.kind == "mem_v2" for each in reads):
+        return frozenset()
+    return frozenset(
+        module_of(each.name) for each in reads if not is_in(module_of(each.name), mutant.module)
+    )
+
+
+def _nets(cell, pin):
+    """Names of the nets at a pin, without their bits."""
+    return set(re.findall(r"[\\$]\S+", dict(cell.pins).get(pin, "")))
 
 
 class Part:
@@ -114,11 +151,20 @@ class Part:
         Mutants inside it.
     scratch : Path
         Existing folder for the temporary files of Yosys.
+    others : frozenset of str
+        Paths of modules whose own cells are in the part, too.
     """
 
-    def __init__(self, drawn: Drawn, path: str, mutants: list[Mutant], scratch: Path):
+    def __init__(
+        self,
+        drawn: Drawn,
+        path: str,
+        mutants: list[Mutant],
+        scratch: Path,
+        others: frozenset[str] = frozenset(),
+    ):
         self.path, self.mutants = path, mutants
-        self._drawn, self._scratch = drawn, scratch
+        self._drawn, self._scratch, self._others = drawn, scratch, others
 
     def is_unchanged(self, mutant: Mutant, seconds: int) -> bool:
         """Whether a mutant is proven to change no output, within the time."""
@@ -163,8 +209,11 @@ class Part:
         return [
             each
             for each in cells(self._drawn.rtlil)
-            if is_in(module_of(each.name), self.path) and each.kind != "mem_v2"
+            if each.kind != "mem_v2" and self._has(module_of(each.name))
         ]
+
+    def _has(self, module):
+        return is_in(module, self.path) or module in self._others
 
 
 def begins_alike(graph: aiger.Graph, number: int) -> bool:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from cdma.verify.mutation.engine.parts import Part, begins_alike, parts_of, unchanged
+from cdma.verify.mutation.engine.parts import (
+    Part,
+    begins_alike,
+    parts_of,
+    readers_of,
+    unchanged,
+)
 from cdma.verify.mutation.mutants import Drawn, Mutant
 
 _CELL = r"""
@@ -60,8 +66,12 @@ _CELLS = [
 
 def box():
     """The netlist of the box."""
-    text = _WIRES
-    for kind, name, pins, bits in _CELLS:
+    return netlist(_WIRES, _CELLS)
+
+
+def netlist(wires, cells):
+    text = wires
+    for kind, name, pins, bits in cells:
         if isinstance(bits, int):
             parameters = {"WIDTH": bits, **({"CLK_POLARITY": 1} if kind == "dff" else {})}
         else:
@@ -162,3 +172,58 @@ def test_a_part_has_the_registers_of_its_components(tmp_path):
     each = mutant(r"\box.$2", "box")
     assert Part(Drawn("engine", box(), [each]), "box", [each], tmp_path).bits == 2
     assert Part(Drawn("engine", box(), [each]), "box.inner", [each], tmp_path).bits == 0
+
+
+_HOLDER = r"""
+module \top
+  wire input 1 \aclk
+  wire input 2 \aresetn
+  wire input 3 \go
+  wire input 4 \word
+  wire output 5 \y
+  wire \hold.more
+  wire \hold.next
+  wire \hold.word
+  wire \hold.has_more
+  wire \hold.has_next
+  wire \hold.valid
+  wire \sink.seen
+"""
+#: A word is kept with a valid bit, both have a reset; another component shows a valid word.
+_HOLD = [
+    ("mux", r"\hold.$1", {"A": r"\hold.word", "B": r"\word", "S": r"\go", "Y": r"\hold.more"}, 1),
+    ("mux", r"\hold.$2", {"A": "1'1", "B": r"\hold.more", "S": r"\aresetn", "Y": r"\hold.next"}, 1),
+    ("dff", r"\hold.$3", {"D": r"\hold.next", "CLK": r"\aclk", "Q": r"\hold.word"}, 1),
+    ("or", r"\hold.$4", {"A": r"\hold.valid", "B": r"\go", "Y": r"\hold.has_more"}, (1, 1, 1)),
+    (
+        "mux",
+        r"\hold.$5",
+        {"A": "1'0", "B": r"\hold.has_more", "S": r"\aresetn", "Y": r"\hold.has_next"},
+        1,
+    ),
+    ("dff", r"\hold.$6", {"D": r"\hold.has_next", "CLK": r"\aclk", "Q": r"\hold.valid"}, 1),
+    (
+        "and",
+        r"\sink.$7",
+        {"A": r"\hold.word", "B": r"\hold.valid", "Y": r"\sink.seen"},
+        (1, 1, 1),
+    ),
+    ("and", r"\sink.$8", {"A": r"\sink.seen", "B": r"\aresetn", "Y": r"\y"}, (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "is_none"), [(r"\hold.$2", "const0", True), (r"\hold.$5", "const1", False)]
+)
+def test_a_reset_of_what_nobody_looks_at_is_known_with_its_readers(tmp_path, name, mode, is_none):
+    """A word may have any value while it is not valid. The valid bit may not."""
+    each = mutant(name, "hold", mode, "A")
+    drawn = Drawn("engine", netlist(_HOLDER, _HOLD), [each])
+    assert readers_of(drawn, each) == {"sink"}
+    assert unchanged(drawn, each, tmp_path) == ("hold and its readers" if is_none else None)
+
+
+def test_only_a_reset_has_readers():
+    drawn = Drawn("engine", netlist(_HOLDER, _HOLD), [])
+    for name, port in ((r"\hold.$2", "B"), (r"\hold.$1", "A"), (r"\sink.$7", "A")):
+        assert not readers_of(drawn, mutant(name, "hold", "const1", port))
