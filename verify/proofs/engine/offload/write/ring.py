@@ -8,7 +8,7 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import Proof, faults, swapped
 
 WORD_BITS = 2
 FRAMES = 8
@@ -166,6 +166,16 @@ class KeepsWords(Elaboratable):
             ]
 
 
+class _ReadsBoth(WordRing):
+    """Reads both memories with each load."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        (even,) = m.submodules.even_frames.read_ports
+        m.d.comb += even.en.eq(self.load)
+        return m
+
+
 PROOFS = (
     Proof(
         name="word_ring",
@@ -183,6 +193,7 @@ PROOFS = (
             late("dut.is_odd"),
             stuck_at(0, "dut.has_words"),
             stuck_at(0, "dut.moved"),
-        ),
+        )
+        + swapped(20, {"both memories": lambda: KeepsWords(_ReadsBoth(WORD_BITS, 2, 2, FRAMES))}),
     ),
 )
