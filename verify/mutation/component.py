@@ -25,6 +25,10 @@ class Component:
     whose nets have the same names do; then the order decides in which Amaranth wrote them, which is
     that of the numbers in their names. A netlist has them in any order.
 
+    Where Yosys simplified some of these cells in one of both netlists, the cell with the same
+    number is the same, if Amaranth numbered the whole module alike: each number that is in both
+    belongs to cells of the same kind and source place.
+
     The reset of a unit is low when it is active, and that of a proof is high: behind the
     multiplexer of a reset, a fault is at the other input.
 
@@ -69,7 +73,30 @@ class Component:
         same = [[each for each in names if self._nets(each) == nets] for names in (here, there)]
         if nets and len(same[0]) == len(same[1]):
             here, there = same
-        return name, there[here.index(name)] if len(here) == len(there) else None
+        if len(here) != len(there):
+            return name, self._by_number(name, alike[0])
+        return name, there[here.index(name)]
+
+    def _by_number(self, name, inside):
+        """The cell with the same number in a module that is numbered alike, or ``None``."""
+        here, there = self._numbers(inside)
+        number = _number_of(name)
+        if any(here[each][0] != there[each][0] for each in here.keys() & there.keys()):
+            return None
+        return there[number][1] if number in there else None
+
+    def _numbers(self, inside):
+        """Of a module in both netlists: kind with source place, and name, of cells by number."""
+        return [
+            {
+                number: (alike[1:3], name)
+                for alike, names in found.items()
+                if alike[0] == inside
+                for name in names
+                if (number := _number_of(name)) is not None
+            }
+            for found in (self._in_unit, self._alone)
+        ]
 
     def _nets(self, name):
         """Names of the nets at the pins of a cell, where they have one in the source."""
@@ -145,6 +172,12 @@ def _order(name):
     """Order in which Amaranth, and then Yosys, wrote cells of one kind: as ``$procmux$12_CMP3``."""
     found = _CELL.search(name)
     return [int(number or 0) for number in found.groups()] if found else []
+
+
+def _number_of(name):
+    """Number that Amaranth gave a cell; ``None`` for one that Yosys made or named."""
+    found = re.search(r"\.\$(\d+)$", name)
+    return found and int(found[1])
 
 
 def _named(net):

@@ -96,6 +96,12 @@ PLACES = {
     r"link\.\w+_owed": "lib/tally",
     r"link": "engine/link_arbiter",
 }
+#: Further proofs of these components: put to these next.
+MORE = {
+    r"front\.counters": "engine/snapshots",
+    r"front\.rings\.finisher": "engine/finisher_fields",
+    r"front(?=$)": "engine/timeouts",
+}
 #: Proofs of components of the library, by the file that has them: put to these last.
 LIBRARY = {
     "hdl/lib/fifo.py": ("lib/fifo",),
@@ -149,7 +155,7 @@ def places_of(mutant: Mutant) -> list[tuple[str, str]]:
     """Paths of the components that a mutant is in, and the names of their proofs."""
     found = [
         (match[1], proof)
-        for pattern, proof in PLACES.items()
+        for pattern, proof in (*PLACES.items(), *MORE.items())
         if (match := re.match(rf"({pattern})(\.|$)", mutant.module))
     ]
     file, path = mutant.line.partition(":")[0], mutant.module.removesuffix(".memory")

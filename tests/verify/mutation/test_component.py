@@ -205,6 +205,25 @@ def test_cells_whose_nets_have_the_same_names_are_the_same(tmp_path):
     assert found[1] is None
 
 
+@pytest.mark.parametrize("is_alike", [True, False])
+def test_cells_keep_their_numbers_where_others_are_missing(tmp_path, is_alike):
+    """Only if the numbers of all other cells of the module are the same in both."""
+    drawn = unit(tmp_path)
+    text = netlist.flat(netlist.rtlil_of(Alone(3)), tmp_path)
+    names, (first, _) = of_dut(text, "add")
+    text = text.replace(first, "")
+    if not is_alike:  # another cell gets the number of an adder
+        (mux, *_), _ = of_dut(text, "mux")
+        text = text.replace(f"{mux}\n", f"{names[0]}\n")
+    component = ResizedComponent(drawn, "bench.core.pair", text)
+    mutants = [mutant for mutant in drawn.mutants if mutant.module == "bench.core.pair"]
+    found = [component.command(each) for each in mutants]
+    assert found[0] is None
+    assert (found[1] is not None) == is_alike
+    if is_alike:
+        assert f"-cell {names[1]} " in found[1]
+
+
 @pytest.mark.parametrize(
     ("mode", "port", "outcome"),
     [("const0", "A", "proven"), ("const0", "B", "refuted"), ("const0", "S", "refuted")],

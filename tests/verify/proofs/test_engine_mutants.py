@@ -14,6 +14,7 @@ from cdma.verify.proofs.engine_mutants import (
     BROKEN,
     HOLDS,
     LIBRARY,
+    MORE,
     PLACES,
     REFUTED,
     Judged,
@@ -31,7 +32,8 @@ def mutant(module, line="hdl/engine/job.py:1", number=1):
 
 
 def test_each_place_has_a_proof():
-    assert {*PLACES.values(), *itertools.chain(*LIBRARY.values())} <= set(registry())
+    known = {*PLACES.values(), *MORE.values(), *itertools.chain(*LIBRARY.values())}
+    assert known <= set(registry())
 
 
 def test_parts_come_before_what_has_them():
@@ -53,6 +55,12 @@ def test_components_of_the_library_come_last():
         ("data", "engine/data_path"),
         ("data.prefetch.tasks.store", "lib/fifo"),
     ]
+
+
+def test_further_proofs_come_behind_those_of_all_components_around():
+    found = [proof for _, proof in places_of(mutant("front.counters"))]
+    assert found == ["engine/counters", "engine/front_end", "engine/snapshots"]
+    assert ("front", "engine/timeouts") in places_of(mutant("front"))
 
 
 @pytest.mark.parametrize("failing", [0, 1, None])
@@ -131,7 +139,7 @@ def test_faults_of_a_component_break_its_proof(tmp_path):
     """Each path is in the engine, and a fault in a tally of the link breaks the tally's proof."""
     drawn = campaign.draw(campaign.small_engine(), 1000, 0, tmp_path)
     modules = {module_of(cell.name) for cell in cells(drawn.rtlil)}
-    for pattern in PLACES:
+    for pattern in (*PLACES, *MORE):
         assert any(re.match(rf"({pattern})(\.|$)", each) for each in modules), pattern
     inside = [each for each in drawn.mutants if each.module.startswith("link.reads_owed")]
     found = list(put_to_proofs(drawn, inside, cache=str(tmp_path)))

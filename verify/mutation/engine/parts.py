@@ -1,11 +1,12 @@
 """Survivors of the engine that make no difference to the part that they are in.
 
 A part is the cells of a component, with those of its components. Its ports are the nets that
-connect these cells with the others; memories are others. With and without the fault, a part starts
-in the same state, any one, with a cycle of reset, and gets the same inputs, any ones. When all
-outputs are proven equal in all cycles, from that of the reset on, then so is all that the engine
-does: the fault is none. As in a trial, the fields of an AXI channel of the engine count only while
-its VALID is high. What only inputs rule out that the part never gets is not found there, but
+connect these cells with the others; memories are others, but for small ones, which are registers
+here: what is written to them may differ where nothing reads that. With and without the fault, a
+part starts in the same state, any one, with a cycle of reset, and gets the same inputs, any ones.
+When all outputs are proven equal in all cycles, from that of the reset on, then so is all that the
+engine does: the fault is none. As in a trial, the fields of an AXI channel of the engine count only
+while its VALID is high. What only inputs rule out that the part never gets is not found there, but
 perhaps in the part around it.
 
 A fault in the value of a register after reset may show at an output that nobody looks at yet, such
@@ -33,6 +34,8 @@ from cdma.verify.mutation.proof import EQUIVALENT, Judge
 #: Levels of components around a mutant that are tried, and most bits of registers of a part: with
 #: more, a proof takes minutes.
 _LEVELS, _MOST = 2, 1000
+#: Most bits of a memory that is in the part.
+_MEMORY = 128
 #: Changes of the state before a reset that are tried.
 _CHANGES = 8
 #: Time limit of ABC for each part, in seconds.
@@ -60,6 +63,7 @@ submod -name part {cells}
 delete {top}
 cd part
 {mutations}
+memory_map
 setattr -unset init w:*
 opt -full -keepdc
 techmap
@@ -88,11 +92,9 @@ def unchanged(drawn: Drawn, mutant: Mutant, scratch: Path) -> str | None:
     UserError
         When Yosys is missing or fails.
     """
-    if mutant.cell == "mem_v2":
-        return None
     for path in parts_of(mutant):
         part = Part(drawn, path, [mutant], scratch)
-        if part.bits > _MOST:
+        if part.bits > _MOST or not part.has(mutant):
             break
         if part.is_unchanged(mutant, _SECONDS):
             return path
@@ -184,8 +186,13 @@ class Part:
 
     @cached_property
     def bits(self) -> int:
-        """Bits of its registers."""
-        return sum(each.bits("Q") for each in self._cells if "dff" in each.kind)
+        """Bits of its registers and memories."""
+        registers = sum(each.bits("Q") for each in self._cells if "dff" in each.kind)
+        return registers + sum(map(_memory_bits, self._cells))
+
+    def has(self, mutant: Mutant) -> bool:
+        """Whether the cell of a mutant is in the part: a large memory is not."""
+        return any(f"-cell {each.name} " in mutant.command for each in self._cells)
 
     @cached_property
     def graph(self) -> aiger.Graph:
@@ -209,7 +216,7 @@ class Part:
         return [
             each
             for each in cells(self._drawn.rtlil)
-            if each.kind != "mem_v2" and self._has(module_of(each.name))
+            if self._has(module_of(each.name)) and _memory_bits(each) <= _MEMORY
         ]
 
     def _has(self, module):
@@ -292,6 +299,12 @@ class _Begin:
     def _solve(self, literal):
         with self._logic.solver() as solver:
             return _model(solver, [literal])
+
+
+def _memory_bits(cell):
+    """Bits of a memory, 0 of any other cell."""
+    known = dict(cell.parameters)
+    return int(known["\\WIDTH"]) * int(known["\\SIZE"]) if cell.kind == "mem_v2" else 0
 
 
 def _model(solver, literals):

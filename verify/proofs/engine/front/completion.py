@@ -58,7 +58,7 @@ class ArrivesWhole(Elaboratable):
         ]
         # The picked completion.
         is_inside, ahead = Signal(), Signal(range(slots + 1))
-        address, ring = Signal(ADDRESS_BITS), Signal()
+        address, ring = Signal(dut.address_bits), Signal()
         with m.If(enters & ~is_inside & anything(m, 1, "pick")):
             m.d.sync += [
                 is_inside.eq(1),
@@ -80,9 +80,10 @@ class ArrivesWhole(Elaboratable):
     def _bytes(self, m, writes, enters):
         """Follow a byte of memory, at any place of any entry, and the completion of this entry."""
         dut, link, offered = self.dut, self.dut.link, self.dut.i.payload
-        entry, place = Signal(ADDRESS_BITS, name="entry"), Signal(5, name="place")
+        bits = dut.address_bits
+        entry, place = Signal(bits, name="entry"), Signal(5, name="place")
         m.d.comb += [
-            entry.eq(AnyConst(ADDRESS_BITS - 5) << 5),
+            entry.eq(AnyConst(bits - 5) << 5),
             place.eq(AnyConst(5)),
             Assume(offered.address[:5] == 0),  # entries of a ring are aligned
         ]
@@ -116,7 +117,7 @@ class ArrivesWhole(Elaboratable):
         # The byte is in the beat.
         size = dut.link_bytes
         low = size.bit_length() - 1
-        address, beat = Signal(ADDRESS_BITS, name="address_of"), Signal(ADDRESS_BITS, name="beat")
+        address, beat = Signal(bits, name="address_of"), Signal(bits, name="beat")
         writes_it, is_there = Signal(name="writes_it"), Signal(name="is_there")
         turns = Signal(8, name="turns")
         w = link.w.payload
@@ -187,7 +188,11 @@ class _OtherByte(CompletionWriter):
 
 
 def _design(size):
-    return ArrivesWhole(CompletionWriter(ADDRESS_BITS, *size))
+    return ArrivesWhole(_writer(*size))
+
+
+def _writer(link_bytes, slots, address_bits=ADDRESS_BITS):
+    return CompletionWriter(address_bits, link_bytes, slots)
 
 
 PROOFS = (
@@ -202,8 +207,10 @@ PROOFS = (
             "16 bytes, 4 slots": (16, 4),
             "16 bytes, 2 slots": (16, 2),
             "8 bytes, 2 slots": (8, 2),
+            # What is kept of a completion has the places that it has in an engine.
+            "16 bytes, 2 slots, addresses of 33 bits": (16, 2, 33),
         },
-        slow=("16 bytes, 2 slots", "8 bytes, 2 slots"),
+        slow=("16 bytes, 2 slots", "8 bytes, 2 slots", "16 bytes, 2 slots, addresses of 33 bits"),
         mode=BOUNDED,
         depth=18,
         broken=faults(
@@ -220,7 +227,8 @@ PROOFS = (
             stuck_at(0, "dut.interrupt"),
         )
         + faults((8, 2), 14, stuck_at(0, "dut.piece", 63))
-        + faults((16, 4), 18, stuck_at(0, "dut.taken", 2)),
+        + faults((16, 4), 18, stuck_at(0, "dut.taken", 2))
+        + faults((16, 2, 33), 14, stuck_at(0, "dut.address", 23)),
     ),
     Proof(
         name="completion_writer_wide",

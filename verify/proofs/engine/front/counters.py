@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Mux, Signal
 
-from cdma.hdl.engine.front.counters import _BASE, _BLOCK_BITS, Counters
+from cdma.hdl.engine.front.counters import _BASE, _BLOCK_BITS, _STEP_BITS, Counters
 from cdma.hdl.engine.job import BEATS, Events
 from cdma.hdl.engine.registers import register_map
 from cdma.verify.formal.fault import late, stuck_at
@@ -125,7 +125,11 @@ class CountsAll(_Software):
 
 class KeepsSnapshots(_Software):
     """A word of the snapshot changes only while ``busy``, or in the first frames after a clear.
-    What is read is half of its word."""
+    What is read is half of its word.
+
+    In its turn, a running counter of 64 bits, whatever it is, grows by what was counted, or starts
+    over with that. A word of the snapshot changes only to the counter, in the same cycle.
+    """
 
     def elaborate(self, platform):
         m = Module()
@@ -133,7 +137,8 @@ class KeepsSnapshots(_Software):
         self._act(m, platform)
         leave_open(m, dut, "address")
         is_cleared, starts_over, was_over = Signal(init=1), Signal(init=1), Signal(init=1)
-        ends = self._frames(m)
+        has_run = Signal()
+        ends = self._frames(m, has_run)
         m.d.sync += [
             is_cleared.eq(Mux(dut.clear, 1, Mux(ends, 0, is_cleared))),
             starts_over.eq(Mux(ends, is_cleared, starts_over)),
@@ -146,7 +151,7 @@ class KeepsSnapshots(_Software):
         rows = Array(probe(m, f"dut.taken[{row}]", _TOTAL_BITS) for row in range(depth))
         place, asked = Signal(range(depth)), Signal(range(depth))
         word, was_word, was_asked = (Signal(_TOTAL_BITS, name=f"word{k}") for k in range(3))
-        may_change, has_run, was_high = Signal(), Signal(), Signal()
+        may_change, was_high = Signal(), Signal()
         m.d.comb += [place.eq(AnyConst(len(place))), word.eq(rows[place])]
         m.d.comb += asked.eq(Cat(dut.address[3 : 3 + _BLOCK_BITS], (dut.address >> 7) - _BASE))
         m.d.sync += [
@@ -164,10 +169,44 @@ class KeepsSnapshots(_Software):
             with m.If(is_there):
                 m.d.comb += Assert(dut.data == was_asked.word_select(was_high, 32))
         m.d.comb += Cover(has_run & ~may_change & ~dut.busy & (word != 0))
+        self._grow(m, place, has_run, was_over, word)
         return m
 
-    def _frames(self, m):
-        """Each counter has its turn once in a frame; gives the last cycle of it."""
+    def _grow(self, m, place, has_run, is_over, word):
+        """The counter at a place and its word of the snapshot are those of the cycle before, or,
+        in its turn, the sum."""
+        dut = self.dut
+        depth = (dut.channels + 1) << _BLOCK_BITS
+        rows = Array(probe(m, f"dut.running[{row}]", _TOTAL_BITS) for row in range(depth))
+        last, takes = probe(m, "dut.last_place", len(place)), probe(m, "dut.takes_now", 1)
+        added = probe(m, "dut.added", _STEP_BITS + dut.frame.bit_length())
+        names = ("count", "total", "next_count", "next_word")
+        count, total, next_count, next_word = (Signal(_TOTAL_BITS, name=name) for name in names)
+        is_maximum, is_turn = Signal(), Signal()
+        maximum = dut._each.index("LATENCY_MAX")
+        m.d.comb += [
+            count.eq(rows[place]),
+            is_maximum.eq((last >> _BLOCK_BITS != 0) & (last[:_BLOCK_BITS] == maximum)),
+            total.eq(Mux(is_over | is_maximum, 0, count) + added),
+            is_turn.eq(last == place),
+            Assert(probe(m, "dut.is_maximum", 1) == is_maximum),
+            Assert(has_run | is_over),
+        ]
+        m.d.sync += [
+            next_count.eq(Mux(is_turn, total, count)),
+            next_word.eq(Mux(is_turn & (takes | is_over), total, word)),
+        ]
+        with m.If(has_run):
+            m.d.comb += [
+                Assert(probe(m, "dut.old__data", _TOTAL_BITS) == rows[last]),
+                Assert(count == next_count),
+                Assert(word == next_word),
+            ]
+        m.d.comb += Cover(is_turn & ~is_over & (count != total))
+
+    def _frames(self, m, has_run):
+        """Each counter has its turn once in a frame; gives the last cycle of it. Its sum is written
+        a cycle later."""
         dut = self.dut
         turn, ends = Signal(range(dut.frame)), Signal()
         m.d.comb += ends.eq(turn == dut.frame - 1)
@@ -176,10 +215,17 @@ class KeepsSnapshots(_Software):
         turns += [(column, 0) for column in range(len(dut._totals))]
         number = probe(m, "dut.number", _BLOCK_BITS)
         block = probe(m, "dut.block", dut.channels.bit_length())
-        m.d.comb += [Assert(turn < dut.frame), Assert(probe(m, "dut.ends", 1) == ends)]
+        last = probe(m, "dut.last_place", _BLOCK_BITS + len(block))
+        m.d.comb += [
+            Assert(turn < dut.frame),
+            Assert(probe(m, "dut.ends", 1) == ends),
+            Assert(has_run | ((turn == 0) & (last == 0))),
+        ]
         for now, (column, of) in enumerate(turns):
+            written = Cat(Const(turns[now - 1][0], _BLOCK_BITS), turns[now - 1][1])
             with m.If(turn == now):
                 m.d.comb += Assert((number == column) & (block == of))
+                m.d.comb += Assert(~has_run | (last == written))
         return ends
 
 
@@ -210,7 +256,8 @@ PROOFS = (
     ),
     Proof(
         name="snapshots",
-        promise="A snapshot stays until the next one or a clear, and what is read is a word of it",
+        promise="A snapshot stays until the next one or a clear, and what is read is a word of it; "
+        "a counter grows by what was counted in all of its bits",
         components=(Counters,),
         design=KeepsSnapshots,
         sizes={"1 channel": 1},
@@ -219,6 +266,8 @@ PROOFS = (
             40,
             stuck_at(0, "dut.busy"),
             stuck_at(0, "dut.half"),
+            stuck_at(0, "dut.is_maximum"),
+            stuck_at(0, "dut.write__data", 0),
         ),
     ),
 )

@@ -10,6 +10,7 @@ from cdma.hdl.engine.front.counters import Counters
 from cdma.hdl.engine.front.fields import is_kept
 from cdma.hdl.engine.front.front import ABORT_TIMEOUT, FrontEnd
 from cdma.hdl.engine.front.interrupts import Interrupts
+from cdma.hdl.engine.front.registers import RegisterBlock
 from cdma.hdl.engine.front.ring.fetch import RINGS
 from cdma.hdl.engine.front.ring.rings import Rings
 from cdma.hdl.engine.registers import Guard
@@ -18,7 +19,7 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything, is_one_at_most, leave_ports_open
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.parts import AnyOutputs, with_parts
-from cdma.verify.proofs.proof import PDR, Proof, faults
+from cdma.verify.proofs.proof import PDR, Proof, faults, swapped
 
 #: Parts whose ports the models look at.
 PARTS = ("Rings", "Counters", "Interrupts", "RegisterBlock")
@@ -57,17 +58,27 @@ class AnyRings(Rings):
         return m
 
 
+class _IgnoresLock(RegisterBlock):
+    """Windows of a locked ring are written and cleared, as if they were not locked."""
+
+    def _keep(self, m, port, block, register, address):
+        if register.guard is Guard.WINDOW:
+            register = replace(register, guard=Guard.IDLE)
+        super()._keep(m, port, block, register, address)
+
+
 class _FrontEnd(Elaboratable):
     """A front end with its registers, between any software and any data path. In place of rings,
     counters and interrupts are any."""
 
-    def __init__(self, config):
-        self.config = config
+    def __init__(self, config, **instead):
+        self.config, self._instead = config, instead
 
     def elaborate(self, platform):
         m = Module()
         self.dut = dut = FrontEnd(self.config)
         instead = {"Rings": AnyRings, "Counters": AnyCounters, "Interrupts": AnyInterrupts}
+        instead |= self._instead
         m.submodules.dut, parts = with_parts(dut, platform, (front,), PARTS, instead)
         self.rings, _, _, self.registers = (parts[name] for name in PARTS)
         leave_ports_open(m, dut, In)
@@ -84,8 +95,8 @@ class _FrontEnd(Elaboratable):
 class KeepsRingsRegisters(_FrontEnd):
     """Counts of a ring are written one at a time, at least three cycles apart, at the address of
     each, and what is written stays for two more cycles. What is guarded does not change while its
-    ring is active. Registers are cleared when both rings have stopped, and RESET reads as 1 until
-    then.
+    ring is active, nor the windows of a ring whose LOCK is set, in a reset neither. Registers are
+    cleared when both rings have stopped, and RESET reads as 1 until then.
 
     Software does not write the control register of a ring during a reset.
     """
@@ -128,30 +139,35 @@ class KeepsRingsRegisters(_FrontEnd):
         m.d.sync += has_run.eq(Cat(1, has_run))
         for ring, port in enumerate(ports):
             was_active = self._was(m, port.is_active, f"active{ring}")
-            for name in _guarded(port.signature.block):
+            was_locked = self._was(m, port.ctrl_lock, f"locked{ring}")
+            for name, guard in _guarded(port.signature.block).items():
                 value = getattr(port, name)
                 was = self._was(m, value, f"{name}{ring}")
-                m.d.comb += Assert(~(has_run.all() & was_active & port.is_active) | (value == was))
+                stays = was_active & port.is_active
+                if guard is Guard.WINDOW:
+                    stays |= was_locked
+                m.d.comb += Assert(~(has_run.all() & stays) | (value == was))
+            m.d.comb += Cover(has_run.all() & was_locked & clears)
 
 
 def _guarded(block):
-    """Names of the fields that cannot be written while a ring is active."""
-    return [
-        f"{register.name}_{field.name}".lower()
+    """Names of the fields that cannot be written while a ring is active, and their guards."""
+    return {
+        f"{register.name}_{field.name}".lower(): register.guard
         for register in block.registers
         for field in register.fields
         if register.guard is not Guard.NONE and is_kept(block, register, field)
-    ]
+    }
 
 
 class KeepsTimeouts(_FrontEnd):
-    """A timeout that is on is not zero, and does not change while it is on, whatever is written. It
-    is on in an abort, also where software has switched it off, and else only where it has not.
+    """A timeout that is on is not zero, and is that of the cycle before, which loads the timers: it
+    does not change while it is on, whatever is written. It is on in an abort, also where software
+    has switched it off, and else only where it has not.
     """
 
     def _check(self, m):
         timeout, dut = self.dut.timeout, self.dut
-        was_on = self._was(m, timeout.on, "on")
         cycles = self._was(m, timeout.cycles, "cycles")
         aborts = dut.port0.abort | dut.port1.abort
         was_aborting = self._was(m, aborts, "aborts")
@@ -165,10 +181,10 @@ class KeepsTimeouts(_FrontEnd):
             m.d.sync += calm.eq(calm + 1)
         m.d.comb += [
             Assert(~timeout.on | (timeout.cycles != 0)),
-            Assert(~(timeout.on & was_on) | (timeout.cycles == cycles)),
+            Assert(~timeout.on | (timeout.cycles == cycles)),
             Assert((calm != 3) | timeout.on),
             Assert(~timeout.on | (self.registers.engine0.timeout_cycles != 0) | was_aborting),
-            Cover(timeout.on & (timeout.cycles == ABORT_TIMEOUT) & was_on),
+            Cover(timeout.on & (timeout.cycles == ABORT_TIMEOUT)),
             Cover(timeout.on & (timeout.cycles == 3)),
         ]
 
@@ -209,6 +225,8 @@ class FreezesChannels(_FrontEnd):
 CONFIG = replace(small(), address_bits=16)
 _SIZE = {"1 channel": CONFIG}
 _SIZES = {**_SIZE, "2 channels": replace(small(2), address_bits=16)}
+#: Addresses have upper halves.
+_WIDE = {"2 channels, addresses of 33 bits": replace(small(2), address_bits=33)}
 PROOFS = (
     Proof(
         name="front_end",
@@ -216,10 +234,15 @@ PROOFS = (
         "and all are cleared when both rings have stopped",
         components=(FrontEnd,),
         design=KeepsRingsRegisters,
-        sizes=_SIZE,
+        sizes=_SIZE | _WIDE,
+        slow=tuple(_WIDE),
         mode=PDR,
         depth=3,
-        broken=faults(CONFIG, 20, stuck_at(1, "dut.is_quiet"), late("dut.resets")),
+        broken=faults(CONFIG, 20, stuck_at(1, "dut.is_quiet"), late("dut.resets"))
+        + swapped(
+            20,
+            {"LOCK ignored": lambda: KeepsRingsRegisters(CONFIG, RegisterBlock=_IgnoresLock)},
+        ),
     ),
     Proof(
         name="timeouts",

@@ -1,15 +1,20 @@
 """What the rings started is completed once, in the order of each ring."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.asserts import AnyConst
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.engine_codes import LINK, Status
+from cdma.engine_config import COMPLETION_BYTES
+from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS
 from cdma.hdl.engine.front.ring.finish import Finisher
 from cdma.hdl.engine.job import Done
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything, take
-from cdma.verify.proofs.proof import PDR, Proof, faults
+from cdma.verify.proofs.proof import BOUNDED, PDR, Proof, faults
 
 ADDRESS_BITS = 12
+#: Above the bits that an entry's number reaches there are some more.
+WIDE_BITS = 33
 
 
 class CompletesInOrder(Elaboratable):
@@ -109,29 +114,93 @@ class CompletesInOrder(Elaboratable):
     def _follow(self, m, picks, leaves, left, levels, answers):
         dut, record = self.dut, self.dut.record
         is_inside, ring, ahead = Signal(), Signal(), Signal(range(dut.depth + 1))
-        cookie, is_local = Signal(4), Signal()
+        own = Signal(record.shape(), name="own")
         level = Mux(dut.ring, levels[1], levels[0])
         with m.If(picks & ~is_inside):
             m.d.sync += [
                 is_inside.eq(1),
                 ring.eq(dut.ring),
                 ahead.eq(level - (leaves & (left.ring == dut.ring))),
-                cookie.eq(Mux(record.is_untrusted, 0, record.cookie[:4])),
-                is_local.eq(record.is_local),
+                own.eq(record),
             ]
         with m.If(is_inside & leaves & (left.ring == ring)):
             m.d.sync += [ahead.eq(Mux(ahead == 0, 0, ahead - 1)), is_inside.eq(ahead != 0)]
             with m.If(ahead == 0):
-                m.d.comb += [
-                    Assert(left.completion.cookie[:4] == cookie),
-                    Assert(Mux(ring, answers[1], answers[0]) == ~is_local),
-                    Cover(is_local & (cookie == 5) & ring),
-                ]
+                m.d.comb += Assert(Mux(ring, answers[1], answers[0]) == ~own.is_local)
+                self._own(m, own, left)
         m.d.comb += [
             Assert(~is_inside | (ahead < Mux(ring, levels[1], levels[0]))),
             Assert(~dut.o.valid | (Mux(dut.o.payload.ring, levels[1], levels[0]) != 0)),
             Cover((levels[0] == dut.depth) & (levels[1] == dut.depth)),
         ]
+
+    def _own(self, m, own, left):
+        """The completion of the picked descriptor."""
+        cookie = Mux(own.is_untrusted, 0, own.cookie[:4])
+        m.d.comb += [
+            Assert(left.completion.cookie[:4] == cookie),
+            Cover(own.is_local & (cookie == 5) & left.ring),
+        ]
+
+
+class CompletesWhole(CompletesInOrder):
+    """A completion has all fields of its descriptor, of the answer to its job, and of its place in
+    the completion ring. That with APPEND has the pointer of the arena, which moves after it.
+    """
+
+    def _follow(self, m, picks, leaves, left, *others):
+        dut, completion = self.dut, left.completion
+        self._pointer = pointer = Signal.like(dut.arena_pointer, name="pointer")
+        with m.If(dut.ends_append):
+            m.d.sync += pointer.eq(anything(m, len(pointer), "next_pointer"))
+        m.d.comb += [dut.arena_pointer.eq(pointer), Assert(~dut.ends_append | leaves)]
+        super()._follow(m, picks, leaves, left, *others)
+        # Its entry. The registers of a ring stay while the ring is active.
+        for ring in range(RINGS):
+            for port in (dut.base, dut.log2, dut.attr):
+                value = Value.cast(port[ring])
+                m.d.comb += value.eq(AnyConst(len(value)))
+            count = Signal(COUNT_BITS, name=f"completed{ring}")
+            base, log2 = dut.base[ring], dut.log2[ring]
+            place = (count & ((1 << log2) - 1)) * COMPLETION_BYTES
+            m.d.comb += Assume(base % COMPLETION_BYTES == 0)
+            with m.If(leaves & (left.ring == ring)):
+                m.d.sync += count.eq(count + 1)
+                m.d.comb += [
+                    Assert(completion.head == (count + 1)[:COUNT_BITS]),
+                    Assert(completion.phase == ~count.bit_select(log2, 1)),
+                    Assert(left.address == (base + place)[: len(base)]),
+                    Assert(left.attr == dut.attr[ring]),
+                    Cover(count == 2),
+                ]
+
+    def _answer(self, m, leaves, left, answers):
+        super()._answer(m, leaves, left, answers)
+        dut, where = self.dut, left.completion.where
+        answer = Signal(Done(), name="whole_answer")
+        m.d.comb += Value.cast(answer).eq(
+            Mux(left.ring, *(Value.cast(dut.done[ring].payload) for ring in (1, 0)))
+        )
+        is_ok = leaves & Mux(left.ring, answers[1], answers[0]) & (answer.status == Status.OK)
+        with m.If(is_ok & ~dut.ends_append):
+            m.d.comb += Assert(where == Cat(answer.raw_stripes, answer.cycles))
+
+    def _own(self, m, own, left):
+        dut, completion = self.dut, left.completion
+        is_ok = completion.status == Status.OK
+        m.d.comb += [
+            Assert(completion.cookie == Mux(own.is_untrusted, 0, own.cookie)),
+            Assert(left.interrupt == own.interrupt),
+            Assert(dut.ends_append == own.append),
+            Assert(~(own.append & is_ok) | (completion.where == self._pointer)),
+            Cover(own.append & is_ok & ~own.is_local),
+        ]
+        with m.If(own.is_local):
+            m.d.comb += [
+                Assert(completion.status == own.status),
+                Assert(is_ok | (completion.where == own.address)),
+                Assert(~is_ok | own.append | (completion.where == 0)),
+            ]
 
 
 PROOFS = (
@@ -151,6 +220,28 @@ PROOFS = (
             late("dut.next_slot"),
             late("dut.ended0"),
             stuck_at(0, "dut.size", 1),
+        ),
+    ),
+    Proof(
+        name="finisher_fields",
+        promise="A completion has all fields of its descriptor, of its answer and of its entry",
+        components=(Finisher,),
+        design=lambda depth: CompletesWhole(Finisher(WIDE_BITS, depth)),
+        sizes={"2 in flight": 2},
+        slow=("2 in flight",),
+        mode=BOUNDED,
+        depth=14,
+        broken=faults(
+            2,
+            14,
+            stuck_at(0, "dut.done.raw_stripes", 31),
+            stuck_at(0, "dut.done.cycles", 0),
+            stuck_at(0, "dut.o__payload.interrupt"),
+            stuck_at(0, "dut.o__payload.attr", 3),
+            stuck_at(0, "dut.o__payload.completion.head", 1),
+            stuck_at(0, "dut.o__payload.address", WIDE_BITS - 1),
+            stuck_at(1, "dut.entry_low", 2),
+            stuck_at(0, "dut.is_ok"),
         ),
     ),
 )
