@@ -59,6 +59,8 @@ _MASKED = r"""
 """
 _SCRIPT = """
 read_rtlil flat.il
+# Of a signal, only the bits that others read are outputs.
+splitnets
 submod -name part {cells}
 delete {top}
 cd part

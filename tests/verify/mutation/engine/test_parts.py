@@ -113,6 +113,61 @@ _CHANNEL = r"""
 end
 """
 
+#: Two bits are written to a memory, and others read one of those, or one bit of the memory.
+_MEMORY = r"""
+  wire output 5 \z
+  wire width 2 \box.pair
+  wire width 2 \box.kept
+  cell $not $flatten\box.$12
+    parameter \A_SIGNED 0
+    parameter \A_WIDTH 2
+    parameter \Y_WIDTH 2
+    connect \A { \go \go }
+    connect \Y \box.pair
+  end
+  cell $mem_v2 \box.memory
+    parameter \MEMID "\\box.memory"
+    parameter \SIZE SLOTS
+    parameter \OFFSET 0
+    parameter \ABITS 2
+    parameter \WIDTH 2
+    parameter \INIT 1'x
+    parameter \RD_PORTS 1
+    parameter \RD_CLK_ENABLE 1'0
+    parameter \RD_CLK_POLARITY 1'1
+    parameter \RD_TRANSPARENCY_MASK 1'0
+    parameter \RD_COLLISION_X_MASK 1'0
+    parameter \RD_WIDE_CONTINUATION 1'0
+    parameter \RD_CE_OVER_SRST 1'0
+    parameter \RD_ARST_VALUE 2'x
+    parameter \RD_SRST_VALUE 2'x
+    parameter \RD_INIT_VALUE 2'x
+    parameter \WR_PORTS 1
+    parameter \WR_CLK_ENABLE 1'1
+    parameter \WR_CLK_POLARITY 1'1
+    parameter \WR_PRIORITY_MASK 1'0
+    parameter \WR_WIDE_CONTINUATION 1'0
+    connect \RD_CLK 1'x
+    connect \RD_EN 1'1
+    connect \RD_ARST 1'0
+    connect \RD_SRST 1'0
+    connect \RD_ADDR \box.count
+    connect \RD_DATA \box.kept
+    connect \WR_CLK \aclk
+    connect \WR_EN 2'11
+    connect \WR_ADDR \box.count
+    connect \WR_DATA \box.pair
+  end
+  cell $not $flatten\other.$13
+    parameter \A_SIGNED 0
+    parameter \A_WIDTH 1
+    parameter \Y_WIDTH 1
+    connect \A NET
+    connect \Y \z
+  end
+end
+"""
+
 
 def mutant(name, module, mode="const0", port="Y"):
     cell = rf"$flatten{name}"
@@ -159,6 +214,24 @@ def test_in_the_cycle_of_reset_a_part_may_be_in_another_state(tmp_path, name, mo
 def test_a_field_counts_while_valid_is_high(tmp_path, port, path):
     each = mutant(r"\box.$11", "box", "const1", port)
     drawn = Drawn("engine", box().removesuffix("end\n") + _CHANNEL.lstrip("\n"), [each])
+    assert unchanged(drawn, each, tmp_path) == path
+
+
+@pytest.mark.parametrize(
+    ("net", "slots", "path"),
+    [
+        (r"\box.pair [1]", 4, "box"),
+        (r"\box.pair [0]", 4, None),
+        (r"\box.kept [1]", 4, "box"),
+        (r"\box.kept [0]", 4, None),
+        (r"\box.kept [1]", 128, None),
+    ],
+)
+def test_only_what_others_read_is_an_output(tmp_path, net, slots, path):
+    """Bits of a signal, also behind a memory, unless the memory is large."""
+    each = mutant(r"\box.$12", "box")
+    more = _MEMORY.lstrip("\n").replace("NET", net).replace("SLOTS", str(slots))
+    drawn = Drawn("engine", box().removesuffix("end\n") + more, [each])
     assert unchanged(drawn, each, tmp_path) == path
 
 
