@@ -234,14 +234,14 @@ PROOFS = (
         broken=faults(
             2,
             14,
-            stuck_at(0, "dut.done.raw_stripes", 31),
-            stuck_at(0, "dut.done.cycles", 0),
+            stuck_at(0, "dut.o__payload.completion.where", 31),
+            stuck_at(1, "dut.o__payload.completion.where", 32),
             stuck_at(0, "dut.o__payload.interrupt"),
             stuck_at(0, "dut.o__payload.attr", 3),
             stuck_at(0, "dut.o__payload.completion.head", 1),
             stuck_at(0, "dut.o__payload.address", WIDE_BITS - 1),
             stuck_at(1, "dut.entry_low", 2),
-            stuck_at(0, "dut.is_ok"),
+            stuck_at(0, "dut.ends_append"),
         ),
     ),
 )
