@@ -1,6 +1,6 @@
 """A FENCE waits for what was started before, and for nothing else."""
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from cdma.hdl.engine.front.ring.fence import Fence
 from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS
@@ -14,7 +14,8 @@ from cdma.verify.proofs.proof import Proof, faults
 
 class WaitsForEarlier(Elaboratable):
     """A FENCE is not started before all earlier descriptors of its ring have completed, and those
-    of the other ring that were in flight when it was met. Later ones do not hold it back.
+    of the other ring that were in flight when it was met. It is started then, or as soon as the
+    other ring has failed: later ones do not hold it back.
 
     Each ring has up to as many descriptors in flight as are ever started. Of the other ring's, one
     in flight when the FENCE was met is followed, and one that was started after it.
@@ -56,12 +57,17 @@ class WaitsForEarlier(Elaboratable):
                 Assert(level <= STARTED),
                 Assert((counts[0] - counts[1])[:COUNT_BITS] == level),
             ]
-        for number in range(RINGS):
+        ready = [
             self._follow(m, number, meets & (ring == number), starts & (ring == number), levels)
+            for number in range(RINGS)
+        ]
+        was_ready = Signal()
+        m.d.sync += was_ready.eq(is_near & Mux(ring, ready[1], ready[0]))
+        m.d.comb += Assert(dut.is_open == was_ready)
         return m
 
     def _follow(self, m, number, meets, starts, levels):
-        """Follow a FENCE of one ring."""
+        """Follow a FENCE of one ring; gives whether nothing is left that it waits for."""
         dut, other = self.dut, 1 - number
         waits, left = Signal(name=f"waits{number}"), Signal(FLIGHT_BITS, name=f"follows{number}")
         completes, run = dut.completes[other], dut.run[number]
@@ -81,6 +87,13 @@ class WaitsForEarlier(Elaboratable):
             m.d.sync += left.eq(0)
         with m.Elif(completes & (left != 0)):
             m.d.sync += left.eq(left - 1)
+        owed = Signal(FLIGHT_BITS, name=f"owed{number}")  # all that it waits for
+        with m.If(~waits):
+            m.d.sync += owed.eq(in_flight)
+        with m.Elif(dut.failed[other]):
+            m.d.sync += owed.eq(0)
+        with m.Elif(completes & (owed != 0)):
+            m.d.sync += owed.eq(owed - 1)
         counted = probe(m, f"dut.left{number}", FLIGHT_BITS)
         opens = dut.is_open & (dut.ring == number) & waits
         m.d.comb += [
@@ -89,10 +102,12 @@ class WaitsForEarlier(Elaboratable):
             # Invariants.
             Assert(probe(m, f"dut.is_taken{number}", 1) == waits),
             Assert(~waits | ((left <= counted) & (counted <= levels[other]))),
+            Assert(~waits | (counted == owed)),
             Assert(~opens | (counted == 0)),
             Cover(opens & (levels[other] == 3)),
             Cover(waits & (left == 2) & (levels[number] == 1)),
         ]
+        return waits & (owed == 0) & (levels[number] == 0)
 
 
 PROOFS = (
@@ -108,6 +123,7 @@ PROOFS = (
             stuck_at(1, "dut.is_open"),
             late("dut.is_taken1"),
             stuck_at(0, "dut.left0", 0),
+            late("dut.is_open"),
         ),
     ),
 )

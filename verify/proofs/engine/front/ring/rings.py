@@ -328,6 +328,7 @@ class KeepsRings(Elaboratable):
     def _stop(self, m):
         """A ring leaves an abort, and starts to run, only when nothing of it is on its way."""
         quiet = []
+        failed = probe(m, "dut.starter.failed", RINGS)
         for ring in range(RINGS):
             state, port = self.states[ring], getattr(self.dut, f"port{ring}")
             fetcher, was = self.fetcher, Signal(State, name=f"was{ring}")
@@ -362,6 +363,8 @@ class KeepsRings(Elaboratable):
                 Assert(~starts | (~self.resets & ~self.dut.clear)),
                 Assert(~self.dut.clear | ~state.run),
                 Assert(state.run == (state.state == State.RUNNING)),
+                # A FENCE of the other ring does not wait for it then.
+                Assert(failed[ring] == (state.state == State.ERROR)),
                 Assert(state.aborts == (state.state == State.ABORTING)),
                 Assert(~state.asks | fetcher.idle[ring]),
                 Cover(leaves & (fetcher.following[ring] == 2)),
