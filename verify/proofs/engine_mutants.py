@@ -99,6 +99,7 @@ PLACES = {
 #: Further proofs of these components: put to these next.
 MORE = {
     r"front\.counters": "engine/snapshots",
+    r"front\.rings\.fetcher": "engine/fetcher_serves",
     r"front\.rings\.finisher": "engine/finisher_fields",
     r"front(?=$)": "engine/timeouts",
 }

@@ -12,12 +12,14 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, hold_to_rule
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import BOUNDED, Proof, faults
 
 _FETCHED = 2
 _LINK_BYTES, _BEATS = 1, 2  # a beat, and those of a descriptor
 #: Cycles for which a ring is idle before it runs: at least, its window is looked at meanwhile.
 _REST = 3
+#: Cycles that a descriptor waits, at most, before it is asked for.
+_WAIT = 5
 _DEPTH = RINGS * _FETCHED  # descriptors on their way
 _SMALL = {"FETCHED": _FETCHED, "DESCRIPTOR_BYTES": _BEATS * _LINK_BYTES}
 
@@ -404,7 +406,43 @@ class FetchesInOrder(Elaboratable):
             m.d.comb += Assert(self.rested[ring] == 0)
 
 
+class Serves(FetchesInOrder):
+    """When a descriptor of a ring may be fetched, an address is issued within some cycles, also
+    where the other ring was the last one. Neither an address is wanted nor a tail written then.
+    """
+
+    def _addresses(self, m):
+        super()._addresses(m)
+        dut = self.dut
+        for ring in range(RINGS):
+            waited = Signal(range(_WAIT + 2), name=f"waited{ring}")
+            asked_for = self.asked_for[ring]
+            ahead, left, unread = (
+                (end - start)[: self.count_bits]
+                for start, end in (
+                    (dut.started[ring], asked_for),
+                    (asked_for, self.tail[ring]),
+                    (self.read[ring], asked_for),
+                )
+            )
+            may = dut.run[ring] & (ahead < _FETCHED) & (left != 0)
+            may &= unread < (1 << dut.completion_log2[ring])
+            is_alone = ~dut.link.ar.valid & ~dut.wants_address & ~dut.doorbell
+            m.d.sync += waited.eq(Mux(may & is_alone, waited + 1, 0))
+            m.d.comb += [Assert(waited < _WAIT), Cover(waited == _WAIT - 1)]
+
+
 PROOFS = (
+    Proof(
+        name="fetcher_serves",
+        promise="A descriptor that may be fetched is asked for, whichever ring was the last one",
+        components=(Fetcher,),
+        design=lambda bits: Serves(*bits),
+        sizes={"2 of a ring, counts of 4 bits": (6, 4)},
+        mode=BOUNDED,
+        depth=24,
+        broken=faults((6, 4), 24, late("dut.turn"), stuck_at(0, "dut.wants", 1)),
+    ),
     Proof(
         name="fetcher",
         promise="Descriptors are fetched in order, each once, from their ring, with room for each",
