@@ -17,8 +17,8 @@ class WaitsForEarlier(Elaboratable):
     of the other ring that were in flight when it was met. It is started then, or as soon as the
     other ring has failed: later ones do not hold it back.
 
-    Each ring has up to as many descriptors in flight as are ever started. Of the other ring's, one
-    in flight when the FENCE was met is followed, and one that was started after it.
+    Each ring has up to as many descriptors in flight as are ever started. Those of the other ring
+    are counted down from when the FENCE was met.
     """
 
     def __init__(self, dut):
@@ -72,28 +72,18 @@ class WaitsForEarlier(Elaboratable):
         waits, left = Signal(name=f"waits{number}"), Signal(FLIGHT_BITS, name=f"follows{number}")
         completes, run = dut.completes[other], dut.run[number]
         in_flight = levels[other] - completes
-        pick = anything(m, FLIGHT_BITS, f"pick{number}")
         m.d.comb += [
             # Nothing else of the ring is started while it waits.
             Assume(~(starts & waits) | dut.is_open),
-            Assume(~meets | (pick <= in_flight)),
         ]
         with m.If(~run | starts):
             m.d.sync += waits.eq(0)
         with m.Elif(meets & ~waits):
-            # It completes with the completion of this number.
-            m.d.sync += [waits.eq(1), left.eq(pick)]
+            m.d.sync += [waits.eq(1), left.eq(in_flight)]
         with m.Elif(self.dut.failed[other]):
             m.d.sync += left.eq(0)
         with m.Elif(completes & (left != 0)):
             m.d.sync += left.eq(left - 1)
-        owed = Signal(FLIGHT_BITS, name=f"owed{number}")  # all that it waits for
-        with m.If(~waits):
-            m.d.sync += owed.eq(in_flight)
-        with m.Elif(dut.failed[other]):
-            m.d.sync += owed.eq(0)
-        with m.Elif(completes & (owed != 0)):
-            m.d.sync += owed.eq(owed - 1)
         counted = probe(m, f"dut.left{number}", FLIGHT_BITS)
         opens = dut.is_open & (dut.ring == number) & waits
         m.d.comb += [
@@ -101,13 +91,12 @@ class WaitsForEarlier(Elaboratable):
             Assert(~opens | (levels[number] == 0)),
             # Invariants.
             Assert(probe(m, f"dut.is_taken{number}", 1) == waits),
-            Assert(~waits | ((left <= counted) & (counted <= levels[other]))),
-            Assert(~waits | (counted == owed)),
+            Assert(~waits | ((left == counted) & (counted <= levels[other]))),
             Assert(~opens | (counted == 0)),
             Cover(opens & (levels[other] == 3)),
             Cover(waits & (left == 2) & (levels[number] == 1)),
         ]
-        return waits & (owed == 0) & (levels[number] == 0)
+        return waits & (left == 0) & (levels[number] == 0)
 
 
 PROOFS = (

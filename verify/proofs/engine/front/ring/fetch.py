@@ -240,6 +240,8 @@ class FetchesInOrder(Elaboratable):
                     Value.cast(ar.payload.attr) == of(turn, [Value.cast(each) for each in dut.attr])
                 ),
             ]
+        # Of the next one: from what was started, to the tail, from what software has read.
+        self.distances = []
         for ring in range(RINGS):
             asked_for, started = self.asked_for[ring], dut.started[ring]
             ahead, left = (
@@ -247,6 +249,7 @@ class FetchesInOrder(Elaboratable):
                 Signal(self.count_bits, name=f"left{ring}"),
             )
             unread = Signal(self.count_bits + 1, name=f"unread{ring}")
+            self.distances.append((ahead, left, unread))
             is_written = self.written & (dut.doorbell_ring == ring)
             m.d.comb += [
                 ahead.eq(asked_for - started),
@@ -414,17 +417,8 @@ class Serves(FetchesInOrder):
     def _addresses(self, m):
         super()._addresses(m)
         dut = self.dut
-        for ring in range(RINGS):
+        for ring, (ahead, left, unread) in enumerate(self.distances):
             waited = Signal(range(_WAIT + 2), name=f"waited{ring}")
-            asked_for = self.asked_for[ring]
-            ahead, left, unread = (
-                (end - start)[: self.count_bits]
-                for start, end in (
-                    (dut.started[ring], asked_for),
-                    (asked_for, self.tail[ring]),
-                    (self.read[ring], asked_for),
-                )
-            )
             may = dut.run[ring] & (ahead < _FETCHED) & (left != 0)
             may &= unread < (1 << dut.completion_log2[ring])
             is_alone = ~dut.link.ar.valid & ~dut.wants_address & ~dut.doorbell
