@@ -12,8 +12,8 @@ _READS_IN_FRONT = 1
 #: writer may have outstanding.
 _NOT_ISSUED = 4
 #: Bursts of the index that the engine writes at a time, and bytes of the index that it reads ahead:
-#: two bursts.
-_INDEX_WRITES, _INDEX_AHEAD = 32, 1024
+#: four bursts.
+_INDEX_WRITES, _INDEX_AHEAD = 32, 2048
 #: Descriptors on their way, eight of each ring, and completions on their way (``docs/engine.md``).
 _DESCRIPTORS, _COMPLETIONS = 2 * 8, 16
 #: Most consecutive cycles without WVALID while data is due. A burst is whole at hand when its

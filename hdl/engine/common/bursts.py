@@ -51,6 +51,9 @@ class RangeReader(wiring.Component):
     the piece that it waited for; ``client.ar`` comes from registers.
     ``client.r`` is always ready.
 
+    With ``at_once`` an address is valid two cycles after the start, if the first piece is at hand
+    in the cycle between, its burst waits for no other piece, and the whole buffer is free.
+
     Parameters
     ----------
     address_bits, data_bytes : int
@@ -60,6 +63,8 @@ class RangeReader(wiring.Component):
         Of a piece.
     burst_bytes : int
         Most bytes of a burst, a power of two up to a page.
+    at_once : bool
+        First pieces come right behind the start.
 
     Members
     -------
@@ -84,10 +89,12 @@ class RangeReader(wiring.Component):
         depth: int,
         size_bits: int,
         burst_bytes: int = BURST_BYTES,
+        at_once: bool = False,
     ):
         self.address_bits = address_bits
         self.data_bytes = data_bytes
         self.depth = depth
+        self.at_once = at_once
         self.burst_bytes = burst_bytes
         super().__init__(
             {
@@ -146,7 +153,12 @@ class RangeReader(wiring.Component):
             ]
         free, zeros = self._buffer(m, Mux(plans, beats, 0))
         count = Mux(is_empty, 0, left[low:])
-        self._plan(m, place, count, beats, free, is_last, can_take, takes, plans, zeros, skips)
+        # With the first piece; what is left before it is less than two beats.
+        first = Signal((1 << len(piece.size)).bit_length())
+        m.d.comb += first.eq((left[: low + 1] + piece.size) >> low)
+        self._plan(
+            m, place, count, first, beats, free, is_last, can_take, takes, plans, zeros, skips
+        )
         m.d.sync += was_issued.eq(ar.valid & ar.ready)
         m.d.comb += self.idle.eq(self.asked & free[-1])
         return m
@@ -178,12 +190,15 @@ class RangeReader(wiring.Component):
         ]
         return free, zeros
 
-    def _plan(self, m, place, count, beats, free, is_last, can_take, takes, plans, zeros, skips):
+    def _plan(
+        self, m, place, count, first, beats, free, is_last, can_take, takes, plans, zeros, skips
+    ):
         """Plan the next burst in steps of a cycle: its beats, room for it, its address."""
-        size, ar = self.data_bytes, self.client.ar
+        size, ar, piece = self.data_bytes, self.client.ar, self.i.payload
         low = size.bit_length() - 1
         reach, has_some, is_whole = Signal.like(beats), Signal(), Signal()
-        is_due, fits = Signal(), Signal()
+        is_due, fits, is_first = Signal(), Signal(), Signal()
+        stops = self.stop | self.abandon
         m.d.comb += reach.eq(beats_to_boundary(Cat(Const(0, low), place), size, self.burst_bytes))
         m.d.sync += [
             fits.eq(free >= beats),
@@ -193,7 +208,18 @@ class RangeReader(wiring.Component):
             with m.State("ENDED"):
                 m.d.comb += self.asked.eq(1)
                 with m.If(self.start):
+                    m.next = "BEGIN" if self.at_once else "PLAN"
+            if self.at_once:
+                with m.State("BEGIN"):
+                    m.d.comb += can_take.eq(1)
+                    m.d.sync += beats.eq(Mux(first >= reach, reach, first))
                     m.next = "PLAN"
+                    with m.If(takes):
+                        m.next = "SETTLE"
+                    due = (first >= reach) | piece.last | self.final
+                    with m.If(takes & (piece.size != 0) & due & free[-1] & ~stops):
+                        m.d.sync += [ar.valid.eq(1), is_first.eq(1)]
+                        m.next = "ISSUE"
             with m.State("PLAN"):
                 m.d.comb += can_take.eq(1)
                 m.d.sync += [
@@ -222,9 +248,13 @@ class RangeReader(wiring.Component):
                     m.d.comb += plans.eq(1)
                     m.d.sync += ar.valid.eq(1)
                     m.next = "ISSUE"
-            with m.State("ISSUE"), m.If(ar.ready):
-                m.d.sync += ar.valid.eq(0)
-                m.next = "SETTLE"
+            with m.State("ISSUE"):
+                # The first burst counts here, when its beats are known.
+                m.d.comb += plans.eq(is_first)
+                m.d.sync += is_first.eq(0)
+                with m.If(ar.ready):
+                    m.d.sync += ar.valid.eq(0)
+                    m.next = "SETTLE"
             with m.State("ZEROS"):
                 m.d.comb += zeros.eq(1)
                 with m.If(self.o.ready):

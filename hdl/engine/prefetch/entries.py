@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import BURST_BYTES, INDEX_BYTES, EngineConfig
-from cdma.hdl.axi.full import Response
+from cdma.hdl.axi.full import Attributes, Response
 from cdma.hdl.engine.common.bursts import RangeReader
 from cdma.hdl.engine.common.records import JOB_BITS
 from cdma.hdl.engine.job import Job, ReadClient
@@ -14,6 +14,9 @@ from cdma.hdl.lib.signals import select
 
 #: Entries of a burst, at most.
 _BURST_ENTRIES = BURST_BYTES // INDEX_BYTES
+#: Longest bursts that the buffer has room for. With fewer, part of the index of a tensor of 1 MiB
+#: comes between beats of the stream, and not while the first of them is waited for.
+_BURSTS = 4
 
 
 class Entry(data.StructLayout):
@@ -51,7 +54,8 @@ class EntryReader(wiring.Component):
     Members
     -------
     start : In, ask for the entries of ``job``, only when ``asked``
-    job : In, :class:`~cdma.hdl.engine.job.Job`, must stay until ``asked``
+    job : In, :class:`~cdma.hdl.engine.job.Job`
+    attr : In, :class:`~cdma.hdl.axi.full.Attributes` of the addresses, from the next cycle on
     asked : Out, all entries are asked for
     begun : Out, there is a job that ``next`` has not come to
     next : In, give the entries of the next job, whose first one is at ``address``
@@ -70,6 +74,7 @@ class EntryReader(wiring.Component):
             {
                 "start": In(1),
                 "job": In(Job(config.address_bits)),
+                "attr": In(Attributes()),
                 "asked": Out(1),
                 "begun": Out(1),
                 "next": In(1),
@@ -86,8 +91,8 @@ class EntryReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         link, bits = self.config.link_bytes, self.config.address_bits
-        depth, size_bits = 2 * BURST_BYTES // link, BURST_BYTES.bit_length()
-        m.submodules.reader = reader = RangeReader(bits, link, depth, size_bits)
+        depth, size_bits = _BURSTS * BURST_BYTES // link, BURST_BYTES.bit_length()
+        m.submodules.reader = reader = RangeReader(bits, link, depth, size_bits, at_once=True)
         wiring.connect(m, reader.client, wiring.flipped(self.client))
         self._ask(m, reader)
         waiting = Signal(range((1 << JOB_BITS) + 1))  # jobs that were begun and are not taken
@@ -138,7 +143,7 @@ class EntryReader(wiring.Component):
             takes.eq(reader.i.valid & reader.i.ready),
             reader.final.eq(1),
             reader.abandon.eq(self.stop),
-            reader.attr.eq(job.attr),
+            reader.attr.eq(self.attr),
             self.asked.eq(reader.asked),
             self.idle.eq(reader.idle),
         ]

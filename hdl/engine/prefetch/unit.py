@@ -206,8 +206,10 @@ class PrefetchUnit(wiring.Component):
             ends=~sequencer.busy & tasks.idle,
         )
         m.d.comb += [
-            entries.start.eq(control.start & (control.job.op != Op.COPY_IN)),
-            entries.job.eq(control.job),
+            # A copy, which has no index, begins when the first stage does not wait.
+            entries.start.eq(control.begins & control.waits),
+            entries.job.eq(control.next),
+            entries.attr.eq(control.attr),
             control.leaves.eq(entries.asked),
             entries.next.eq(made.start & ~is_copy),
             entries.address.eq(job.index_address),

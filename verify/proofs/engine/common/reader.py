@@ -137,6 +137,8 @@ class ReadsRanges(Elaboratable):
             for name in ("was_taken", "had_start", "was_asked", "may_end")
         )
         hold_to_rule(m, dut.o, "o")
+        if dut.at_once:
+            self._begins_at_once(m, start, takes, had_start)
         m.d.sync += [
             was_taken.eq(takes),
             had_start.eq(start),
@@ -152,6 +154,25 @@ class ReadsRanges(Elaboratable):
             Assert(~dut.idle | (dut.asked & ~dut.o.valid & (beats == 0))),
             Cover(dut.idle & may_end & ~was_asked),
         ]
+
+    def _begins_at_once(self, m, start, takes, had_start):
+        """With nothing left of earlier ranges, a piece right behind the start is asked for in the
+        next cycle, if nothing more can come to its burst."""
+        dut, piece = self.dut, self.dut.i.payload
+        was_idle, is_due = Signal(), Signal()
+        m.d.sync += [
+            was_idle.eq(dut.idle),
+            is_due.eq(
+                had_start
+                & was_idle
+                & takes
+                & (piece.size != 0)
+                & (piece.last | dut.final)
+                & ~dut.stop
+                & ~dut.abandon
+            ),
+        ]
+        m.d.comb += [Assert(~is_due | dut.client.ar.valid), Cover(is_due)]
 
     def _follow(self, m):
         """A beat that is picked at any time is given behind those before it, as it was read."""
@@ -208,8 +229,11 @@ class GivesNoErrors(RangeReader):
         return m
 
 
-def _reader(depth: int, made=RangeReader) -> ReadsRanges:
-    return ReadsRanges(made(ADDRESS_BITS, DATA_BYTES, depth, SIZE_BITS, 2 * DATA_BYTES))
+def _reader(depth: int, at_once: bool = False, made=RangeReader) -> ReadsRanges:
+    return ReadsRanges(made(ADDRESS_BITS, DATA_BYTES, depth, SIZE_BITS, 2 * DATA_BYTES, at_once))
+
+
+_SIZES = {"bursts of 2, room for 2": (2,), "bursts of 2, room for 2, at once": (2, True)}
 
 
 PROOFS = (
@@ -218,25 +242,26 @@ PROOFS = (
         promise="A reader of ranges asks for its range in order and for nothing else, has room for "
         "all, and gives all as it was read",
         components=(RangeReader,),
-        design=_reader,
-        sizes={"bursts of 2, room for 2": 2},
-        slow=("bursts of 2, room for 2",),
+        design=lambda size: _reader(*size),
+        sizes=_SIZES,
+        slow=tuple(_SIZES),
         mode=PDR,
         depth=6,
         broken=(
             *faults(
-                2,
+                (2,),
                 24,
                 stuck_at(0, "dut.reach", 0),
                 stuck_at(1, "dut.fits"),
                 late("dut.is_last"),
             ),
+            *faults((2, True), 24, stuck_at(0, "dut.is_first"), stuck_at(0, "dut.first", 0)),
             *swapped(
                 24,
                 {
-                    "asks without attributes": lambda: _reader(2, ForgetsAttributes),
-                    "is idle too early": lambda: _reader(2, IdleTooEarly),
-                    "gives no errors": lambda: _reader(2, GivesNoErrors),
+                    "asks without attributes": lambda: _reader(2, made=ForgetsAttributes),
+                    "is idle too early": lambda: _reader(2, made=IdleTooEarly),
+                    "gives no errors": lambda: _reader(2, made=GivesNoErrors),
                 },
             ),
         ),

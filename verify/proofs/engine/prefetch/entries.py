@@ -117,7 +117,7 @@ class GivesEntries(Elaboratable):
             self.dut = EntryReader(config)
             m.submodules.dut = elaborated(self.dut, platform)
             made.assert_called_once_with(
-                config.address_bits, link, 2 * _BURST // link, _BURST.bit_length()
+                config.address_bits, link, 4 * _BURST // link, _BURST.bit_length(), at_once=True
             )
         self._environment(m)
         self._jobs(m)
@@ -126,13 +126,13 @@ class GivesEntries(Elaboratable):
         return m
 
     def _environment(self, m):
-        """A job that stays until its entries are asked for, and what is connected through."""
+        """Jobs that begin, and what is connected through."""
         dut, ranges = self.dut, self.ranges
-        job, fresh = Signal(dut.job.shape(), name="held"), Signal(dut.job.shape(), name="fresh")
-        stopped = Signal()
+        job, attr, stopped = Value.cast(dut.job), Value.cast(dut.attr), Signal()
         ar, r = dut.client.ar, dut.client.r
         m.d.comb += [
-            Value.cast(fresh).eq(anything(m, len(Value.cast(fresh)), "any_job")),
+            job.eq(anything(m, len(job), "any_job")),
+            attr.eq(anything(m, len(attr), "any_attr")),
             dut.start.eq(anything(m, 1, "any_start")),
             dut.next.eq(anything(m, 1, "any_next")),
             dut.stop.eq(anything(m, 1, "any_stop") | stopped),
@@ -140,13 +140,12 @@ class GivesEntries(Elaboratable):
             Assume(~dut.start | (dut.asked & ~dut.stop & ~dut.clear)),
             Assume(~dut.next | (dut.begun & ~dut.stop & ~dut.clear)),
             Assume(~dut.clear | (dut.stop & dut.idle)),
-            Value.cast(dut.job).eq(Mux(dut.start, Value.cast(fresh), Value.cast(job))),
             ar.ready.eq(anything(m, 1, "ar_ready")),
             r.valid.eq(anything(m, 1, "r_valid")),
             Value.cast(r.payload).eq(anything(m, len(Value.cast(r.payload)), "any_r")),
             Assert(ranges.start == dut.start),
             Assert(~dut.start | (ranges.address == dut.job.index_address)),
-            Assert(Value.cast(ranges.attr) == Value.cast(dut.job.attr)),
+            Assert(Value.cast(ranges.attr) == attr),
             Assert(ranges.final & ~ranges.stop),
             Assert(ranges.abandon == dut.stop),
             Assert(dut.asked == ranges.asked),
@@ -159,8 +158,6 @@ class GivesEntries(Elaboratable):
             Assert(r.ready == ranges.client.r.ready),
         ]
         m.d.sync += stopped.eq(dut.stop & ~dut.clear)
-        with m.If(dut.start):
-            m.d.sync += Value.cast(job).eq(Value.cast(fresh))
 
     def _jobs(self, m):
         """Jobs that were begun and whose entries are not all given."""
