@@ -55,7 +55,7 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
     whole = sum(share for _, share in sizes)
     where = {"round_": args.round, "only": args.job}
     where |= {"processes": args.jobs, "scheduler": args.scheduler}
-    outcomes = engine.kept(args.save, sizes, args.seed) if args.resume else {}
+    outcomes = engine.kept(args.save, sizes, args.seed, progress) if args.resume else {}
     parts = -(-args.packets // _PART) if args.all_sizes else 1
     for part in range(1, parts + 1):
         for config, share in sizes:

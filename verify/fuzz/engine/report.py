@@ -1,6 +1,7 @@
 """Reports of random runs of the engine."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import fields
 
 from cdma import designs
@@ -41,9 +42,9 @@ def outcome_of(row: dict) -> Outcome:
     )
 
 
-def design(config: EngineConfig) -> str:
+def design(config: EngineConfig, progress: Callable[[str], None] | None = None) -> str:
     """Digest of the generated Verilog: of other designs, a run with the same seed is another."""
-    return digest(designs.engine(config))
+    return digest(designs.engine(config, None, progress))
 
 
 def replay(config: EngineConfig, seed: int, outcome: Outcome) -> str | None:

@@ -1,7 +1,7 @@
 """What a run of random jobs that goes on has already played."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cdma.engine_config import EngineConfig
@@ -11,11 +11,15 @@ from cdma.verify.fuzz.engine.play import Outcome
 
 
 def kept(
-    path: str | Path, sizes: Iterable[tuple[EngineConfig, int]], seed: int
+    path: str | Path,
+    sizes: Iterable[tuple[EngineConfig, int]],
+    seed: int,
+    progress: Callable[[str], None] | None = None,
 ) -> dict[EngineConfig, Outcome]:
     """Outcomes that a saved report holds, by size; none if there is no such file.
 
-    A size whose design has changed since is left out: it is played again.
+    A size whose design has changed since is left out: it is played again. ``progress`` is called
+    with each design that is generated for that.
 
     Raises
     ------
@@ -35,7 +39,7 @@ def kept(
             raise UserError(f"{file} has a run that failed: play its replay, or delete the file")
         if row["seed"] != seed:
             raise UserError(f"{file} has a run of another seed: delete it")
-        if row["design"] == report.design(config):
+        if row["design"] == report.design(config, progress):
             outcomes[config] = report.outcome_of(row)
     if rows:
         raise UserError(f"{file} has a run of other sizes: delete it")

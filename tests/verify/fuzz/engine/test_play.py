@@ -236,7 +236,7 @@ def played(monkeypatch):
         return found
 
     monkeypatch.setattr(engine, "fuzz", play)
-    monkeypatch.setattr(report_module, "design", lambda config: f"of {config.name}")
+    monkeypatch.setattr(report_module, "design", lambda config, progress=None: f"of {config.name}")
     monkeypatch.setattr(engine, "design", lambda config: f"of {config.name}")
     return calls
 
