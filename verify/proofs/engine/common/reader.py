@@ -130,11 +130,12 @@ class ReadsRanges(Elaboratable):
 
     def _ends(self, m, start, takes, has_last, beats):
         """A range takes pieces up to its last, not two in a row, and is asked for only then or when
-        it is abandoned; when the reader is idle, nothing is on its way. Beats are held."""
+        it is abandoned; when the reader is idle, nothing is on its way. Beats are held. No burst
+        begins with a stop, or when the range is abandoned."""
         dut = self.dut
-        was_taken, had_start, was_asked, may_end = (
+        was_taken, had_start, was_asked, may_end, must_not, was_valid = (
             Signal(name=name, init=name == "was_asked")
-            for name in ("was_taken", "had_start", "was_asked", "may_end")
+            for name in ("was_taken", "had_start", "was_asked", "may_end", "must_not", "was_valid")
         )
         hold_to_rule(m, dut.o, "o")
         if dut.at_once:
@@ -144,6 +145,8 @@ class ReadsRanges(Elaboratable):
             had_start.eq(start),
             was_asked.eq(dut.asked & ~start),
             may_end.eq((has_last & ~start) | dut.abandon),
+            must_not.eq(dut.stop | dut.abandon),
+            was_valid.eq(dut.client.ar.valid),
         ]
         m.d.comb += [
             Assert(dut.client.r.ready),
@@ -152,6 +155,7 @@ class ReadsRanges(Elaboratable):
             Assert(~was_asked | dut.asked),
             Assert(~dut.asked | was_asked | may_end),
             Assert(~dut.idle | (dut.asked & ~dut.o.valid & (beats == 0))),
+            Assert(~dut.client.ar.valid | was_valid | ~must_not),
             Cover(dut.idle & may_end & ~was_asked),
         ]
 

@@ -200,6 +200,7 @@ class FreezesChannels(_FrontEnd):
         ports = [getattr(dut, f"channel{channel}") for channel in range(self.config.channels)]
         clear = self._was(m, self.registers.clear, "clear")
         failing = dut.port0.failing | dut.port1.failing | any_of(p.quarantined for p in ports)
+        failing = failing | self.rings.urgent.any()  # a completion that is not OK
         fails, has_run = self._was(m, failing, "failing"), Signal(name="has_run")
         m.d.sync += has_run.eq(1)
         for channel, port in enumerate(ports):

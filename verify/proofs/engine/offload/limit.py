@@ -87,7 +87,11 @@ PROOFS = (
         promise="Words up to the limit of a stream pass, and none behind",
         components=(Limit,),
         design=lambda size: CountsDown(Limit(*size)),
-        sizes={"20 bits, rows of 4 words": (20, 4), "47 bits, rows of 8": (47, 8)},
+        sizes={
+            "20 bits, rows of 4 words": (20, 4),
+            "32 bits, rows of 2": (32, 2),
+            "47 bits, rows of 8": (47, 8),
+        },
         broken=faults(
             (20, 4),
             10,

@@ -102,7 +102,34 @@ class Merges(Elaboratable):
             with m.If(write.b.valid):
                 m.d.comb += Assert(write.b.payload == port.b.payload.resp)
         self._addresses(m)
+        self._watched(m)
         return m
+
+    def _watched(self, m):
+        """What the watchdogs and the counts of what is owed are given: their own proofs are about
+        any inputs."""
+        dut, port = self.dut, self.dut.port
+        limit = Value.cast(dut.timeout)
+
+        def moves(*channels):
+            return Cat(channel.valid & channel.ready for channel in channels).any()
+
+        ways = {
+            "read": (dut.reads, "ar", (port.ar,), port.r, port.r.payload.last),
+            "write": (dut.writes, "aw", (port.aw, port.w), port.b, 1),
+        }
+        for name, (clients, address, asks, answer, ends) in ways.items():
+            parts = {
+                f"{name}_watchdog.moves": moves(*asks) | answer.valid,
+                f"{name}_watchdog.waits": probe(m, f"dut.{name}s_owed.any", 1),
+                f"{name}s_owed.up": moves(*(getattr(client, address) for client in clients)),
+                f"{name}s_owed.down": answer.valid & ends,
+            }
+            m.d.comb += [
+                *(Assert(probe(m, f"dut.{part}", 1) == value) for part, value in parts.items()),
+                Assert(probe(m, f"dut.{name}_watchdog.limit", len(limit)) == limit),
+            ]
+        m.d.comb += limit.eq(anything(m, len(limit), "timeout"))
 
     def _limit(self, m, channel):
         """A request of a client obeys the rules."""
@@ -247,6 +274,7 @@ PROOFS = (
             stuck_at(0, "dut.ar_request.beats", 0),
             stuck_at(0, "dut.aw_request.attr"),
             stuck_at(1, "dut.ar_kept.attr", 0),
+            stuck_at(0, "dut.write_watchdog.moves"),
         )
         + swapped(
             4,

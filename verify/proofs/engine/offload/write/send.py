@@ -185,6 +185,8 @@ class SendsBursts(Elaboratable):
             Assert(writes.offers == was_issued),
             Assert(~was_issued | aw.valid),
             Assert(is_full | aw.valid | (dut.outstanding != MOST)),
+            # As many bursts are outstanding as may be: it is full no earlier. One may be answered.
+            Assert(~is_full | (dut.outstanding >= MOST - 1)),
         ]
         is_end = Signal()
         with m.If(dut.issues):
