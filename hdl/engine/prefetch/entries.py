@@ -44,7 +44,9 @@ class Entry(data.StructLayout):
 class EntryReader(wiring.Component):
     """Read the entries of the stripes of jobs, ahead of their use.
 
-    Throughput one entry a cycle. Reads one entry for each stripe and no byte behind the last beat.
+    Throughput one entry a cycle; with nothing of earlier jobs in the buffer, the first address is
+    valid two cycles after ``start``. Reads one entry for each stripe and no byte behind the last
+    beat.
     The entries of one job are asked for while those of earlier ones wait.
 
     Parameters
@@ -54,7 +56,7 @@ class EntryReader(wiring.Component):
     Members
     -------
     start : In, ask for the entries of ``job``, only when ``asked``
-    job : In, :class:`~cdma.hdl.engine.job.Job`
+    job : In, :class:`~cdma.hdl.engine.job.Job`, with ``start``
     attr : In, :class:`~cdma.hdl.axi.full.Attributes` of the addresses, from the next cycle on
     asked : Out, all entries are asked for
     begun : Out, there is a job that ``next`` has not come to

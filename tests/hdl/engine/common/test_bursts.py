@@ -18,9 +18,18 @@ def read(exchange):
     """
 
     def run(
-        ranges, beats, *, stalls="never", latency=5, pieces=None, depth=DEPTH, then=None, **values
+        ranges,
+        beats,
+        *,
+        stalls="never",
+        latency=5,
+        pieces=None,
+        depth=DEPTH,
+        at_once=False,
+        then=None,
+        **values,
     ):
-        dut = RangeReader(32, SIZE, depth, 12)
+        dut = RangeReader(32, SIZE, depth, 12, at_once=at_once)
         dut.ar = dut.client.ar
         asked, queue, most, cycle, started = [], [], 0, -1, 0
         sizes = [
@@ -94,12 +103,14 @@ def test_bursts(read, address, pieces, lengths, stall):
     assert beats_of(passed) == list(range(first, first + sum(lengths)))
 
 
+@pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("stall", ["never", "bernoulli:0.5"])
-def test_ranges_follow_each_other(read, stall):
+def test_ranges_follow_each_other(read, stall, at_once):
     """The beats of one range wait for room while those of others wait to be taken."""
     ranges = [(address, pieces) for address, pieces, _ in RANGES]
     lengths = [length for _, _, lengths in RANGES for length in lengths]
-    passed = read(ranges, (len(lengths), sum(lengths)), stalls={"o": stall})
+    beats = (len(lengths), sum(lengths))
+    passed = read(ranges, beats, stalls={"o": stall}, at_once=at_once)
     assert [request["beats"] for request in passed["ar"].payloads] == lengths
     expected = []
     for address, pieces, _ in RANGES:
@@ -129,6 +140,35 @@ def test_latency_and_throughput(read):
     assert max(late - early for early, late in itertools.pairwise(asked)) <= BURST
     cycles = passed["o"].cycles
     assert cycles[-1] - cycles[0] + 1 == 96
+
+
+@pytest.mark.parametrize(
+    ("address", "size", "final", "beats"),
+    [(0, 512, 0, 8), (60, 10, 1, 2), (500, 1000, 0, 1), (64, 64, 1, 1), (448, 100, 1, 1)],
+)
+def test_the_first_burst_at_once(simulate, address, size, final, beats):
+    """With a piece right behind the start, an address is valid in the cycle after the piece."""
+    dut = RangeReader(32, SIZE, DEPTH, 12, at_once=True)
+
+    async def bench(ctx):
+        ctx.set(dut.start, 1)
+        ctx.set(dut.address, address)
+        ctx.set(dut.final, final)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i.payload.size, size)
+        assert ctx.get(dut.i.ready)
+        await ctx.tick()
+        ctx.set(dut.i.valid, 0)
+        request = dut.client.ar
+        return (
+            ctx.get(request.valid),
+            ctx.get(request.payload.address),
+            ctx.get(request.payload.beats),
+        )
+
+    assert simulate(dut, bench) == (1, address // SIZE * SIZE, beats)
 
 
 @pytest.mark.parametrize("address", [0, 30])

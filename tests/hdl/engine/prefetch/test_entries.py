@@ -71,6 +71,22 @@ def test_entries(exchange, small, job, link_bytes, first, rows, row_bytes, count
         assert request["address"] + link_bytes > low
 
 
+@pytest.mark.parametrize("stripes", [1, 64, 200])
+def test_the_first_address_comes_two_cycles_after_the_start(simulate, small, job, stripes):
+    dut = EntryReader(small(link_bytes=16))
+
+    async def bench(ctx):
+        ctx.set(dut.job, job(index_address=BASE, stripes=stripes, row_bytes=4096))
+        ctx.set(dut.start, 1)
+        for _ in range(2):
+            assert not ctx.get(dut.client.ar.valid)
+            await ctx.tick()
+            ctx.set(dut.start, 0)
+        return ctx.get(dut.client.ar.valid), ctx.get(dut.client.ar.payload.beats)
+
+    assert simulate(dut, bench) == (1, min(-(-stripes // 2), 32))
+
+
 def test_all_is_dropped_after_a_stop(exchange, small, job):
     dut = EntryReader(small(link_bytes=8))
     dut.ar = dut.client.ar
