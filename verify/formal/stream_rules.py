@@ -1,7 +1,7 @@
 """The stream rules as formal statements. For simulations see ``cdma.sim.cocotb.ports``."""
 
 from amaranth.asserts import AnySeq
-from amaranth.hdl import Assert, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal, Value
 
 
 def anything(m: Module, shape, name: str) -> Signal:
@@ -15,6 +15,11 @@ def anything(m: Module, shape, name: str) -> Signal:
 def is_one_at_most(bits: Value) -> Value:
     """One of the bits is set, or none."""
     return (bits & (bits - 1)) == 0
+
+
+def any_transfer(*channels) -> Value:
+    """One of the streams, at least, has a transfer in this cycle."""
+    return Cat(channel.valid & channel.ready for channel in channels).any()
 
 
 def leave_open(m: Module, component, *names: str) -> None:

@@ -46,8 +46,7 @@ class EntryReader(wiring.Component):
 
     Throughput one entry a cycle; with nothing of earlier jobs in the buffer, the first address is
     valid two cycles after ``start``. Reads one entry for each stripe and no byte behind the last
-    beat.
-    The entries of one job are asked for while those of earlier ones wait.
+    beat. The entries of one job are asked for while those of earlier ones wait.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from cdma.hdl.engine.ports.link import CLIENTS, LinkArbiter
 from cdma.verify.formal.axi_rules import Writes, beats_of, check_address
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, offer
+from cdma.verify.formal.stream_rules import any_transfer, anything, leave_open, offer
 from cdma.verify.proofs.proof import InvertsField, Proof, faults, swapped
 
 BURST, PAGE, DATA_BYTES, WAITING = 4, 8, 1, 4
@@ -110,26 +110,22 @@ class Merges(Elaboratable):
         any inputs."""
         dut, port = self.dut, self.dut.port
         limit = Value.cast(dut.timeout)
-
-        def moves(*channels):
-            return Cat(channel.valid & channel.ready for channel in channels).any()
-
+        leave_open(m, dut, "timeout")
         ways = {
             "read": (dut.reads, "ar", (port.ar,), port.r, port.r.payload.last),
             "write": (dut.writes, "aw", (port.aw, port.w), port.b, 1),
         }
         for name, (clients, address, asks, answer, ends) in ways.items():
             parts = {
-                f"{name}_watchdog.moves": moves(*asks) | answer.valid,
+                f"{name}_watchdog.moves": any_transfer(*asks) | answer.valid,
                 f"{name}_watchdog.waits": probe(m, f"dut.{name}s_owed.any", 1),
-                f"{name}s_owed.up": moves(*(getattr(client, address) for client in clients)),
+                f"{name}s_owed.up": any_transfer(*(getattr(client, address) for client in clients)),
                 f"{name}s_owed.down": answer.valid & ends,
             }
             m.d.comb += [
                 *(Assert(probe(m, f"dut.{part}", 1) == value) for part, value in parts.items()),
                 Assert(probe(m, f"dut.{name}_watchdog.limit", len(limit)) == limit),
             ]
-        m.d.comb += limit.eq(anything(m, len(limit), "timeout"))
 
     def _limit(self, m, channel):
         """A request of a client obeys the rules."""

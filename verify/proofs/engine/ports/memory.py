@@ -1,7 +1,7 @@
 """The port of a channel: what passes, quarantine, throttling, and what watches the port."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.engine_config import BURST_BYTES
 from cdma.hdl.engine.ports.channel import MemoryPort
@@ -11,7 +11,7 @@ from cdma.hdl.engine.ports.watchdog import Watchdog
 from cdma.verify.formal.axi_rules import Writes, beats_of, check_address
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, offer
+from cdma.verify.formal.stream_rules import any_transfer, anything, offer
 from cdma.verify.proofs.engine.small import small
 from cdma.verify.proofs.lib.timer import timer_counts
 from cdma.verify.proofs.proof import InvertsField, Proof, faults, swapped
@@ -274,20 +274,16 @@ class Passes(Elaboratable):
     def _watched(self, m):
         """What the parts are given whose own proofs are about any inputs."""
         dut, port, control = self.dut, self.dut.port, self.dut.control
-
-        def moves(*channels):
-            return Cat(channel.valid & channel.ready for channel in channels).any()
-
         size = dut.config.beat_bytes
         parts = {
             "reads_watchdog.waits": (dut.reads != 0) & ~port.r.valid,
-            "reads_watchdog.moves": moves(port.ar, port.r),
+            "reads_watchdog.moves": any_transfer(port.ar, port.r),
             "writes_watchdog.waits": dut.writes != 0,
-            "writes_watchdog.moves": moves(port.aw, port.w, port.b),
+            "writes_watchdog.moves": any_transfer(port.aw, port.w, port.b),
             "limiter.rate": control.rate,
             "limiter.issued": (dut.read_beats + dut.written_beats) * size,
-            "latency.asked": moves(port.ar),
-            "latency.given": moves(port.r),
+            "latency.asked": any_transfer(port.ar),
+            "latency.given": any_transfer(port.r),
             "latency.last": port.r.payload.last,
             "latency.outstanding": dut.reads,
         }
