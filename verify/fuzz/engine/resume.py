@@ -9,6 +9,20 @@ from cdma.errors import UserError
 from cdma.verify.fuzz.engine import report
 from cdma.verify.fuzz.engine.play import Outcome
 
+#: What a row of a report must have.
+_FIELDS = {
+    "config",
+    "seed",
+    "design",
+    "problem",
+    "packets",
+    "batches",
+    "cycles",
+    "kinds",
+    "errors",
+    "seconds",
+}
+
 
 def kept(
     path: str | Path,
@@ -24,12 +38,12 @@ def kept(
     Raises
     ------
     UserError
-        The report is of another seed, of other sizes, or of a run that failed.
+        The file is no report, or one of another seed, of other sizes, or of a run that failed.
     """
     file = Path(path)
     if not file.exists():
         return {}
-    rows = {row["config"]: row for row in json.loads(file.read_text(encoding="utf-8"))}
+    rows = _rows(file)
     outcomes = {}
     for config, _ in sizes:
         row = rows.pop(config.name, None)
@@ -44,3 +58,15 @@ def kept(
     if rows:
         raise UserError(f"{file} has a run of other sizes: delete it")
     return outcomes
+
+
+def _rows(file: Path) -> dict[str, dict]:
+    """Rows of a report, by the name of their size."""
+    try:
+        rows = {row["config"]: row for row in json.loads(file.read_bytes())}
+        is_report = all(row.keys() >= _FIELDS for row in rows.values())
+    except (ValueError, TypeError, KeyError):
+        is_report = False
+    if not is_report:
+        raise UserError(f"{file} is not a report of random jobs: delete it, or name another file")
+    return rows

@@ -302,3 +302,15 @@ def test_a_run_that_cannot_go_on(played, tmp_path, capsys, change, message):
     assert fuzzed(file, 1000, "--resume") == 2
     assert message in capsys.readouterr().err
     assert not played
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff", b"7", b"[7]", b'{"config": 1}', b'[{"config": "2x2"}]']
+)
+def test_a_file_that_is_no_report_is_refused_and_kept(played, tmp_path, capsys, content):
+    file = tmp_path / "run.json"
+    file.write_bytes(content)
+    assert fuzzed(file, 1000, "--resume") == 2
+    assert "is not a report of random jobs" in capsys.readouterr().err
+    assert not played
+    assert file.read_bytes() == content
