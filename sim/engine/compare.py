@@ -2,16 +2,21 @@
 
 import numpy as np
 
-from cdma.engine_codes import LINK, Status
+from cdma.engine_codes import LINK, STREAM_ERRORS, Status
+from cdma.engine_config import EngineConfig
+from cdma.golden.engine import stripes
 from cdma.golden.engine.offload import Offload
 from cdma.golden.engine.prefetch import Prefetch
 from cdma.sim.engine.model import Job
 
 #: Status codes whose ``where`` is a bus address.
 _BUS = range(Status.DEVICE_SLVERR, Status.TIMEOUT + 1)
+_DEVICE = (Status.DEVICE_SLVERR, Status.DEVICE_DECERR)
 
 
-def offload_difference(job: Job, golden: Offload, *, is_measure: bool = False) -> str:
+def offload_difference(
+    job: Job, golden: Offload, config: EngineConfig, *, is_measure: bool = False
+) -> str:
     """First difference between an offload and the golden engine. Empty without a difference.
 
     All host memory is compared: the bytes that the golden engine writes, and all other bytes, which
@@ -20,28 +25,30 @@ def offload_difference(job: Job, golden: Offload, *, is_measure: bool = False) -
     is_open = golden.status in _BUS
     stream = golden.stream[: 0 if is_measure else None]
     return (
-        _completion(job, golden)
+        _completion(job, golden, config)
         or _memory("stream", job.host, job.before[1], stream, is_open)
         or _memory("index", job.index_buffer, job.before[2], golden.index, is_open)
         or _untouched("tensor", job.tensor, job.before[0])
     )
 
 
-def prefetch_difference(job: Job, golden: Prefetch, *, is_verify: bool = False) -> str:
+def prefetch_difference(
+    job: Job, golden: Prefetch, config: EngineConfig, *, is_verify: bool = False
+) -> str:
     """First difference between a prefetch and the golden engine. Empty without a difference."""
     words = golden.words[: 0 if is_verify else golden.written].copy()
     found = job.tensor.data.view(words.dtype)
     for part in golden.open_words:  # may have any value
         words[part] = found[part][: len(words[part])]
     return (
-        _completion(job, golden)
+        _completion(job, golden, config)
         or _memory("tensor", job.tensor, job.before[0], words.view(np.uint8), golden.status in _BUS)
         or _untouched("stream", job.host, job.before[1])
         or _untouched("index", job.index_buffer, job.before[2])
     )
 
 
-def _completion(job, golden):
+def _completion(job, golden, config):
     found = job.completion
     if found.status != golden.status:
         return f"status {found.status}, expected {int(golden.status)} ({golden.status.name})"
@@ -54,11 +61,25 @@ def _completion(job, golden):
     if golden.status is Status.OK:
         if not job.descriptor.append and found.raw_stripes != golden.raw_stripes:
             return f"{found.raw_stripes} raw stripes, expected {golden.raw_stripes}"
-        if found.channel != LINK:
-            return f"channel {found.channel}, expected {LINK}"
     elif golden.status not in _BUS and found.where != golden.where:
         return f"at {found.where:#x}, expected {golden.where:#x}"
+    channel = _channel(job, golden, config)
+    if channel is not None and found.channel != channel:
+        return f"channel {found.channel}, expected {channel}"
     return ""
+
+
+def _channel(job, golden, config):
+    """Channel of a completion. None after a timeout, which any port may have."""
+    if golden.status is Status.TIMEOUT:
+        return None
+    if golden.status in _DEVICE:
+        return config.channel(job.completion.where)
+    if golden.status in STREAM_ERRORS:
+        made = job.descriptor
+        rows = made.device, made.row_bytes, made.row_count, made.pitch
+        return config.channel(int(stripes.placement(config, *rows)[golden.stripe]))
+    return LINK
 
 
 def _memory(what, buffer, before, expected, is_open):

@@ -161,11 +161,11 @@ def travel(model: EngineModel, array: np.ndarray, *, raw: str = "auto", crc: boo
     try:
         out = model.offload(array, raw, crc=crc)
         expected = golden.offload(words, config, raw, crc=crc)
-        problem = _named("offload", offload_difference(out, expected))
+        problem = _named("offload", offload_difference(out, expected, config))
         if not problem:
             back = model.prefetch(out, crc=crc)
             found = golden.salvage_stripes(out.stream, out.index, words.size, config, crc=crc)
-            problem = _named("prefetch", prefetch_difference(back, found))
+            problem = _named("prefetch", prefetch_difference(back, found, config))
     except Violation as error:
         problem = str(error)
     stream = np.zeros(0, np.uint8) if out is None else out.stream

@@ -81,7 +81,7 @@ def offload():
         expected = golden.offload(array, model.config, raw, limit, crc)
         if not fields.get("index", True):
             expected = golden.Offload(**{**vars(expected), "index": expected.index[:0]})
-        assert offload_difference(job, expected) == ""
+        assert offload_difference(job, expected, model.config) == ""
         return job
 
     return run
@@ -98,7 +98,7 @@ def prefetch():
             job.stream, job.index, count, model.config, crc=fields.get("crc", False)
         )
         is_verify = fields.get("op") == 6
-        assert prefetch_difference(back, expected, is_verify=is_verify) == ""
+        assert prefetch_difference(back, expected, model.config, is_verify=is_verify) == ""
         return back
 
     return run

@@ -54,11 +54,11 @@ def failed(model, job, words, stripe, status):
     count, config = words.size, model.config
     fault = stripe, status
     expected = golden.salvage_stripes(job.stream, job.index, count, config, fault=fault)
-    assert prefetch_difference(back, expected) == ""
+    assert prefetch_difference(back, expected, config) == ""
     model.engine.clear_faults()
     again = model.prefetch(job, counters=False)
     good = golden.salvage_stripes(job.stream, job.index, count, config)
-    assert prefetch_difference(again, good) == ""
+    assert prefetch_difference(again, good, config) == ""
     return back.completion
 
 

@@ -41,7 +41,7 @@ def test_device_read(model_of, small, tensor, offload, place, response):
     model.engine.fault(DEVICE, at, response=response)
     job = model.offload(words, counters=False)
     expected = golden.offload(words, small, "never", fault=(3, CODES[DEVICE, response]))
-    assert offload_difference(job, expected) == ""
+    assert offload_difference(job, expected, small) == ""
     assert job.completion.channel == small.channel(at)
     assert abs(job.completion.where - at) < small.burst_bytes
     model.engine.clear_faults()
@@ -57,7 +57,7 @@ def test_errors_on_two_channels_at_once(model_of, small, tensor, offload, respon
         model.engine.fault(DEVICE, base + 1024 * stripe, response=response)
     job = model.offload(words, counters=False)
     expected = golden.offload(words, small, "never", fault=(2, CODES[DEVICE, response]))
-    assert offload_difference(job, expected) == ""
+    assert offload_difference(job, expected, small) == ""
     model.engine.clear_faults()
     offload(model, words)
 
@@ -103,7 +103,7 @@ def test_host_read(model_of, small, tensor, offload, prefetch, at, response):
     expected = golden.salvage_stripes(
         job.stream, job.index, words.size, small, fault=(found.stripe, Status(found.status))
     )
-    assert prefetch_difference(back, expected) == ""
+    assert prefetch_difference(back, expected, small) == ""
     model.engine.clear_faults()
     prefetch(model, job)
 
@@ -138,7 +138,7 @@ def test_index_read_and_write(model_of, small, tensor, offload, prefetch, respon
     assert back.completion.stripe <= 5
     fault = back.completion.stripe, Status(back.completion.status)
     expected = golden.salvage_stripes(job.stream, job.index, words.size, small, fault=fault)
-    assert prefetch_difference(back, expected) == ""
+    assert prefetch_difference(back, expected, small) == ""
     model.engine.clear_faults()
     prefetch(model, job)
     stream = next_address(model, HOST)
@@ -299,7 +299,7 @@ def corrupt(model, config, job, stream, index, crc=False):
     count = job.descriptor.raw_bytes // config.word_bytes
     back = model.fetch(stream, index, job.descriptor.raw_bytes, crc=crc)
     expected = golden.salvage_stripes(stream, index, count, config, crc=crc)
-    assert prefetch_difference(back, expected) == ""
+    assert prefetch_difference(back, expected, config) == ""
     return back
 
 

@@ -146,10 +146,10 @@ class Chain:
         ):
             job.completion = found
             if ring == OFFLOAD:
-                difference = offload_difference(job, expected)
+                difference = offload_difference(job, expected, self.config)
             else:
                 is_verify = kind == "verify"
-                difference = prefetch_difference(job, expected, is_verify=is_verify)
+                difference = prefetch_difference(job, expected, self.config, is_verify=is_verify)
             assert difference == "", f"job {k} of ring {ring}, {kind}: {difference}"
 
 
