@@ -26,7 +26,7 @@ def difference(job: Job, config: EngineConfig) -> str:
         return _offload(job, config, _words(job.before[0], nbytes, config))
     if op is Op.COPY_OUT:
         words = _words(job.before[0], nbytes, config)
-        return offload_difference(job, copy_out(words, config, descriptor.limit))
+        return offload_difference(job, copy_out(words, config, descriptor.limit), config)
     if op is Op.COPY_IN:
         # The same in the other direction.
         turned = replace(
@@ -36,7 +36,7 @@ def difference(job: Job, config: EngineConfig) -> str:
             before=(job.before[1], job.before[0], *job.before[2:]),
         )
         words = _words(job.before[1], nbytes, config)
-        return offload_difference(turned, copy_out(words, config, descriptor.limit))
+        return offload_difference(turned, copy_out(words, config, descriptor.limit), config)
     found = golden.salvage_stripes(
         job.before[1][: descriptor.limit],
         job.before[2][: 8 * config.stripes(nbytes)],
@@ -44,7 +44,7 @@ def difference(job: Job, config: EngineConfig) -> str:
         config,
         crc=descriptor.crc,
     )
-    return prefetch_difference(job, found, is_verify=op is Op.VERIFY)
+    return prefetch_difference(job, found, config, is_verify=op is Op.VERIFY)
 
 
 def _words(memory, nbytes, config):
@@ -59,7 +59,7 @@ def _offload(job, config, words):
     )
     if not descriptor.with_index:
         found = replace(found, index=found.index[:0])
-    return offload_difference(job, found, is_measure=is_measure)
+    return offload_difference(job, found, config, is_measure=is_measure)
 
 
 def _refusal(job):

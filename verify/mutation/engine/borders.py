@@ -50,7 +50,7 @@ def borders(model: OpenModel) -> list:
                 Op.OFFLOAD, device=device, host=host, index=index, limit=limit, **fields
             )
             job = model.run(OFFLOAD, out, **_buffers(model, out, limit, made))
-            _check(offload_difference(job, made))
+            _check(offload_difference(job, made, config))
             model.at(HOST, copy, made.stream.size)[:] = made.stream
             model.at(HOST, other, made.index.size)[:] = made.index
             back_in = Descriptor(
@@ -63,7 +63,7 @@ def borders(model: OpenModel) -> list:
             )
             done = model.run(PREFETCH, back_in, **_buffers(model, back_in, back_in.limit, made))
             expected = golden.salvage_stripes(made.stream, made.index, words.size, config, crc=True)
-            _check(prefetch_difference(done, expected, is_verify=False))
+            _check(prefetch_difference(done, expected, config, is_verify=False))
             seen += [str(job.completion), job.cycles, str(done.completion), done.cycles]
     return seen
 

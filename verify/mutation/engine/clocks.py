@@ -16,6 +16,8 @@ from cdma.verify.mutation.engine.land import MarkedModel
 _WAITED, _LIMIT = 12, 0x1DA5
 #: Descriptors of a lap behind a stop of its ring.
 _LAST = 64
+#: Registers that count the jobs of a ring.
+_COUNTS = ("SQ_TAIL", "SQ_HEAD", "CQ_TAIL", "CQ_HEAD")
 
 
 def timeouts(made: Callable[[int], MarkedModel], channels: int) -> list:
@@ -190,7 +192,7 @@ def interrupts(model: EngineModel) -> list:
 
 def laps(model: EngineModel, number: int) -> list:
     """Many NOPs in both rings at once, so that counts carry. Both rings stop and run again shortly
-    before the end of each lap, from the counts of then on."""
+    before the end of each lap, from the counts of then on, which are read."""
     seen, each = [], 1 << model.rings[0].log2
     for lap in range(number):
         for ring in (OFFLOAD, PREFETCH):
@@ -203,6 +205,7 @@ def laps(model: EngineModel, number: int) -> list:
             for run, state in ((0, State.STOPPED), (1, State.RUNNING)):
                 model.write("RING", "CTRL", run, ring)
                 model.until_state(ring, state)
+            seen += [model.read("RING", name, ring) for name in _COUNTS]
         seen += _nops(model, _LAST)
         for ring in (OFFLOAD, PREFETCH):
             seen.append(model.rings[ring].completions.data.tobytes())

@@ -6,7 +6,7 @@ success is compared with the golden engine.
 
 import numpy as np
 
-from cdma.engine_codes import Op, Raw, State
+from cdma.engine_codes import Op, Raw, State, Status
 from cdma.engine_config import INDEX_BYTES
 from cdma.errors import SimulationError
 from cdma.golden import engine as golden
@@ -49,7 +49,7 @@ def places(model: OpenModel) -> list:
         model.at(DEVICE, device, words.nbytes)[:] = words.view(np.uint8)
         out = Descriptor(Op.OFFLOAD, device=device, host=host, index=index, limit=limit, **fields)
         job = model.run(OFFLOAD, out, **_buffers(model, out, limit, made.index.size))
-        _check(offload_difference(job, made))
+        _check(offload_difference(job, made, config))
         stream = made.stream.size
         model.at(HOST, copy, stream)[:] = made.stream
         model.at(HOST, other, made.index.size)[:] = made.index
@@ -57,7 +57,7 @@ def places(model: OpenModel) -> list:
         fetch = Descriptor(op, device=back, host=copy, index=other, limit=stream, **fields)
         done = model.run(PREFETCH, fetch, **_buffers(model, fetch, stream, made.index.size))
         expected = golden.salvage_stripes(made.stream, made.index, words.size, config, crc=True)
-        _check(prefetch_difference(done, expected, is_verify=op is Op.VERIFY))
+        _check(prefetch_difference(done, expected, config, is_verify=op is Op.VERIFY))
         seen += [str(job.completion), job.cycles, str(done.completion), done.cycles]
     return seen
 
@@ -176,7 +176,8 @@ def rows(model: OpenModel) -> list:
 
 
 def limits(model: OpenModel) -> list:
-    """Each power of two as the limit of an offload, and copies whose bytes do not fit."""
+    """Each power of two as the limit of an offload, and more than the bytes of a prefetch; copies
+    whose bytes do not fit."""
     config, seen = model.config, []
     rng = np.random.default_rng(9)
     words = _words(config, rng, 1.5)
@@ -199,6 +200,7 @@ def limits(model: OpenModel) -> list:
         seen += [str(job.completion), job.cycles]
         if (job.completion.status, job.completion.stream_bytes) != (made.status, made.bytes):
             raise SimulationError(f"{job.completion} of {descriptor}, expected {made.status.name}")
+    seen += _longer_streams(model, words)
     for number in range(40):
         ring, op = ((OFFLOAD, Op.COPY_OUT), (PREFETCH, Op.COPY_IN))[number % 2]
         stripes = int(rng.integers(1, 1 << int(rng.integers(1, 22))))
@@ -214,6 +216,33 @@ def limits(model: OpenModel) -> list:
         found = job.completion
         if (found.status, found.stream_bytes, found.where) != (16, nbytes, limit):
             raise SimulationError(f"{found} of {descriptor}, expected OVERFLOW of {nbytes:,}")
+    return seen
+
+
+def _longer_streams(model, words):
+    """Prefetches whose limit is above the sum of their index, by each power of two.
+
+    What is left keeps its upper bits until the end, where the error is.
+    """
+    config, seen = model.config, []
+    made = golden.offload(words, config)
+    index = model.allocate(HOST, made.index.size).address
+    model.at(HOST, index, made.index.size)[:] = made.index
+    model.at(HOST, 0, made.bytes)[:] = made.stream
+    for bit in range(config.word_bytes.bit_length() - 1, config.address_bits):
+        descriptor = Descriptor(
+            Op.VERIFY,
+            index=index,
+            row_bytes=words.nbytes,
+            limit=min(made.bytes + (1 << bit), (1 << config.address_bits) - config.word_bytes),
+            word_bytes=config.word_bytes,
+            with_index=True,
+        )
+        job = model.run(PREFETCH, descriptor)
+        seen += [str(job.completion), job.cycles]
+        found = job.completion
+        if (found.status, found.stripe) != (Status.INDEX, made.stripe):
+            raise SimulationError(f"{found} of {descriptor}, expected INDEX behind the last stripe")
     return seen
 
 
