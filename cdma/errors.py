@@ -73,8 +73,10 @@ def require(module: str, *, extra: str, verb: str):
 
 
 @contextmanager
-def refusals_as_user_errors() -> Iterator[None]:
+def refusals_as_user_errors(name: str = "") -> Iterator[None]:
     """Turn what a constructor refuses (``ValueError``, ``TypeError``) into a ``UserError``.
+
+    The message begins with the name of the file, where one is given.
 
     Keep the block to the one call that checks the user's values, so that a fault of the program
     is never reported as one of the user.
@@ -82,4 +84,4 @@ def refusals_as_user_errors() -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise UserError(str(error)) from error
+        raise UserError(f"{name}: {error}" if name else str(error)) from error

@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,13 +25,13 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Give an empty temporary file beside ``path``; rename it to ``path`` when the block succeeds.
 
     A block that raises leaves neither the temporary file nor a changed ``path``. A symbolic link
-    is kept, and its target is replaced.
+    is kept, and its target is replaced. A file keeps its permissions.
 
     Raises
     ------
     UserError
-        When ``path`` is a folder or a device, its folder does not exist or cannot be written, or
-        the disk is full.
+        When :func:`check_replaceable` refuses ``path``, its folder cannot be written, or the disk
+        is full.
     """
     check_replaceable(path)
     given, path = Path(path), Path(os.path.realpath(path))
@@ -38,9 +39,14 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     try:  # around it all: a signal may raise at any line
         try:
             temporary.touch(exist_ok=False)
+            mode = path.stat().st_mode & 0o777 if path.exists() else None
+            if mode is not None:
+                temporary.chmod(mode | stat.S_IWUSR)  # nobody else may read it before the end
         except OSError as error:
             raise UserError(f"{given}: cannot write there ({error.strerror})") from error
         yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(path)
     except OSError as error:
         # NumPy has a text only, on how much of an array it could write.
@@ -118,8 +124,12 @@ def check_replaceable(path: str | os.PathLike) -> None:
     Raises
     ------
     UserError
-        When ``path`` is a folder or a device, or its folder does not exist.
+        When ``path`` is empty, ``-``, a folder or a device, or its folder does not exist.
     """
+    if os.fspath(path) == "":
+        raise UserError("the name of the file to write is empty")
+    if os.fspath(path) == STDIO:
+        raise UserError(f"{STDIO}: this output cannot be stdout, give the name of a file")
     given, path = Path(path), Path(os.path.realpath(path))
     if path.is_dir():
         raise UserError(f"{given}: is a folder, expected the name of a file to write")

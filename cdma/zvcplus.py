@@ -9,8 +9,8 @@ from cdma.format import BLOCK_BYTES
 REPEATS = {"none": 0, "left": 1, "above": 3}
 #: Bytes between a word and the one above it, at most, in software.
 MAX_DISTANCE_BYTES = 4096
-#: Bytes of a beat, which ``min_beats`` counts in.
-BEAT_BYTES = 32
+#: Bytes of a beat, which ``min_beats`` counts in, and the most beats: files have 32 bits for them.
+BEAT_BYTES, MAX_BEATS = 32, (1 << 32) - 1
 #: Bits of a block from which on it is stored raw.
 RAW_BITS = 1029
 #: Bits of a block of zeros.
@@ -115,7 +115,8 @@ class Format:
         Words between a word and the one above it, 1 or more and at most 4,096 bytes. For
         ``"above"`` only; 0 for the others.
     min_beats : int
-        Least distance in beats of 32 bytes to the word above, 1 or more. For ``"above"`` only.
+        Least distance in beats of 32 bytes to the word above, 1 to 2^32 - 1. For ``"above"``
+        only.
 
     Raises
     ------
@@ -140,8 +141,8 @@ class Format:
             most = 8 * MAX_DISTANCE_BYTES // self.word_bits
             if not 1 <= self.distance <= most:
                 raise ValueError(f"distance must be in 1..{most} words, not {self.distance!r}")
-            if self.min_beats < 1:
-                raise ValueError(f"min_beats must be 1 or more, not {self.min_beats!r}")
+            if not 1 <= self.min_beats <= MAX_BEATS:
+                raise ValueError(f"min_beats must be in 1..{MAX_BEATS}, not {self.min_beats!r}")
         elif self.distance or self.min_beats != 1:
             raise ValueError('distance and min_beats are for repeats "above" only')
 

@@ -95,5 +95,5 @@ def hint(commonest: dict | None, density: float | None) -> str | None:
             f"ratio {commonest['ratio']:.2f} if it were zero"
         )
     if density is not None and density > 0.95:
-        return f"dense: {density:.0%} of the words are not zero, so nothing is gained"
+        return f"dense: {density:.0%} of the words are not zero, so little is gained"
     return None

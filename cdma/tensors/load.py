@@ -7,7 +7,7 @@ into memory and not copied. The only array of a file has the key ``""``.
 
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def each(name: str) -> Iterator[tuple]:
     path, key = split(name)
     with _opened(path) as tensors:
         for selected in _select(tensors, path, key):
-            yield _join(path, selected), _read(tensors, path, selected)
+            yield _join(path, selected, tensors), _read(tensors, path, selected)
 
 
 def names(name: str) -> list[str]:
@@ -96,7 +96,7 @@ def names(name: str) -> list[str]:
     """
     path, key = split(name)
     with _opened(path) as tensors:
-        return [_join(path, selected) for selected in _select(tensors, path, key)]
+        return [_join(path, selected, tensors) for selected in _select(tensors, path, key)]
 
 
 def split(name: str) -> tuple[Path, str | None]:
@@ -125,8 +125,9 @@ def _refuse_folder(path: Path) -> None:
         raise UserError(f"{path}: is a folder, expected a file of tensors")
 
 
-def _join(path: Path | str, key: str) -> str:
-    return f"{path}:{key}" if key else str(path)
+def _join(path: Path | str, key: str, keys: Collection[str]) -> str:
+    """Name of one of the arrays of a file: a key may be empty beside others."""
+    return f"{path}:{key}" if key or len(keys) > 1 else str(path)
 
 
 def _opened(path: Path) -> AbstractContextManager[dict[str, Callable]]:
@@ -154,7 +155,7 @@ def _select(tensors: dict[str, Callable], path: Path, key: str | None) -> list[s
 def _some_of(keys: list[str], path: Path) -> str:
     if not keys:
         return "it holds none"
-    shown = ", ".join(_join(path.name, key) for key in keys[:_KEYS_SHOWN])
+    shown = ", ".join(_join(path.name, key, keys) for key in keys[:_KEYS_SHOWN])
     return f"there are {len(keys)}: {shown}{', ...' if len(keys) > _KEYS_SHOWN else ''}"
 
 
@@ -163,7 +164,6 @@ def _read(tensors: dict[str, Callable], path: Path, key: str):
     dtype = array.dtype
     has_numbers = dtype.kind in "biufc" or dtype.name == "bfloat16"
     if not has_numbers or dtype.itemsize not in (1, 2, 4, 8):
-        raise UserError(
-            f"{_join(path, key)}: elements are {dtype}, expected numbers of 1, 2, 4 or 8 bytes"
-        )
+        name = _join(path, key, tensors)
+        raise UserError(f"{name}: elements are {dtype}, expected numbers of 1, 2, 4 or 8 bytes")
     return array

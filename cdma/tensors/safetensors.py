@@ -24,7 +24,7 @@ _TYPES = {
     **{f"F{bits}": f"float{bits}" for bits in (16, 32, 64)},
 }
 #: Types that are read as unsigned words, with the names of ``ml_dtypes`` for these types.
-_FLOAT8 = {
+FLOAT8 = {
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
     "F8_E8M0": "float8_e8m0fnu",
@@ -52,12 +52,12 @@ def opened(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
 
 
 def _map(path: Path, key: str, data: int, entry: dict) -> np.ndarray:
-    if entry["dtype"] not in _TYPES and entry["dtype"] not in _FLOAT8:
+    if entry["dtype"] not in _TYPES and entry["dtype"] not in FLOAT8:
         raise UserError(
             f"{path}:{key}: elements are {entry['dtype']}, expected numbers of 1, 2, 4 or 8 bytes"
         )
     kind, shape = entry["dtype"], tuple(entry["shape"])
-    dtype = unsigned(1, _FLOAT8[kind]) if kind in _FLOAT8 else numpy_dtype(_TYPES[kind])
+    dtype = unsigned(1, FLOAT8[kind]) if kind in FLOAT8 else numpy_dtype(_TYPES[kind])
     start, end = entry["data_offsets"]
     try:
         if start == end:  # nothing to map

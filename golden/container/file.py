@@ -179,8 +179,9 @@ def write_chunks(
         chunk_raw=raw,
         lossy=lossy,
     )
+    packed = pack_header(header)  # what cannot be packed leaves the file as it is
     with _opened(file, "wb") as target:
-        target.write(pack_header(header))
+        target.write(packed)
         target.write(stream)
         target.write(outliers)
 

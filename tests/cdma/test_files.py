@@ -45,6 +45,33 @@ def test_the_old_file_stays_until_the_block_ends(tmp_path):
     assert path.read_text() == "new"
 
 
+def test_a_file_keeps_its_permissions(tmp_path):
+    """Nobody can read the new bytes before the end who could not read the old ones."""
+    path = tmp_path / "file"
+    for mode in (0o600, 0o444, 0o755):
+        path.touch()
+        path.chmod(mode)
+        with replacing(path) as temporary:
+            assert stat.S_IMODE(temporary.stat().st_mode) == mode | 0o200
+            temporary.write_text("new")
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "the name of the file to write is empty"),
+        ("-", "-: this output cannot be stdout, give the name of a file"),
+    ],
+)
+def test_names_of_no_file(tmp_path, monkeypatch, name, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
+        write_text(name, "text")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_link_stays_and_its_target_is_replaced(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     link.symlink_to(target)

@@ -25,7 +25,12 @@ from cdma.zvcplus import TYPES, Format
         (
             {"repeats": "above", "distance": 9, "min_beats": 0},
             ValueError,
-            "min_beats must be 1 or more, not 0",
+            "min_beats must be in 1..4294967295, not 0",
+        ),
+        (
+            {"repeats": "above", "distance": 9, "min_beats": 1 << 32},
+            ValueError,
+            "min_beats must be in 1..4294967295, not 4294967296",
         ),
         ({"distance": 9}, ValueError, 'distance and min_beats are for repeats "above" only'),
         ({"repeats": "left", "min_beats": 2}, ValueError, "distance and min_beats are for repeats"),

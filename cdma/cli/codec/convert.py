@@ -41,7 +41,7 @@ def add_parser(subparsers) -> None:
     add("--raw", choices=("never", "auto", "always"), help=raw)
     add("--codec", choices=CODECS, help="codec, to write a container (default: zvc)")
     add("--dtype", metavar="TYPE", help="element type, to write a container")
-    add("--shape", type=shape_of, metavar="N,N", help="shape, to write a container")
+    add("--shape", type=shape_of, metavar="N,N", help="shape, or scalar, to write a container")
     add("--json", action="store_true", help="print the result as JSON")
 
 

@@ -35,7 +35,9 @@ def add_parser(subparsers) -> None:
     add_zero_options(raw)
     help_ = "NumPy type of the elements (default: unsigned words)"
     raw.add_argument("--dtype", metavar="TYPE", help=help_)
-    raw.add_argument("--shape", type=shape_of, metavar="N,N", help="shape (default: one dimension)")
+    raw.add_argument(
+        "--shape", type=shape_of, metavar="N,N", help="shape, or scalar (default: one dimension)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,9 +3,14 @@
 import argparse
 import math
 
+#: The shape of an array without dimensions.
+SCALAR = "scalar"
+
 
 def shape_of(text: str) -> tuple[int, ...]:
     """Type of ``--shape``: what a container can have, with 8 bytes an element."""
+    if text == SCALAR:
+        return ()
     from cdma.golden.container.header import MAX_DIMENSIONS, MAX_SPAN
 
     try:

@@ -96,17 +96,15 @@ def compress_tensor(
                 f"{name}: elements are {array.dtype}, so words have {array.itemsize * 8} "
                 f"bits, not {fmt.word_bits}; leave --word-bits out"
             )
-        try:
+        with refusals_as_user_errors(name):
             check_fold(array.dtype, fmt, dtype)
-        except TypeError as error:
-            raise UserError(f"{name}: {error}") from error
         words, commonest = to_words(array), Commonest(array.itemsize)
         element = element_name(array, dtype)
         with writing(output) as temporary:
             if is_raw:
                 temporary.write_bytes(compress_words(words, fmt))
             else:
-                with refusals_as_user_errors():
+                with refusals_as_user_errors(name):
                     write_words(temporary, words, fmt, element, array.shape)
             file_bytes = temporary.stat().st_size
         commonest.update(words)
@@ -146,12 +144,10 @@ def _compress_lossy(name: str, output: str, bound: str, dtype: str | None) -> di
         parsed = Bound.parse(bound)
     with reading(name, ".npy") as source:
         array, notes = typed(load_tensor(source), dtype)
-        try:
+        with refusals_as_user_errors(name):
             quantised = quantise(array, parsed)
-        except (TypeError, ValueError) as error:
-            raise UserError(f"{name}: {error}") from error
         with writing(output) as temporary:
-            with refusals_as_user_errors():
+            with refusals_as_user_errors(name):
                 write_quantised(temporary, quantised)
             header = read_header(temporary)
     nonzeros = int(np.count_nonzero(quantised.q)) + len(quantised.outliers)

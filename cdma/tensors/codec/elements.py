@@ -4,10 +4,16 @@ import numpy as np
 
 from cdma.errors import UserError
 from cdma.golden.container.elements import numpy_dtype
+from cdma.tensors.safetensors import FLOAT8
 
 
 def dtype_of(name: str) -> np.dtype:
-    """NumPy type of a name. Raises UserError unless the type is a number of 1, 2, 4 or 8 bytes."""
+    """NumPy type of a name. Raises UserError unless the type is a number of 1, 2, 4 or 8 bytes.
+
+    Floats of 8 bits are unsigned words: files have no name for them.
+    """
+    if name in FLOAT8.values():
+        return np.dtype("u1")
     try:
         dtype = numpy_dtype(name)
     except TypeError:

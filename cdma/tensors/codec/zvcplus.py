@@ -50,7 +50,7 @@ def compress_zvcplus(
         array, notes = typed(load_tensor(source), dtype)
         fmt = _format(name, array, repeats or "none", distance, layout, notes)
         with writing(output) as temporary:
-            with refusals_as_user_errors():
+            with refusals_as_user_errors(name):
                 write_container(temporary, array, fmt)
             header = read_header(temporary)
         nonzeros = int(np.count_nonzero(to_words(array)))

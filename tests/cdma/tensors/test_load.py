@@ -90,6 +90,18 @@ def test_keys_of_an_archive(tmp_path):
     assert refusal(f"{path}:") == f"{path}: no array '', {keys}"
 
 
+def test_an_empty_key_beside_others(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, **{"": np.arange(2), "k": np.arange(3)})
+    assert names(str(path)) == [f"{path}:", f"{path}:k"]
+    assert [(name, array.size) for name, array in each(str(path))] == [
+        (f"{path}:", 2),
+        (f"{path}:k", 3),
+    ]
+    assert load_tensor(f"{path}:").size == 2
+    assert refusal(path) == f"{path}: name one of its arrays, there are 2: a.npz:, a.npz:k"
+
+
 def test_archive_without_arrays(tmp_path):
     np.savez(tmp_path / "a.npz")
     assert refusal(tmp_path / "a.npz") == f"{tmp_path}/a.npz: holds no array"

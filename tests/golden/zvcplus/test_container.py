@@ -149,5 +149,5 @@ def test_min_beats_of_no_beat_is_refused_where_it_is():
     data[72:76] = bytes(4)
     checked = 64 + 16 + 8 + 12
     struct.pack_into("<I", data, checked, zlib.crc32(data[:checked]))
-    with pytest.raises(StreamError, match=r"^Byte 72: min_beats must be 1 or more, not 0"):
+    with pytest.raises(StreamError, match=r"^Byte 72: min_beats must be in 1..4294967295, not 0"):
         read_header(io.BytesIO(bytes(data)))

@@ -82,7 +82,7 @@ def test_raw_is_the_bare_stream(capsys, tensor):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "i1", "f2", "f4", ">f4", "f8", "c8"])
-@pytest.mark.parametrize("shape", [(0,), (65,), (2, 3, 5)])
+@pytest.mark.parametrize("shape", [(), (0,), (65,), (2, 3, 5)])
 def test_raw_is_undone_as_it_says(capsys, dtype, shape):
     array = np.random.default_rng(0).integers(0, 3, shape).astype(dtype)
     np.save("a.npy", array)
@@ -92,6 +92,24 @@ def test_raw_is_undone_as_it_says(capsys, dtype, shape):
     assert main(shlex.split(advice)[3:]) == 0
     expected = array.astype(np.dtype(dtype).newbyteorder("<"))
     np.testing.assert_array_equal(np.load("OUT.npy"), expected, strict=True)
+
+
+@pytest.mark.parametrize("name", ["\u00e4 b.bin", "-x.bin", "it's.bin"])
+def test_raw_is_undone_whatever_its_name(capsys, tensor, name):
+    assert main(["compress", "a.npy", f"--output={name}", "--raw"]) == 0
+    advice = capsys.readouterr().out.splitlines()[-1]
+    assert main(shlex.split(advice)[3:]) == 0
+    np.testing.assert_array_equal(np.load("OUT.npy"), tensor, strict=True)
+
+
+def test_floats_of_8_bits_fold_by_their_name(report, refuse):
+    """NumPy saves them as raw bytes, without the name."""
+    np.save("f8.npy", np.array([0, 0x80, 0x38, 0x80], "u1").view("V1"))
+    fold = ("compress", "f8.npy", "-o", "f8.zvc", "--fold-negative-zero")
+    facts = report(*fold, "--dtype", "float8_e4m3fn")
+    assert facts["density"] == 0.25
+    np.testing.assert_array_equal(read_container("f8.zvc"), np.array([0, 0, 0x38, 0], "u1"))
+    assert "of which 128 would become 0" in refuse(*fold, "--dtype", "float8_e4m3fnuz")
 
 
 def test_raw_words_without_a_type(report, tensor):
@@ -197,7 +215,7 @@ def test_too_many_dimensions_for_a_container(refuse, tmp_path):
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         pytest.skip("NumPy 1 has no such arrays")
     np.save("a.npy", np.zeros((1,) * 40))
-    message = "cdma compress: Array must have at most 32 dimensions, not 40"
+    message = "cdma compress: a.npy: Array must have at most 32 dimensions, not 40"
     assert refuse("compress", "a.npy", "-o", "a.zvc") == message
     assert files(tmp_path) == {"a.npy"}
 

@@ -13,6 +13,14 @@ def test_refuses_what_is_no_number_of_a_word(name):
         dtype_of(name)
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e5m2fnuz"])
+def test_floats_of_8_bits_are_words(name):
+    words = np.array([0x00, 0x80, 0x38], "u1")
+    array, notes = typed(words, name)
+    assert (array.dtype, notes) == (np.dtype("u1"), [])
+    np.testing.assert_array_equal(array, words)
+
+
 def test_the_byte_order_of_the_file_is_kept():
     array, notes = typed(np.arange(4, dtype=">u4"), "float32")
     assert array.dtype == np.dtype(">f4")
