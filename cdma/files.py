@@ -124,7 +124,8 @@ def check_replaceable(path: str | os.PathLike) -> None:
     Raises
     ------
     UserError
-        When ``path`` is empty, ``-``, a folder or a device, or its folder does not exist.
+        When ``path`` is empty, ``-``, a folder or a device, or its folder does not exist or is a
+        file.
     """
     if os.fspath(path) == "":
         raise UserError("the name of the file to write is empty")
@@ -135,6 +136,8 @@ def check_replaceable(path: str | os.PathLike) -> None:
         raise UserError(f"{given}: is a folder, expected the name of a file to write")
     if path.exists() and not path.is_file():
         raise UserError(f"{given}: is not a regular file, and only a regular file can be replaced")
+    if path.parent.exists() and not path.parent.is_dir():
+        raise UserError(f"{given}: {given.parent} is a file, expected a folder")
     if not path.parent.is_dir():
         raise UserError(f"{given}: the folder {given.parent} does not exist, create it first")
 
@@ -169,8 +172,10 @@ def make_folder(path: str | os.PathLike) -> Path:
     Raises
     ------
     UserError
-        When there is a file of that name, or the folder cannot be created.
+        When the name is empty, there is a file of that name, or the folder cannot be created.
     """
+    if os.fspath(path) == "":
+        raise UserError("the name of the folder to write into is empty")
     path = Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)

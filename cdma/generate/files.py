@@ -73,10 +73,12 @@ def write(
     ------
     UserError
         When a name is no plain Verilog identifier, or the options exclude each other; when the
-        folder has the same module, or its partner, at another size; when a file was edited or is
-        not of this program; when a file cannot be written.
+        folder has the same module, or its partner, at another size, or another unit of that name;
+        when a file was edited or is not of this program; when a file cannot be written.
     """
     modules = _modules(units, name, prefix)
+    if config.constants.get("s_zero"):
+        raise UserError("The zero value comes from s_zero with a zero port: leave --zero-value out")
     if with_template and set(units) != set(UNITS):
         raise UserError("The test bench connects both units: generate both")
     if with_template and config.has_options:
@@ -108,6 +110,8 @@ def write(
 
 def _modules(units, name, prefix):
     """Names of the modules, by unit; ``None`` is the default name."""
+    if prefix == "":
+        raise UserError("--prefix is empty: give a name, or leave it out")
     if name is not None and (prefix is not None or len(units) > 1):
         raise UserError("A name is for one unit, without a prefix; give a prefix for both units")
     modules = {
@@ -133,7 +137,13 @@ def _refuse_others(folder, manifests, texts):
     made_here = {entry.get("verilog_sha256") for entry in there.values()}
     families = {_family(entry) for entry in manifests.values()}
     config = next(iter(manifests.values()))["config"]
+    units = {entry["module"]: unit for unit, entry in manifests.items()}
     for path, entry in there.items():
+        if units.get(entry["module"], entry["unit"]) != entry["unit"]:
+            raise UserError(
+                f"{path}: describes a {entry['unit']} that is called {entry['module']} too. Take "
+                f"another name or folder, or --force"
+            )
         if _family(entry) in families and entry.get("config") != config:
             raise UserError(
                 f"{path}: describes {entry.get('module')} of size {entry.get('config')}, and this "

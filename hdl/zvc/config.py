@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from cdma.format import BLOCK_BYTES, ErrorCode, Format
+from cdma.format import ErrorCode, Format
 
 LANES = (2, 4, 8, 16, 32, 64)
 MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
@@ -71,7 +71,7 @@ class Config:
         if self.format.block_words > MOST_BLOCK_WORDS:
             raise ValueError(
                 f"Block length of hardware must be at most {MOST_BLOCK_WORDS} words, "
-                f"not {self.format.block_words!r}"
+                f"not {self.format.block_words!r}: take blocks of {self._nearest_block} words"
             )
         if self.format.block_words % self.lanes:
             raise ValueError(
@@ -87,11 +87,11 @@ class Config:
 
     @property
     def _nearest_block(self) -> int:
-        """A block length that these lanes and words can have."""
+        """The block length nearest to the given one that these lanes and words can have."""
         bits = self.format.word_bits
-        return max(
-            self.lanes, bits, min(8 * BLOCK_BYTES // bits, most_block_words(self.lanes, bits))
-        )
+        step = max(self.lanes, bits)  # both are powers of two
+        most = min(MOST_BLOCK_WORDS, most_block_words(self.lanes, bits))
+        return min(max(round(self.format.block_words / step), 1) * step, most)
 
     @classmethod
     def of(

@@ -14,7 +14,8 @@ REPEATS = ("none", "left")
 WIDTH_BITS = 3
 #: Words of int8 in the smallest group with a width of its own.
 GROUP_WORDS = 16
-#: Error codes in the status of the decompressor. All other errors of a stream give some words.
+#: Error codes in the status of a decompressor with repeats. All other errors of a stream give some
+#: words.
 ERROR_CODES = (
     ErrorCode.NONE,
     ErrorCode.TRUNCATED,
@@ -31,7 +32,12 @@ class ByteBeats:
     four of them, of the words of ``format``."""
 
     codec: ClassVar[str] = "zvcplus"
-    error_codes: ClassVar[tuple[ErrorCode, ...]] = ERROR_CODES
+
+    @property
+    def error_codes(self) -> tuple[ErrorCode, ...]:
+        """Error codes in the status of the decompressor."""
+        is_given = {ErrorCode.COUNT: self.repeats != "none"}
+        return tuple(code for code in ERROR_CODES if is_given.get(code, True))
 
     @property
     def lanes(self) -> int:

@@ -90,7 +90,7 @@ def test_the_longest_name_a_folder_takes(tmp_path):
     [
         (".", "is a folder, expected the name of a file to write"),
         ("missing/file", "the folder {parent} does not exist, create it first"),
-        ("file/inside", "the folder {parent} does not exist, create it first"),
+        ("file/inside", "{parent} is a file, expected a folder"),
         ("pipe", "is not a regular file, and only a regular file can be replaced"),
     ],
 )

@@ -41,9 +41,7 @@ def points(unit: str, config: MixedConfig) -> list[Point]:
         Point("statuses not taken", list(range(4))),
     ]
     if unit == "decompressor":
-        has_repeats = config.repeats != "none"
-        codes = [code for code in config.error_codes if has_repeats or code.name != "COUNT"]
-        pairs = list(itertools.product([code.name for code in codes], types))
+        pairs = list(itertools.product([code.name for code in config.error_codes], types))
         found += [Point("error x type", pairs), Point("error x next type", pairs)]
     return found
 

@@ -46,11 +46,10 @@ STALLS = ({"source": "bernoulli:0.7", "command": "bernoulli:0.9"},)
 def points(unit: str, config: Config) -> list[Point]:
     """Points of a unit, without observations."""
     bits, word = range(config.beat_bits), config.word
-    codes = [code for code in config.error_codes if config.has_repeats or code != ErrorCode.COUNT]
     stalls = EARLY if unit == "decompressor" else ()
     coded = itertools.product(KINDS[1:3], range(1, most_nibbles(config) + 1))
     found = [
-        *common_points(unit, config, [code.name for code in codes], stalls),
+        *common_points(unit, config, [code.name for code in config.error_codes], stalls),
         Point("block x next block", list(itertools.product(KINDS, KINDS))),
         Point("block x wide", list(itertools.product(CODED, (False, True)))),
         Point("mask x its nibbles", list(coded)),
@@ -74,7 +73,9 @@ def points(unit: str, config: Config) -> list[Point]:
         repeats = [pair for pair in itertools.product(CODED, REPEATS) if pair != never]
         found.append(Point("block x repeats", repeats))
     if unit == "decompressor":
-        kinds = [(code.name, kind) for code in codes for kind in length_classes(config)]
+        kinds = [
+            (code.name, kind) for code in config.error_codes for kind in length_classes(config)
+        ]
         found += [
             Point("error x length", [pair for pair in kinds if not impossible(*pair)]),
             Point("trailing", list(SURPLUS)),

@@ -235,6 +235,33 @@ def test_a_partner_of_another_size_is_refused(generate, refuse, tmp_path):
     assert not (tmp_path / "compressor.v").exists()
 
 
+def test_a_unit_with_the_name_of_the_other_is_refused(generate, refuse, tmp_path):
+    generate("both")
+    options = ("--config", "16x32", "--name", "cdma_decompressor", "-o", tmp_path)
+    line = refuse("generate", "compressor", *options)
+    assert "decompressor.json: describes a decompressor that is called cdma_decompressor" in line
+    assert not (tmp_path / "cdma_decompressor.v").exists()
+
+
+def test_empty_names_are_refused(refuse, tmp_path, monkeypatch):
+    """As of a variable that is not set in a script."""
+    monkeypatch.chdir(tmp_path)
+    line = refuse("generate", "both", "-o", "")
+    assert line == "cdma generate: the name of the folder to write into is empty"
+    line = refuse("generate", "both", "--prefix", "", "-o", tmp_path)
+    assert line == "cdma generate: --prefix is empty: give a name, or leave it out"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_zero_value_beside_its_port_is_refused(refuse, tmp_path):
+    options = ("--zero-value", "5", "--zero-port", "-o", tmp_path)
+    line = refuse("generate", "both", *options)
+    assert line.endswith(
+        "The zero value comes from s_zero with a zero port: leave --zero-value out"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_sizes_under_two_prefixes(generate, tmp_path):
     for name in ("8x32", "16x16"):
         generate("both", "--config", name, "--prefix", f"z{name}")
