@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     start = time.monotonic()
     try:
         tensors = demo.words_in(args.folders)
+        if args.engine is not None:  # a wrong size is refused before the simulations
+            demo.engine_for(tensors, args.engine, args.lanes)
         rows = demo.run(tensors, args.lanes, show)
         if args.engine is not None:
             rows += demo.run_engine(tensors, args.engine, args.lanes, show)

@@ -102,6 +102,23 @@ def run(
     return sorted(rows, key=lambda row: row["tensor"])
 
 
+def engine_for(
+    tensors: Mapping[str, np.ndarray], channels: int, lanes: int | None
+) -> tuple[str, EngineConfig]:
+    """Name of the largest tensor, and the engine that :func:`run_engine` sends it through.
+
+    Raises
+    ------
+    UserError
+        When there is no engine of this size.
+    """
+    name = max(tensors, key=lambda each: tensors[each].nbytes)
+    itemsize = tensors[name].itemsize
+    beat = ENGINE_BEAT_BYTES // itemsize if lanes is None else lanes
+    with refusals_as_user_errors():
+        return name, EngineConfig(channels=channels, lanes=beat, word_bits=8 * itemsize)
+
+
 def run_engine(
     tensors: Mapping[str, np.ndarray],
     channels: int,
@@ -114,11 +131,8 @@ def run_engine(
     descriptor, data, index, completion. ``channels`` is the number of the engine's channels. For
     the other arguments and the errors see :func:`run`.
     """
-    name = max(tensors, key=lambda each: tensors[each].nbytes)
+    name, config = engine_for(tensors, channels, lanes)
     words = tensors[name]
-    beat = ENGINE_BEAT_BYTES // words.itemsize if lanes is None else lanes
-    with refusals_as_user_errors():
-        config = EngineConfig(channels=channels, lanes=beat, word_bits=8 * words.itemsize)
     progress(f"engine {config.name}: {name}, out to host memory and back")
     near = PROFILES["near"]
     trip = round_trip(words, config, near, near, progress=progress)

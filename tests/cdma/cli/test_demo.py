@@ -7,6 +7,7 @@ import pytest
 
 from cdma.cli.main import main
 from cdma.hdl import emit
+from cdma.study import demo
 
 
 @pytest.fixture
@@ -50,3 +51,9 @@ def test_nothing_to_do_is_a_mistake(refuse, tmp_path, made):
 def test_a_file_in_place_of_a_folder(folder, refuse):
     line = refuse("demo", str(folder / "a.npy"))
     assert line == f"cdma demo: {folder}/a.npy: is a file, expected a folder of .npy files"
+
+
+def test_a_wrong_engine_is_refused_before_the_simulations(folder, refuse, monkeypatch):
+    monkeypatch.setattr(demo, "run", lambda *_: pytest.fail("it was simulated"))
+    line = refuse("demo", folder, "--engine", 3)
+    assert line == "cdma demo: Number of channels must be 1, 2, 4 or 8, not 3"
