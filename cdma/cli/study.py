@@ -1,9 +1,9 @@
 """``cdma study``: check the paper's claims on tensors, as a document with figures."""
 
 import argparse
-import os
 
 from cdma.cli.options import add_folder_option, add_sweep_options
+from cdma.cli.options.tensors import sample_folder
 from cdma.errors import UserError, require
 from cdma.files import make_folder
 
@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from cdma.study.report import document
     from cdma.study.run import analyze_all, reasons
 
-    files = args.files or [os.environ.get("CDMA_DATA")]
-    if files == [None]:
+    files = args.files or sample_folder()
+    if not files:
         raise UserError("no tensors given: name files or folders, or set CDMA_DATA")
     require("matplotlib", extra="study", verb="cdma study")
     algorithms, _ = installed(tuple(ALGORITHMS))

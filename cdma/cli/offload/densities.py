@@ -1,8 +1,8 @@
 """The tensors that give the compression ratios."""
 
 import argparse
-import os
 
+from cdma.cli.options.tensors import sample_folder
 from cdma.errors import UserError
 
 
@@ -16,7 +16,7 @@ def add_densities_option(
 
 def files_from(args: argparse.Namespace) -> list[str]:
     """Files and folders of ``--densities``, or of ``CDMA_DATA``; none without both."""
-    return args.densities or [name for name in [os.environ.get("CDMA_DATA")] if name]
+    return args.densities or sample_folder()
 
 
 def needed_files(args: argparse.Namespace) -> list[str]:

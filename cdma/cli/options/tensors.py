@@ -1,6 +1,7 @@
 """The tensor of a verb, and the type of its elements."""
 
 import argparse
+import os
 
 from cdma.errors import refusals_as_user_errors
 from cdma.tensors.load import NAMING
@@ -10,6 +11,11 @@ def add_tensor_options(parser: argparse.ArgumentParser) -> None:
     """Add the tensor, and ``--dtype``."""
     parser.add_argument("tensor", metavar="FILE", help=NAMING)
     add_dtype_option(parser)
+
+
+def sample_folder() -> list[str]:
+    """The folder that ``CDMA_DATA`` names, in a list; empty where it is empty or not set."""
+    return [name for name in [os.environ.get("CDMA_DATA")] if name]
 
 
 def add_dtype_option(parser: argparse.ArgumentParser) -> None:

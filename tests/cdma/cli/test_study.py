@@ -51,8 +51,11 @@ def test_data_of_the_environment(captured, tmp_path, monkeypatch):
     assert (tmp_path / "study.md").is_file()
 
 
-def test_no_data(refuse, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", [None, ""])
+def test_no_data(refuse, tmp_path, monkeypatch, name):
     monkeypatch.delenv("CDMA_DATA", raising=False)
+    if name is not None:
+        monkeypatch.setenv("CDMA_DATA", name)
     line = refuse("study", "-o", tmp_path / "out")
     assert line == "cdma study: no tensors given: name files or folders, or set CDMA_DATA"
     assert not (tmp_path / "out").exists()

@@ -6,10 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from cdma.cli.options import add_tensor_options, tensor_from
-from cdma.cli.options.tensors import words_of
+from cdma.cli.options import add_tensor_options, liberty_path, tensor_from
+from cdma.cli.options.tensors import sample_folder, words_of
 from cdma.errors import UserError
 from cdma.golden import Format
+from cdma.offload.validate import rows
 
 
 @pytest.fixture
@@ -60,3 +61,11 @@ def test_bare_words_need_their_type_where_a_unit_folds():
         UserError, match=r"not uint16, of which 32768 would become 0; name the type"
     ):
         words_of(words, fmt, None)
+
+
+def test_an_empty_variable_is_not_set(monkeypatch):
+    for name in ("CDMA_DATA", "CDMA_LIBERTY", "CDMA_PUBLISHED"):
+        monkeypatch.setenv(name, "")
+    assert sample_folder() == []
+    assert liberty_path(argparse.Namespace(liberty=None)) is None
+    assert rows.folder() is None
