@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -140,6 +140,40 @@ def check_replaceable(path: str | os.PathLike) -> None:
         raise UserError(f"{given}: {given.parent} is a file, expected a folder")
     if not path.parent.is_dir():
         raise UserError(f"{given}: the folder {given.parent} does not exist, create it first")
+
+
+def files_below(
+    folder: str | os.PathLike,
+    suffixes: Collection[str],
+    failures: dict[str, str] | None = None,
+) -> list[Path]:
+    """Files with one of these suffixes in a folder and its subfolders, in no order.
+
+    Parameters
+    ----------
+    folder : path
+    suffixes : collection of str
+        With their dots.
+    failures : dict or None
+        Receives the error of each folder that cannot be read, by the name of the folder. With
+        ``None``, the error is raised.
+
+    Raises
+    ------
+    UserError
+        When a folder cannot be read, and ``failures`` is ``None``.
+    """
+
+    def refuse(error: OSError) -> None:
+        text = f"{error.filename}: cannot read this folder ({error.strerror})"
+        if failures is None:
+            raise UserError(text) from error
+        failures[str(error.filename)] = text
+
+    # Not Path.rglob, which leaves out a folder that it cannot read.
+    walk = os.walk(folder, onerror=refuse)
+    found = (Path(root, name) for root, _, names in walk for name in names)
+    return [file for file in found if file.suffix in suffixes]
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

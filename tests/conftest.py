@@ -1,5 +1,6 @@
 """The command, and a unit and a cell library small enough that real tools answer in seconds."""
 
+import errno
 import json
 import os
 import shutil
@@ -245,6 +246,22 @@ def refuse(capsys, monkeypatch):
         return err.rstrip("\n")
 
     return run
+
+
+@pytest.fixture
+def lock(monkeypatch):
+    """Make a folder that cannot be read. Root reads folders of any mode, so no mode is set."""
+
+    def lock(folder) -> None:
+        def scandir(path="."):
+            if os.fspath(path) == str(folder):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+            return real(path)
+
+        real = os.scandir
+        monkeypatch.setattr(os, "scandir", scandir)
+
+    return lock
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def plan(
     axes : str or None
         Layout of tensors whose layout is in no list.
     failures : dict or None
-        Receives the error of each file that cannot be opened, by the name of the file. With
+        Receives the error of each file or folder that cannot be opened, by its name. With
         ``None``, the error is raised.
     dtype : str or None
         NumPy type that the elements of all tensors are, whatever the files say.
@@ -88,8 +88,8 @@ def plan(
     Raises
     ------
     UserError
-        When a file cannot be opened, a list of metadata cannot be understood, or there is no such
-        type.
+        When a file or folder cannot be opened, a list of metadata cannot be understood, or there is
+        no such type.
     """
     if dtype is not None:
         dtype_of(dtype)

@@ -7,6 +7,7 @@ import numpy as np
 
 from cdma.engine_config import EngineConfig
 from cdma.errors import UserError, refusals_as_user_errors
+from cdma.files import files_below
 from cdma.golden.zvc.words import to_words
 from cdma.hdl.zvc.config import Config
 from cdma.sim import Scenario, cosim_all
@@ -44,7 +45,7 @@ def words_in(folders: Sequence[str]) -> dict[str, np.ndarray]:
     Raises
     ------
     UserError
-        When a folder is missing or has no such file, or a file cannot be read.
+        When a folder is missing or has no such file, or a file or folder cannot be read.
     """
     tensors = {}
     for folder in map(Path, folders):
@@ -52,7 +53,7 @@ def words_in(folders: Sequence[str]) -> dict[str, np.ndarray]:
             raise UserError(f"{folder}: is a file, expected a folder of .npy files")
         if not folder.is_dir():
             raise UserError(f"{folder}: no such folder; `cdma capture -o {folder}` makes one")
-        files = sorted(folder.rglob("*.npy"))
+        files = sorted(files_below(folder, [".npy"]))
         if not files:
             raise UserError(f"{folder}: holds no .npy file; `cdma capture -o {folder}` makes some")
         for file in files:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cdma.errors import UserError
+from cdma.files import files_below
 from cdma.tensors import load
 
 
@@ -14,17 +15,18 @@ def names_in(argument: str, failures: dict[str, str] | None = None) -> list[str]
     argument : str
         A file, a file with a key, or a folder: every file of tensors in the folder and below.
     failures : dict or None
-        Receives the error of each file that cannot be opened, by the name of the file. With
+        Receives the error of each file or folder that cannot be opened, by its name. With
         ``None``, the error is raised.
 
     Raises
     ------
     UserError
-        When the file does not exist or has no tensor, and ``failures`` is ``None``.
+        When the file does not exist or has no tensor, or a folder cannot be read, and
+        ``failures`` is ``None``.
     """
     found = []
     try:
-        for file in _files(argument):
+        for file in _files(argument, failures):
             try:
                 found += load.names(file)
             except UserError as error:
@@ -38,14 +40,16 @@ def names_in(argument: str, failures: dict[str, str] | None = None) -> list[str]
     return found
 
 
-def _files(argument: str) -> list[str]:
+def _files(argument: str, failures: dict[str, str] | None) -> list[str]:
     folder = Path(argument)
     if not folder.is_dir():
         if not folder.suffix and not folder.exists():
             raise UserError(f"{argument}: no such file or folder")
         return [argument]
-    found = (file for file in folder.rglob("*") if file.suffix in load.MODULES)
-    files = sorted(str(file) for file in found if not file.is_dir())
-    if not files:
+    unread = None if failures is None else {}
+    files = sorted(map(str, files_below(folder, load.MODULES, unread)))
+    if unread:
+        failures |= unread
+    elif not files:
         raise UserError(f"{folder}: holds no file of tensors ({', '.join(load.MODULES)})")
     return files

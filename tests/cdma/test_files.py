@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from cdma.errors import UserError
-from cdma.files import make_folder, refuse_twice, replacing, write_text
+from cdma.files import files_below, make_folder, refuse_twice, replacing, write_text
 
 
 def test_writes_a_new_file_with_the_usual_permissions(tmp_path):
@@ -134,3 +134,22 @@ def test_two_outputs_of_one_name_are_refused_before_there_is_a_file(tmp_path):
     for same in (tmp_path / "new", tmp_path / "link", f"{tmp_path}/./new"):
         with pytest.raises(UserError, match="two outputs would be this one file"):
             refuse_twice(tmp_path / "new", same)
+
+
+def test_files_below_a_folder(tmp_path, lock):
+    (tmp_path / "below" / "folder.npy").mkdir(parents=True)
+    names = ("a.npy", "b.txt", "below/c.pt", "below/folder.npy/d.npy")
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / "link.npy").symlink_to(tmp_path / "a.npy")
+    found = {str(file.relative_to(tmp_path)) for file in files_below(tmp_path, (".npy", ".pt"))}
+    assert found == {*names, "link.npy"} - {"b.txt"}
+    lock(tmp_path / "below")
+    message = f"{tmp_path}/below: cannot read this folder (Permission denied)"
+    with pytest.raises(UserError, match=rf"^{re.escape(message)}$"):
+        files_below(tmp_path, [".npy"])
+    failures = {}
+    assert {file.name for file in files_below(tmp_path, [".npy"], failures)} == {
+        *("a.npy", "link.npy")
+    }
+    assert failures == {f"{tmp_path}/below": message}

@@ -148,6 +148,16 @@ def test_a_bad_file_costs_only_itself(tensors, tmp_path, capsys):
     assert len(list(csv.DictReader(table.open()))) == 5
 
 
+def test_a_folder_that_cannot_be_read_costs_only_itself(tensors, lock, capsys):
+    folder, _ = tensors
+    (folder / "below").mkdir()
+    lock(folder / "below")
+    assert main(["analyze", str(folder), "--algorithm", "zvc32"]) == 2
+    out, err = capsys.readouterr()
+    assert err == f"cdma analyze: {folder}/below: cannot read this folder (Permission denied)\n"
+    assert "a.npy" in out
+
+
 def test_only_bad_files(tmp_path, refuse):
     (tmp_path / "c.npy").write_bytes(b"no array")
     line = refuse("analyze", tmp_path, "--csv", tmp_path / "out.csv", "--json")

@@ -35,6 +35,14 @@ def test_names_of_several_folders_are_whole(tmp_path):
     assert list(demo.words_in(folders[:1])) == ["a"]
 
 
+def test_a_folder_that_cannot_be_read(tmp_path, lock):
+    np.save(tmp_path / "a.npy", np.arange(4, dtype="f4"))
+    (tmp_path / "below").mkdir()
+    lock(tmp_path / "below")
+    with pytest.raises(UserError, match=r"/below: cannot read this folder \(Permission denied\)$"):
+        demo.words_in([tmp_path])
+
+
 def test_refuses_a_number_of_lanes():
     words = {"a": np.zeros(4, "<u4")}
     with pytest.raises(UserError, match=r"^Number of lanes must be a power of two in 2\.\.64"):

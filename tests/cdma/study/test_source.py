@@ -1,5 +1,7 @@
 """What a file, a file with a key and a folder stand for."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -37,3 +39,14 @@ def test_no_such_file(tmp_path):
 def test_no_such_folder(tmp_path):
     with pytest.raises(UserError, match=r"nothing: no such file or folder$"):
         names_in(f"{tmp_path}/nothing")
+
+
+def test_a_folder_that_cannot_be_read(folder, lock):
+    lock(folder / "below")
+    message = f"{folder}/below: cannot read this folder (Permission denied)"
+    with pytest.raises(UserError, match=rf"^{re.escape(message)}$"):
+        names_in(str(folder))
+    failures = {}
+    assert names_in(str(folder), failures) == [f"{folder}/a.npz:x", f"{folder}/a.npz:y"]
+    assert names_in(f"{folder}/below", failures) == []
+    assert failures == {f"{folder}/below": message}
