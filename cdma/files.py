@@ -177,9 +177,17 @@ def files_below(
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
-    """Write ``text`` as UTF-8 with plain line feeds, whole or not at all."""
+    """Write ``text`` as UTF-8 with plain line feeds, whole or not at all; see :func:`encoded`."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(encoded(text))
+
+
+def encoded(text: str) -> bytes:
+    r"""UTF-8 of a text. What has no UTF-8 becomes an escape, such as ``\udcff``, as on stdout.
+
+    Names of files may hold bytes that are not UTF-8.
+    """
+    return text.encode("utf-8", "backslashreplace")
 
 
 def read_verilog(path: str | os.PathLike, modules: Sequence[str] = ()) -> str:

@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 #: Layers from the bottom to the top: what each may import of this package, beside itself.
-BASE = {"engine_codes", "engine_config", "errors", "files", "format", "progress", "signals"}
-BASE |= {"tables", "zvcplus"}
+BASE = {"engine_codes", "engine_config", "errors", "files", "format", "labels", "progress"}
+BASE |= {"signals", "tables", "zvcplus"}
 LAYERS = {
     **dict.fromkeys(sorted(BASE), BASE),
     "toolchain": BASE,

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from cdma.cli import options
 from cdma.errors import UserError, hint
@@ -42,8 +43,7 @@ def add_parser(subparsers) -> None:
     add("--axes", metavar="AXES", help=f"{axes}(default: four are NCHW, two NC)")
     options.add_dtype_option(parser)
     add("--rtl", action="store_true", help="also run the compressor's RTL: cycles and bytes")
-    lanes = "words in a beat of it (default: 32 bytes of them)"
-    add("--lanes", type=int, metavar="N", help=lanes)
+    add("--lanes", type=int, metavar="N", help="words in a beat of it (default: 32 bytes of them)")
     add("--csv", metavar="FILE", help="write all figures as CSV")
     add("--json", action="store_true", help="print all figures as JSON")
     add("--figures", metavar="DIR", help="draw figures, SVG and PNG")
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.study.algorithms.registry import installed
     from cdma.study.analysis import plan
     from cdma.study.layouts import LAYOUTS, check_axes
-    from cdma.study.report import tables
+    from cdma.study.report import plots, tables
     from cdma.study.report.files import analyze_into
     from cdma.study.run import reasons
 
@@ -75,6 +75,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"cdma analyze: {reason}", file=sys.stderr)
     is_wide = bool(args.layout)
     print(tables.as_json(records, failures) if args.json else tables.text(records, is_wide), end="")
-    if failures:
-        return 2
-    return int(any(record["rtl"] and record["rtl"]["problem"] for record in records))
+    if args.figures:  # after the report, which does not depend on them
+        plots.draw(records, Path(args.figures))
+    return 2 if failures else int(any(r["rtl"] and r["rtl"]["problem"] for r in records))

@@ -21,6 +21,11 @@ def test_writes_a_new_file_with_the_usual_permissions(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
+def test_a_name_that_is_not_utf_8_is_written_as_an_escape(tmp_path):
+    write_text(tmp_path / "new", f"{os.fsdecode(b'bad%c.npy' % 0xFF)} \N{GREEK SMALL LETTER MU}")
+    assert (tmp_path / "new").read_text("utf-8") == "bad\\udcff.npy \N{GREEK SMALL LETTER MU}"
+
+
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "old"
     path.write_text("old")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cdma.labels import plain
 from cdma.offload.pictures.canvas import GREY, KINDS
 from cdma.offload.schemes.registry import Result
 
@@ -24,7 +25,7 @@ def steps(figure, results: Sequence[Result], label: str) -> None:
     rest = [max(a - b, 0) for a, b in zip(whole, compute, strict=True)]
     axes.barh(titles, rest, left=compute, color=colors, alpha=0.4)
     axes.invert_yaxis()
-    axes.set_xlabel(f"step, ms ({label}); pale: waits for copies")
+    axes.set_xlabel(f"step, ms ({plain(label)}); pale: waits for copies")
     middle = sorted(whole)[len(whole) // 2]
     right = min(1.05 * max(whole), 2 * middle)
     axes.set_xlim(0, right)
@@ -46,7 +47,7 @@ def timeline(figure, results: Sequence[Result], label: str) -> None:
         axes.set_yticks(range(3), ["compute", "out", "back"])
         axes.invert_yaxis()
         axes.set_title(each.scheme.title, loc="left", fontsize=9)
-    rows[-1].set_xlabel(f"ms ({label})")
+    rows[-1].set_xlabel(f"ms ({plain(label)})")
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -77,7 +78,7 @@ def pareto(figure, results: Sequence[Result], label: str) -> None:
         axes.annotate(_letter(number), (x, y), xytext=(-2, 5 + 8 * (number % 2)), fontsize=7,
                       textcoords="offset points")  # fmt: skip
     axes.set_xscale("log")
-    axes.set_xlabel(f"step, ms ({label}); hollow: lossy")
+    axes.set_xlabel(f"step, ms ({plain(label)}); hollow: lossy")
     axes.set_ylabel("peak device memory, MiB")
     figure.legend(loc="outside right upper", fontsize=7)
 

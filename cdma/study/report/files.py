@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from cdma.errors import UserError, require
-from cdma.files import make_folder, replacing
+from cdma.files import encoded, make_folder, replacing
 from cdma.study import run
-from cdma.study.report import plots, tables
+from cdma.study.report import tables
 from cdma.sweep import Task
 
 
@@ -20,7 +20,10 @@ def analyze_into(
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> list[dict]:
-    """Analyze the tensors of all tasks, and write the results.
+    """Analyze the tensors of all tasks, and write the CSV file.
+
+    The caller draws the figures, when it has reported the records: a figure that fails then costs
+    nothing else.
 
     Parameters
     ----------
@@ -31,7 +34,7 @@ def analyze_into(
     csv : path, optional
         File for all figures.
     figures : path, optional
-        Folder for plots, created if missing.
+        Folder for figures, created if missing.
     jobs, scheduler
         See :func:`cdma.sweep.sweep`.
 
@@ -48,7 +51,7 @@ def analyze_into(
     with ExitStack() as outputs:
         if figures:
             require("matplotlib", extra="study", verb="--figures")
-            folder = make_folder(figures)
+            make_folder(figures)
         if csv:
             file = outputs.enter_context(replacing(csv))
         records, failed = run.analyze_all(tasks, jobs, scheduler)
@@ -56,7 +59,5 @@ def analyze_into(
         if not records:
             raise UserError("; ".join(run.reasons(failures)))
         if csv:
-            file.write_text(tables.as_csv(records), encoding="utf-8", newline="")
-        if figures:
-            plots.draw(records, folder)
+            file.write_bytes(encoded(tables.as_csv(records)))
     return records

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cdma.errors import require
 from cdma.files import replacing
+from cdma.labels import plain
 from cdma.study.density import layers_of, steps_of
 from cdma.study.layouts import LAYOUTS
 from cdma.study.report.tables import TITLES
@@ -99,7 +100,7 @@ def draw_ratio(figure, records: Sequence[dict]) -> bool:
             places = [at + (number - (len(names) - 1) / 2) * width for at in range(len(networks))]
             axes.bar(places, heights, width, color=COLORS[name], label=TITLES[name])
         axes.axhline(1, color="0.5", linewidth=0.6)
-        axes.set_xticks(range(len(networks)), labels=networks)
+        axes.set_xticks(range(len(networks)), labels=list(map(plain, networks)))
         axes.set_title(layout, loc="left", fontweight="bold")
         axes.set_ylabel("ratio (bigger is better)")
         axes.grid(visible=True, axis="y", alpha=0.3)
@@ -122,9 +123,9 @@ def draw_density_by_layer(figure, records: Sequence[dict]) -> bool:
     for axes, (network, layers) in _panels(figure, networks):
         colors = [_POOL if layer.is_pool else _LAYER for layer in layers]
         axes.bar(range(len(layers)), [layer.last for layer in layers], color=colors)
-        names = [layer.name for layer in layers]
+        names = [plain(layer.name) for layer in layers]
         axes.set_xticks(range(len(layers)), labels=names, rotation=90, fontsize=6)
-        axes.set_title(network, loc="left", fontweight="bold")
+        axes.set_title(plain(network), loc="left", fontweight="bold")
     handles = [figure.axes[0].bar(0, 0, color=color) for color in (_LAYER, _POOL)]
     figure.legend(handles, ["ReLU", "pooling"], loc="outside upper center", ncols=2)
     return True
@@ -148,10 +149,10 @@ def draw_density_over_training(figure, records: Sequence[dict]) -> bool:
                 marker="o",
                 markersize=4,
                 color=colormaps["viridis"](number / len(layers)),
-                label=layer.name,
+                label=plain(layer.name),
             )
         axes.set_xticks(range(len(steps)), labels=[f"{step:g}" for step in steps])
-        axes.set_title(network, loc="left", fontweight="bold")
+        axes.set_title(plain(network), loc="left", fontweight="bold")
         axes.set_xlabel("step of training (dashed: pooling)")
         axes.legend(fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))
     return True

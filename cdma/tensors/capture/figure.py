@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cdma.errors import require
 from cdma.files import replacing
+from cdma.labels import plain
 
 
 def draw(report: dict, folder: Path) -> list[Path]:
@@ -51,14 +52,15 @@ def _render(report: dict, kind: str) -> bytes:
         densities, *others = panels[:, 0]
         for layer, values in history["density"].items():
             dashes = "--" if kinds.get(layer) == "pool" else "-"
-            densities.plot(steps, _numbers(values), dashes, label=layer, linewidth=1.2)
+            densities.plot(steps, _numbers(values), dashes, label=plain(layer), linewidth=1.2)
         densities.set_ylim(0, 1)
         densities.set_ylabel("density (share of non-zeros)")
-        densities.set_title(f"{report['name']}: density over training (pooling dashed)")
+        title = f"{report['name']}: density over training (pooling dashed)"
+        densities.set_title(plain(title))
         densities.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
         for axes, (name, values) in zip(others, notes.items(), strict=True):
             axes.plot(steps, _numbers(values), color="black", linewidth=1)
-            axes.set_ylabel(name)
+            axes.set_ylabel(plain(name))
         for axes in panels[:, 0]:
             axes.grid(alpha=0.3)
         panels[-1, 0].set_xscale("log")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from cdma.cli.main import main
 from cdma.golden import compress
 from cdma.golden import zvcplus as golden_zvcplus
 from cdma.study import run
+from cdma.study.report import plots
 from cdma.sweep import pools
 from cdma.zvcplus import Format
 
@@ -115,6 +117,37 @@ def test_table_csv_and_figures(tensors, tmp_path, capsys):
     assert {path.name for path in figures.iterdir()} == {
         f"{name}.{kind}" for name in ("ratio", "density-layers") for kind in ("svg", "png")
     }
+
+
+def test_names_are_plain_text(tensors, tmp_path, report):
+    pytest.importorskip("matplotlib")
+    folder, arrays = tensors
+    names = (os.fsdecode(b"bad\xff"), "re$\\frac$lu")
+    for name in names:
+        np.save(folder / f"{name}.npy", arrays[f"{folder}/a.npy"])
+    entry = {"file": "a.npy", "network": "n$\\bad$ \ud800"}
+    (folder / "manifest.json").write_text(json.dumps({"tensors": [entry]}))
+    options = ["--algorithm", "zvc32", "--csv", tmp_path / "out.csv", "--figures", tmp_path / "f"]
+    assert len(report("analyze", folder, *options)["records"]) == 11
+    text = (tmp_path / "out.csv").read_text("utf-8")
+    assert f"{folder}/bad\\udcff.npy" in text
+    assert f"{folder}/re$\\frac$lu.npy" in text
+    picture = (tmp_path / "f" / "density-layers.svg").read_text("utf-8")
+    for name in ("bad\\udcff", "re$\\frac$lu", "n$\\bad$ \\ud800"):
+        assert f">{name}</text>" in picture
+
+
+def test_a_figure_that_fails_costs_nothing_else(tensors, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+
+    def draw(*_):
+        raise RuntimeError("no figure")
+
+    monkeypatch.setattr(plots, "draw", draw)
+    options = ["--csv", str(tmp_path / "out.csv"), "--figures", str(tmp_path / "f")]
+    assert main(["analyze", str(tensors[0]), "--algorithm", "zvc32", *options]) == 3
+    assert "a.npy" in capsys.readouterr().out
+    assert "a.npy" in (tmp_path / "out.csv").read_text()
 
 
 def test_choices(tensors, report):

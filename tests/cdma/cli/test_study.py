@@ -1,5 +1,6 @@
 """``cdma study``: the document from the command line."""
 
+import os
 import shutil
 
 import numpy as np
@@ -74,3 +75,13 @@ def test_tensors_without_axes(refuse, tmp_path):
     np.save(tmp_path / "a.npy", np.ones(100, np.float32))
     line = refuse("study", tmp_path, "-o", tmp_path / "out")
     assert line == "cdma study: no fp32 tensor among these has the axes N, C, H and W"
+
+
+def test_names_are_plain_text(tmp_path):
+    names = ("re$\\frac$lu", os.fsdecode(b"bad\xff"))
+    for name in names:
+        np.save(tmp_path / f"{name}.npy", np.ones((2, 3, 4, 4), np.float32))
+    assert main(["study", str(tmp_path), "-o", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "study.md").read_text("utf-8")
+    assert "re$\\frac$lu" in text
+    assert "bad\\udcff" in text

@@ -1,5 +1,6 @@
 """Pictures of the verbs: what they show, and when they are refused."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from cdma.cli.main import main
 from cdma.errors import UserError
 from cdma.offload.answers import advise, points, tornado
-from cdma.offload.pictures import canvas, sweeps
+from cdma.offload.pictures import canvas, schemes, sweeps
 from cdma.offload.pictures.schemes import front, steps
+from cdma.offload.schemes.registry import results
 
 pytest.importorskip("matplotlib")
 GIVEN = ("--ratio", "2.6")
@@ -48,17 +50,25 @@ def test_figures_of_verbs(command, names, tmp_path, capsys):
     assert all(b"<path" in data for data in kept[0].values())
 
 
+@pytest.mark.parametrize("drawing", [schemes.steps, schemes.pareto, schemes.timeline])
+def test_the_name_of_a_network_is_plain_text(drawing, setup_of, tmp_path):
+    every = list(results(setup_of("nin"), ["oracle", "vdnn-all"]))
+    drawings = {"name": partial(drawing, results=every, label="n$\\bad$")}
+    found = canvas.draw(tmp_path, drawings, "a test")
+    assert "(n$\\bad$)" in found["name"].read_text()
+
+
 def test_a_bar_that_the_axis_cuts_has_its_value():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     seconds = {"short": 0.2, "middle": 0.3, "long": 2.0}
-    results = [
+    every = [
         SimpleNamespace(
             scheme=SimpleNamespace(title=title, kind="published"),
             step=SimpleNamespace(seconds=value, events=[]),
         )
         for title, value in seconds.items()
     ]
-    steps(figure, results, "a network")
+    steps(figure, every, "a network")
     (axes,) = figure.axes
     assert axes.get_xlim() == (0, pytest.approx(600))
     (text,) = axes.texts
