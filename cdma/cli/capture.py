@@ -10,9 +10,10 @@ STEPS = (0, 20, 100, 500)
 
 EPILOG = """\
 Trains a network of two convolutions and two dense layers on the digits of scikit-learn (8 x 8
-pixels, four fifths for training). It saves the outputs of ReLU and pooling for 64 test images:
-layout NCHW, float32, 2.5 MB in all. The same seed on the same machine gives the same files.
-capture.json lists them with shape, density and the accuracy on the other fifth.
+pixels, four fifths for training). It saves the outputs of ReLU and pooling for 64 test images as
+float32, NCHW or NC, and copies of two layers as float16, int8 or float64: 2.4 MB by default. The
+same seed on the same machine gives the same files. capture.json lists them with shape, density and
+the accuracy on the other fifth. An earlier capture in the folder is replaced.
 
 With --torch it calls your function, which trains your PyTorch model, and records every output of
 ReLU and pooling, as modules or as functions. The function gets an object to put around the forward
@@ -58,8 +59,7 @@ def add_parser(subparsers) -> None:
     own("--torch", metavar="MODULE:FUNCTION", help=function)
     budget = "bytes of tensors to save, such as 500M (default: 64M)"
     own("--budget", type=options.size, metavar="BYTES", help=budget)
-    figures = "also write density.svg and density.png: density over training"
-    own("--figures", action="store_true", help=figures)
+    own("--figures", action="store_true", help="also write density.svg and .png: over training")
     add("--json", action="store_true", help="print capture.json")
 
 

@@ -13,6 +13,19 @@ def test_help_has_an_example(helped):
     assert "example:\n  cdma capture -o activations" in helped("capture")
 
 
+def test_help_names_the_types_and_the_size(helped, tmp_path):
+    pytest.importorskip("sklearn")
+    tensors = digits.run(tmp_path, (0, 1, 2, 3), 0)["tensors"]  # as many stages as by default
+    text = " ".join(helped("capture").split())
+    size = sum((tmp_path / tensor["file"]).stat().st_size for tensor in tensors)
+    assert f"{size / 1e6:.1f} MB by default" in text
+    assert {tensor["layout"] for tensor in tensors} == {"NCHW", "NC"}
+    assert "as float32, NCHW or NC, and copies of two layers" in text
+    types = {tensor["dtype"] for tensor in tensors} - {"float32"}
+    assert types == {"float16", "int8", "float64"}
+    assert "as float16, int8 or float64" in text
+
+
 def test_what_it_prints(tmp_path, capsys):
     pytest.importorskip("sklearn")
     argv = ["capture", "--steps", "0,2", "-o", str(tmp_path)]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
+from cdma.errors import UserError
 from cdma.tensors.capture import digits
 
 
@@ -95,3 +96,46 @@ def test_same_seed_same_files(tmp_path):
     assert runs["a"] == runs["b"]
     assert runs["a"].keys() == runs["c"].keys()
     assert runs["a"]["step0005.relu1.npy"] != runs["c"]["step0005.relu1.npy"]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_an_earlier_capture_is_replaced(tmp_path):
+    digits.run(tmp_path / "twice", (0, 2), 0)
+    np.save(tmp_path / "twice" / "own.npy", np.ones(3))
+    digits.run(tmp_path / "twice", (0,), 1)
+    digits.run(tmp_path / "once", (0,), 1)
+    (tmp_path / "twice" / "own.npy").unlink()  # no capture wrote it
+    assert contents(tmp_path / "twice") == contents(tmp_path / "once")
+
+
+def test_a_capture_that_fails_leaves_the_earlier_one(tmp_path, monkeypatch):
+    digits.run(tmp_path, (0, 2), 0)
+    earlier = contents(tmp_path)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(digits, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        digits.run(tmp_path, (0,), 1)
+    assert contents(tmp_path) == earlier
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"function": "mine.py:train", "tensors": [{"file": "step0000.relu1.npy"}]}',
+        '{"dataset": "scikit-learn digits, 8 x 8 pixels", "tensors": [{"file": "../a.npy"}]}',
+    ],
+)
+def test_another_capture_is_refused_and_stays(tmp_path, text):
+    (tmp_path / "capture.json").write_text(text)
+    (tmp_path / "step0000.relu1.npy").touch()
+    earlier = contents(tmp_path)
+    with pytest.raises(UserError, match=r"capture.json: is of another capture, expected a folder"):
+        digits.run(tmp_path, (0,), 1)
+    assert contents(tmp_path) == earlier
