@@ -59,7 +59,7 @@ def add_parser(subparsers) -> None:
     own("--torch", metavar="MODULE:FUNCTION", help=function)
     budget = "bytes of tensors to save, such as 500M (default: 64M)"
     own("--budget", type=options.size, metavar="BYTES", help=budget)
-    own("--figures", action="store_true", help="also write density.svg and .png: over training")
+    own("--figures", action="store_true", help="also draw density over training, SVG and PNG")
     add("--json", action="store_true", help="print capture.json")
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from cdma.golden.lossy.bound import Bound
 from cdma.golden.lossy.codec import quantise
 from cdma.offload.tensors import Tensor
 from cdma.study.algorithms.registry import ALGORITHMS, Subject
-from cdma.study.metadata import Metadata, find, read_folder
-from cdma.study.source import names_in
-from cdma.tensors.load import load_tensor, split
+from cdma.study.metadata import Metadata
+from cdma.study.source import described
+from cdma.tensors.load import load_tensor
 
 #: Codecs beside zero-value compression, by name of the study's algorithm.
 OTHERS = {"rl": "rl", "zl": "zlib4k"}
@@ -132,7 +131,7 @@ class Library:
         UserError
             When no tensor fits, or a tensor has no such bound.
         """
-        listed = [item for argument in arguments for item in _listed(argument)]
+        listed = _whole_fp32(arguments)
         mine = [item for item in listed if network and _family(item[1].network, network)]
         chosen = _of_stage(mine or listed, step)
         samples: dict[str, list[_Sample]] = {}
@@ -208,14 +207,9 @@ def _profile(
     return Profile(np.array([fraction]), np.ones(1), name)
 
 
-def _listed(argument: str) -> list[tuple[str, Metadata]]:
-    found, lists = [], {}
-    for name in names_in(argument):
-        file, key = split(name)
-        folder = Path(file).parent
-        if folder not in lists:
-            lists[folder] = read_folder(folder)
-        data = find(lists[folder], Path(file), key)
+def _whole_fp32(arguments: Sequence[str]) -> list[tuple[str, Metadata]]:
+    found = []
+    for name, data in described(arguments):
         is_whole = not data.is_part and data.layout in (None, "NCHW")
         if is_whole and data.format in ("", "fp32"):
             found.append((name, data))
@@ -236,12 +230,12 @@ def _of_stage(items: list[tuple[str, Metadata]], step: float | None) -> list[tup
 
 def last_stage(arguments: Sequence[str]) -> list[tuple[str, Metadata]]:
     """Names of the whole fp32 tensors in files and folders, of the last stage of each network."""
-    return _of_stage([item for argument in arguments for item in _listed(argument)], None)
+    return _of_stage(_whole_fp32(arguments), None)
 
 
 def stages_of(arguments: Sequence[str], network: str) -> list[float]:
     """Stages of training that files hold of a network's family, in their order."""
-    listed = [item for argument in arguments for item in _listed(argument)]
+    listed = _whole_fp32(arguments)
     return sorted({data.step or 0.0 for _, data in listed if _family(data.network, network)})
 
 

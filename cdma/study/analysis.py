@@ -10,13 +10,13 @@ import numpy as np
 from cdma.study.chunks import CHUNK_BYTES
 from cdma.study.layouts import LAYOUTS, arranged, axes_of, layouts_of
 from cdma.study.measure import measure
-from cdma.study.metadata import Metadata, find, read_folder
+from cdma.study.metadata import Metadata
 from cdma.study.rtl import RtlCompressor
-from cdma.study.source import names_in
+from cdma.study.source import described
 from cdma.sweep.pools import advance
 from cdma.sweep.sweep import Task
 from cdma.tensors.codec.elements import dtype_of, element_name, typed
-from cdma.tensors.load import load_tensor, split
+from cdma.tensors.load import load_tensor
 from cdma.tensors.rows import TYPE_OF, row_distance
 from cdma.zvcplus import TYPES
 
@@ -74,7 +74,7 @@ def plan(
     Parameters
     ----------
     arguments : sequence of str
-        Files, files with keys, and folders (``names_in``).
+        Files, files with keys, and folders (``described``).
     axes : str or None
         Layout of tensors whose layout is in no list.
     failures : dict or None
@@ -93,15 +93,8 @@ def plan(
     """
     if dtype is not None:
         dtype_of(dtype)
-    folders = {}
     tasks = []
-    found = [name for argument in arguments for name in names_in(argument, failures)]
-    for name in dict.fromkeys(found):
-        path, key = split(name)
-        folder = path.resolve().parent
-        if folder not in folders:
-            folders[folder] = read_folder(folder)
-        metadata = find(folders[folder], path, key)
+    for name, metadata in described(arguments, failures):
         if metadata.layout is None:
             metadata = replace(metadata, layout=axes)
         tasks.append(Task(name, Job(name, metadata, dtype=dtype, **options), WEIGHT))

@@ -9,19 +9,22 @@ the folder of the tensors' files::
                   "images": ["test 0-63"], "mode": "inference"}, ...],
      "weights_licences": {"digits": "trained here"}}
 
-Only ``file`` is required. Unknown fields are ignored. ``key`` names the array in a file with
-several arrays. The default of ``network`` is the ``name`` of the list, or else the name of the
-folder. A remark in parentheses at the end of ``layer``, such as ``relu1 (first 8 channels)``, is
-not part of the layer's name: the remark marks a tensor with a part of the layer's output.
-``stage``, a text with a number such as ``"train_040%"``, may replace ``step``.
+Only ``file`` is required, a file in the folder of the list. Unknown fields are ignored. ``key``
+names the array in a file with several arrays. The default of ``network`` is the ``name`` of the
+list, or else the name of the folder. A remark in parentheses at the end of ``layer``, such as
+``relu1 (first 8 channels)``, is not part of the layer's name: the remark marks a tensor with a part
+of the layer's output. ``stage``, a text with a number such as ``"train_040%"``, may replace
+``step``, a finite number.
 The list has the layers in the order of the network. Tensors of one network and stage with the same
 ``images`` contain the same images in the same order; the number of images may differ.
 ``weights_licences`` gives the origin of each network.
 """
 
 import json
+import math
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cdma.errors import UserError
@@ -57,6 +60,8 @@ class Metadata:
         Origin of the network.
     position : int
         Position in the list.
+    listed_in : str
+        File name of the list. Empty for a tensor in no list, whose metadata is from its name.
     """
 
     network: str
@@ -71,6 +76,7 @@ class Metadata:
     mode: str = ""
     about: str = ""
     position: int = 0
+    listed_in: str = ""
 
     @property
     def is_pool(self) -> bool:
@@ -106,7 +112,9 @@ def _read(path: Path) -> dict[tuple[str, str | None], Metadata]:
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
         return {
-            (entry["file"], entry.get("key")): _entry(entry, position, whole, path.parent.name)
+            (_name(entry["file"], path.parent), entry.get("key")): replace(
+                _entry(entry, position, whole, path.parent.name), listed_in=path.name
+            )
             for position, entry in enumerate(whole["tensors"])
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -114,6 +122,14 @@ def _read(path: Path) -> dict[tuple[str, str | None], Metadata]:
         raise UserError(
             f"{path}: expected a list of tensors, each with a file ({problem})"
         ) from error
+
+
+def _name(file: str, folder: Path) -> str:
+    """Name in the folder of a list, which may give ``./a.npy`` or the whole path for ``a.npy``."""
+    name = os.path.relpath(folder / file, folder)
+    if Path(name).name != name:
+        raise ValueError(f"{file} is no file of this folder")
+    return name
 
 
 def _entry(entry: dict, position: int, whole: dict, folder: str) -> Metadata:
@@ -126,6 +142,8 @@ def _entry(entry: dict, position: int, whole: dict, folder: str) -> Metadata:
         step = number[0]
     given = str(entry.get("layer") or entry.get("key") or Path(entry["file"]).stem)
     layer = _REMARK.sub("", given) or given
+    if step is not None and not math.isfinite(float(step)):
+        raise ValueError(f"step of {entry['file']} must be a finite number, not {step}")
     return Metadata(
         network=network,
         layer=layer,

@@ -1,10 +1,56 @@
-"""List the tensors of files and folders, by names for ``load_tensor``."""
+"""List the tensors of files and folders, by names for ``load_tensor``, with their metadata."""
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from cdma.errors import UserError
 from cdma.files import files_below
+from cdma.progress import show
+from cdma.study.metadata import Metadata, find, read_folder
 from cdma.tensors import load
+
+
+def described(
+    arguments: Sequence[str], failures: dict[str, str] | None = None
+) -> list[tuple[str, Metadata]]:
+    """Tensors of files and folders, each once, with the metadata of the lists beside them.
+
+    A line on stderr names the tensors that are missing in the list of their folder: they may be
+    left from something else.
+
+    Parameters
+    ----------
+    arguments, failures
+        See :func:`names_in`. A file that the list of a folder names, and that is not there, is
+        another failure.
+
+    Raises
+    ------
+    UserError
+        When a list cannot be understood, or as :func:`names_in`.
+    """
+    read = cache(lambda folder: read_folder(folder.resolve()))
+    found = {}
+    unlisted: dict[str, list[str]] = {}
+    for argument in arguments:
+        names = names_in(argument, failures)
+        paths = {name: load.split(name) for name in names}
+        if names and Path(argument).is_dir():
+            folders = [Path(argument), *(path.parent for path, _ in paths.values())]
+            for folder in dict.fromkeys(folders):
+                _check_files(folder, read(folder), failures)
+        for name, (path, key) in paths.items():
+            # Beside the file, or beside that which a link leads to.
+            listed = read(path.parent) or read(path.resolve().parent)
+            found[name] = find(listed, path, key)
+            if listed and not found[name].listed_in:
+                lists = " or ".join(sorted({each.listed_in for each in listed.values()}))
+                unlisted.setdefault(f"{path.parent / lists}", []).append(name)
+    for lists, names in unlisted.items():
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        _tell(f"{names[0]}{others}: not listed in {lists}, described by name only")
+    return list(found.items())
 
 
 def names_in(argument: str, failures: dict[str, str] | None = None) -> list[str]:
@@ -38,6 +84,24 @@ def names_in(argument: str, failures: dict[str, str] | None = None) -> list[str]
             raise
         failures[argument] = str(error)
     return found
+
+
+def _check_files(
+    folder: Path, listed: dict[tuple[str, str | None], Metadata], failures: dict[str, str] | None
+) -> None:
+    """Refuse, or put into ``failures``, each listed file that is not in the folder."""
+    for (file, _), metadata in listed.items():
+        if not (folder / file).is_file():
+            text = f"no such file, but {metadata.listed_in} lists it"
+            if failures is None:
+                raise UserError(f"{folder / file}: {text}")
+            failures[str(folder / file)] = text
+
+
+@cache
+def _tell(text: str) -> None:
+    """Show a text once, however often the same tensors are read."""
+    show(text)
 
 
 def _files(argument: str, failures: dict[str, str] | None) -> list[str]:

@@ -191,6 +191,17 @@ def test_a_folder_that_cannot_be_read_costs_only_itself(tensors, lock, capsys):
     assert "a.npy" in out
 
 
+def test_a_listed_file_that_is_missing(tensors, capsys):
+    folder, _ = tensors
+    entries = [{"file": name} for name in ("a.npy", "b.npz", "c.npy", "d.npy")]
+    (folder / "manifest.json").write_text(json.dumps({"tensors": entries}))
+    assert main(["analyze", str(folder), "--algorithm", "zvc32"]) == 2
+    out, err = capsys.readouterr()
+    line = "c.npy and 1 more: no such file, but manifest.json lists it\n"
+    assert err == f"cdma analyze: {folder}/{line}"
+    assert "a.npy" in out
+
+
 def test_only_bad_files(tmp_path, refuse):
     (tmp_path / "c.npy").write_bytes(b"no array")
     line = refuse("analyze", tmp_path, "--csv", tmp_path / "out.csv", "--json")

@@ -41,13 +41,15 @@ def test_all_metadata(tmp_path):
         images=("a", "b"),
         mode="inference",
         about="trained here",
+        listed_in="manifest.json",
     )
 
 
 def test_all_but_the_file_may_be_missing(tmp_path):
     found = listed(tmp_path, {"tensors": [{"file": "a.npy"}, {"file": "b.npz", "key": "k"}]})
-    assert find(found, Path("a.npy"), None) == Metadata(tmp_path.name, "a")
-    assert find(found, Path("b.npz"), "k") == Metadata(tmp_path.name, "k", position=1)
+    given = {"network": tmp_path.name, "listed_in": "manifest.json"}
+    assert find(found, Path("a.npy"), None) == Metadata(layer="a", **given)
+    assert find(found, Path("b.npz"), "k") == Metadata(layer="k", position=1, **given)
 
 
 def test_an_entry_without_a_key_is_of_the_whole_file(tmp_path):
@@ -97,3 +99,22 @@ def test_both_lists_are_read(tmp_path):
 def test_refuses_another_kind_of_list(tmp_path, text):
     with pytest.raises(UserError, match=r"manifest.json: expected a list of tensors, each with a"):
         listed(tmp_path, text)
+
+
+def test_a_file_of_the_folder_may_have_a_path(tmp_path):
+    names = ("./a.npy", f"{tmp_path}/b.npy", f"../{tmp_path.name}/c.npy")
+    found = listed(tmp_path, {"tensors": [{"file": name, "layer": "relu"} for name in names]})
+    assert list(found) == [("a.npy", None), ("b.npy", None), ("c.npy", None)]
+
+
+@pytest.mark.parametrize("file", ["below/a.npy", "../a.npy", ".", ""])
+def test_refuses_a_file_elsewhere(tmp_path, file):
+    with pytest.raises(UserError, match=r"manifest.json: .* is no file of this folder\)$"):
+        listed(tmp_path, {"tensors": [{"file": file}]})
+
+
+@pytest.mark.parametrize("step", ["NaN", "Infinity", "-1e999", '"nan"'])
+def test_refuses_a_step_that_is_no_number(tmp_path, step):
+    message = r"manifest.json: .* step of a.npy must be a finite number, not (nan|-?inf)\)$"
+    with pytest.raises(UserError, match=message):
+        listed(tmp_path, f'{{"tensors": [{{"file": "a.npy", "step": {step}}}]}}')

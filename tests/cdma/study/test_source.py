@@ -1,12 +1,13 @@
 """What a file, a file with a key and a folder stand for."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 
 from cdma.errors import UserError
-from cdma.study.source import names_in
+from cdma.study.source import described, names_in
 
 
 @pytest.fixture
@@ -50,3 +51,48 @@ def test_a_folder_that_cannot_be_read(folder, lock):
     assert names_in(str(folder), failures) == [f"{folder}/a.npz:x", f"{folder}/a.npz:y"]
     assert names_in(f"{folder}/below", failures) == []
     assert failures == {f"{folder}/below": message}
+
+
+def write_list(folder, *files, name="manifest.json"):
+    (folder / name).write_text(json.dumps({"tensors": [{"file": file} for file in files]}))
+
+
+def test_metadata_are_those_of_the_list_beside_the_file(folder):
+    write_list(folder, "a.npz")
+    write_list(folder / "below", "./b.npy", name="capture.json")
+    (folder / "link.npy").symlink_to(folder / "below" / "b.npy")
+    found = dict(described([str(folder), f"{folder}/a.npz"]))
+    assert [(name.rpartition("/")[2], data.listed_in) for name, data in found.items()] == [
+        ("a.npz:x", "manifest.json"),
+        ("a.npz:y", "manifest.json"),
+        ("b.npy", "capture.json"),
+        ("link.npy", ""),
+    ]
+
+
+def test_tensors_that_the_list_lacks_are_named_once(folder, capsys):
+    for name in ("c.npy", "d.npy"):
+        np.save(folder / name, np.ones(3))
+    write_list(folder, "a.npz")
+    for _ in range(2):
+        assert len(described([str(folder)])) == 5
+    assert capsys.readouterr().err == (
+        f"{folder}/c.npy and 1 more: not listed in {folder}/manifest.json, described by name only\n"
+    )
+
+
+def test_without_a_list_nothing_is_said(folder, capsys):
+    (folder / "manifest.json").unlink()
+    assert len(described([str(folder)])) == 3
+    assert capsys.readouterr().err == ""
+
+
+def test_a_listed_file_that_is_missing(folder):
+    write_list(folder, "a.npz", "gone.npy")
+    text = "no such file, but manifest.json lists it"
+    with pytest.raises(UserError, match=rf"^{folder}/gone.npy: {text}$"):
+        described([str(folder)])
+    failures = {}
+    assert len(described([str(folder)], failures)) == 3
+    assert failures == {f"{folder}/gone.npy": text}
+    assert len(described([f"{folder}/a.npz"])) == 2  # the others are not asked for
