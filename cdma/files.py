@@ -1,5 +1,6 @@
-"""Outputs appear whole or not at all."""
+"""Outputs appear whole or not at all; text files that a user gives."""
 
+import csv
 import errno
 import os
 import re
@@ -206,6 +207,46 @@ def read_verilog(path: str | os.PathLike, modules: Sequence[str] = ()) -> str:
         if not re.search(rf"^\s*module\s+{module}\b", text, re.MULTILINE):
             raise UserError(f"{path}: has no module {module}")
     return text
+
+
+def read_csv(
+    path: str | os.PathLike, what: str, columns: Sequence[str]
+) -> tuple[list[str], list[dict]]:
+    """Header and lines of a CSV file in UTF-8, with a byte-order mark or without.
+
+    Spreadsheets write the mark, which is no part of the first column's name.
+
+    Parameters
+    ----------
+    path : str or path
+    what : str
+        What the file holds, for the message, such as ``"times"``.
+    columns : sequence of str
+        Columns that the file must have; others may be there.
+
+    Returns
+    -------
+    header : list of str
+    lines : list of dict
+        As :class:`csv.DictReader` gives them: ``None`` for a cell that a line lacks, and under the
+        key ``None`` for cells without a column.
+
+    Raises
+    ------
+    UserError
+        When the file cannot be read, or lacks a column.
+    """
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            header, lines = list(reader.fieldnames or ()), list(reader)
+    except (OSError, ValueError, csv.Error) as error:
+        raise UserError(f"{path}: cannot read these {what} ({reason_of(error)})") from None
+    missing = [column for column in columns if column not in header]
+    if missing:
+        found = ", ".join(header) or "none"
+        raise UserError(f"{path}: lacks the column {missing[0]} (columns found: {found})")
+    return header, lines
 
 
 def make_folder(path: str | os.PathLike) -> Path:

@@ -1,11 +1,11 @@
 """Times of layers from a CSV file, in place of the calibrated model."""
 
-import csv
 import math
 from dataclasses import replace
 from pathlib import Path
 
-from cdma.errors import UserError, reason_of
+from cdma.errors import UserError
+from cdma.files import read_csv
 from cdma.offload.compute import Times
 from cdma.offload.networks.graph import Network
 
@@ -33,11 +33,7 @@ def read_times(path: str | Path, network: Network, model: Times) -> Times:
     """
     found: dict[str, tuple[float, float]] = {}
     names = [layer.name for layer in network.layers]
-    try:
-        with Path(path).open(encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
-    except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: cannot read these times ({reason_of(error)})") from None
+    _, lines = read_csv(path, "times", COLUMNS)
     for number, line in enumerate(lines, 2):
         if any(line.get(column) is None for column in COLUMNS):
             raise UserError(f"{path}: line {number} lacks one of the columns {', '.join(COLUMNS)}")

@@ -1,4 +1,4 @@
-"""Outputs appear whole or not at all."""
+"""Outputs appear whole or not at all; text files that a user gives."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from cdma.errors import UserError
-from cdma.files import files_below, make_folder, refuse_twice, replacing, write_text
+from cdma.files import files_below, make_folder, read_csv, refuse_twice, replacing, write_text
 
 
 def test_writes_a_new_file_with_the_usual_permissions(tmp_path):
@@ -158,3 +158,31 @@ def test_files_below_a_folder(tmp_path, lock):
         *("a.npy", "link.npy")
     }
     assert failures == {f"{tmp_path}/below": message}
+
+
+def test_a_csv_file_may_have_a_byte_order_mark(tmp_path):
+    """Spreadsheets write one."""
+    plain, marked = tmp_path / "plain.csv", tmp_path / "marked.csv"
+    plain.write_bytes(b"layer,fwd_ms\nconv1,2\n")
+    marked.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes())
+    found = ["layer", "fwd_ms"], [{"layer": "conv1", "fwd_ms": "2"}]
+    assert read_csv(plain, "times", ("layer",)) == found
+    assert read_csv(marked, "times", ("layer",)) == found
+
+
+def test_a_csv_file_that_lacks_a_column_names_those_it_has(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("layer;fwd_ms\nconv1;2\n")
+    with pytest.raises(UserError, match=r"a.csv: lacks the column layer \(columns found: layer;fw"):
+        read_csv(path, "times", ("layer", "fwd_ms"))
+    path.write_text("")
+    with pytest.raises(UserError, match=r"lacks the column layer \(columns found: none\)"):
+        read_csv(path, "times", ("layer", "fwd_ms"))
+
+
+@pytest.mark.parametrize("data", [None, b"layer\xff\n", b'layer\n"' + b"x" * (1 << 18)])
+def test_a_csv_file_that_cannot_be_read(tmp_path, data):
+    if data is not None:
+        (tmp_path / "a.csv").write_bytes(data)
+    with pytest.raises(UserError, match=r"a.csv: cannot read these times \("):
+        read_csv(tmp_path / "a.csv", "times", ())

@@ -1,12 +1,12 @@
 """Rows of the validation that a user adds: figures published elsewhere, or measured."""
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from cdma.errors import UserError, reason_of
+from cdma.errors import UserError
+from cdma.files import read_csv
 from cdma.offload.builder import Wishes, build
 from cdma.offload.schemes.registry import Result, results
 from cdma.offload.schemes.step import Step
@@ -47,15 +47,7 @@ def rows(path: str | Path, densities: Sequence[str] = ()) -> list[Row]:
     UserError
         When the file cannot be read, or a cell is refused; the message names the line.
     """
-    try:
-        with Path(path).open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            lines, columns = list(reader), list(reader.fieldnames or ())
-    except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: cannot read these figures ({reason_of(error)})") from None
-    missing = [column for column in REQUIRED if column not in columns]
-    if missing:
-        raise UserError(f"{path}: lacks the column {missing[0]}")
+    columns, lines = read_csv(path, "figures", REQUIRED)
     for column in columns:
         if column not in (*REQUIRED, "source", *_TYPES):
             known = ", ".join(("source", *_TYPES))

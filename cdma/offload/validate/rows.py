@@ -1,12 +1,12 @@
 """A row of the validation, and the published files."""
 
-import csv
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cdma.errors import UserError, reason_of
+from cdma.errors import UserError
+from cdma.files import read_csv
 
 HOLDS, MISSED, NOT_GIVEN, OPEN = "holds", "missed", "not given", "not comparable"
 COLUMNS = {
@@ -71,17 +71,12 @@ def read(name: str, columns: Sequence[str]) -> list[dict] | None:
     Raises
     ------
     UserError
-        When the file cannot be read or lacks a column.
+        When the file cannot be read, lacks a column or has no line.
     """
     where = folder()
     if where is None:
         return None
-    try:
-        with (where / name).open(encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{where / name}: cannot read these figures ({reason_of(error)})") from None
-    missing = [column for column in columns if not lines or column not in lines[0]]
-    if missing:
-        raise UserError(f"{where / name}: lacks the column {missing[0]}")
+    _, lines = read_csv(where / name, "figures", columns)
+    if not lines:
+        raise UserError(f"{where / name}: has no line behind its header")
     return lines

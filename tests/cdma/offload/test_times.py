@@ -29,7 +29,7 @@ def test_a_listed_file_is_read_back(listed):
     [
         ("conv1,", "conv9,", "line 2: alexnet has no layer 'conv9'"),
         ("conv2,", "conv1,", "line 4: layer 'conv1' is there twice"),
-        ("fwd_ms", "forward", "line 2 lacks one of the columns layer, fwd_ms, bwd_ms"),
+        ("fwd_ms", "forward", "lacks the column fwd_ms .columns found: layer, kind, .*forward"),
         ("pool5,maxpool", "pool5,maxpool,,,,x,", "expected a time in ms above 0, not"),
     ],
 )
@@ -38,6 +38,19 @@ def test_a_wrong_file(listed, old, new, message):
     path.write_text(path.read_text().replace(old, new, 1))
     with pytest.raises(UserError, match=message):
         read_times(path, setup.features, setup.times)
+
+
+def test_a_cut_line(listed):
+    path, setup = listed
+    path.write_text(path.read_text() + "conv1,conv")
+    with pytest.raises(UserError, match="lacks one of the columns layer, fwd_ms, bwd_ms"):
+        read_times(path, setup.features, setup.times)
+
+
+def test_a_file_of_a_spreadsheet(listed):
+    path, setup = listed
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_times(path, setup.features, setup.times).forward[0] > 0
 
 
 def test_a_missing_layer(listed):

@@ -76,6 +76,12 @@ def test_refused_files(tmp_path):
         _rows(tmp_path, header=_HEADER + ",speed")
 
 
+def test_a_file_of_a_spreadsheet(tmp_path):
+    line = "mine,alexnet,vdnn-all,link_mib,349,5,2.6,,"
+    (row,) = _rows(tmp_path, line, header="\ufeff" + _HEADER)
+    assert row.claim == "mine"
+
+
 def test_added_rows_come_first(tmp_path, monkeypatch):
     monkeypatch.delenv("CDMA_PUBLISHED", raising=False)
     _rows(tmp_path, "mine,alexnet,cdma-zv,step_ms,87,50,2.6,,")

@@ -46,6 +46,13 @@ def test_a_wrong_file(tmp_path, monkeypatch):
     (tmp_path / vdnn.FILE).write_text("net,batch\nx,1\n")
     with pytest.raises(UserError, match="lacks the column all_m"):
         vdnn.rows()
+    (tmp_path / vdnn.FILE).write_text(_HEADER)
+    with pytest.raises(UserError, match="has no line behind its header"):
+        vdnn.rows()
+    (tmp_path / vdnn.FILE).write_text(
+        "\ufeff" + _HEADER + "AlexNet-OWT,128,0.37,0.785,0.4,0.96,1.0,0.401,1,358,162\n"
+    )
+    assert vdnn.rows()
 
 
 def test_slowed_convolutions():
