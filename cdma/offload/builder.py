@@ -24,7 +24,7 @@ class Wishes:
     network, board : str
     batch : int or None
     times : str or None
-        File of layer times.
+        File of layer times; see ``read_times``.
     compute : float
         All times are divided by it.
     link, host, dram, codec : float or None
@@ -91,7 +91,7 @@ def build(wishes: Wishes) -> Setup:
     board = BOARDS[wishes.board]
     times = times_of(net.features, batch, board)
     if wishes.times:
-        times = read_times(wishes.times, net.features, times)
+        times = read_times(wishes.times, net.features, times, batch, wishes.board)
     link = constants.LINK.value if wishes.link is None else wishes.link * 1e9
     link -= wishes.other_traffic * 1e9
     if link <= 0:

@@ -12,24 +12,30 @@ from cdma.offload.networks.graph import Network
 COLUMNS = ("layer", "fwd_ms", "bwd_ms")
 
 
-def read_times(path: str | Path, network: Network, model: Times) -> Times:
-    """Times of all feature layers, their ReLU included.
+def read_times(path: str | Path, network: Network, model: Times, batch: int, board: str) -> Times:
+    """Times of all feature layers, their ReLU included, at a batch.
 
     Parameters
     ----------
     path : str or Path
         CSV with the columns ``layer``, ``fwd_ms`` and ``bwd_ms``; ``cdma offload layers --csv``
-        writes such a file. Other columns may be there.
+        writes such a file. ``batch`` and ``board`` may say what the times were measured at, each
+        the same in all lines: the times are scaled to the batch of the run. Without ``batch`` they
+        are those of the run, without ``board`` those of any GPU. Other columns may be there.
     network : Network
         The timed part.
     model : Times
         Gives the memory traffic of the layers.
+    batch : int
+        Images of the run.
+    board : str
+        Name of the board in ``BOARDS``.
 
     Raises
     ------
     UserError
-        When the file cannot be read, a layer is missing, unknown or given twice, or a time is not a
-        positive number.
+        When the file cannot be read, a layer is missing, unknown or given twice, a time is not a
+        positive number, or the times are of another board.
     """
     found: dict[str, tuple[float, float]] = {}
     names = [layer.name for layer in network.layers]
@@ -46,8 +52,38 @@ def read_times(path: str | Path, network: Network, model: Times) -> Times:
     missing = [name for name in names if name not in found]
     if missing:
         raise UserError(f"{path}: lacks {len(missing)} layers of {network.name}: {missing[0]}, ...")
+    measured = _one(path, lines, "board")
+    if measured and measured != board:
+        raise UserError(
+            f"{path}: these times are of the board {measured}, not of {board}: "
+            "give the same with --board, or leave the column board out for another GPU"
+        )
     forward, backward = zip(*(found[name] for name in names), strict=True)
-    return replace(model, forward=forward, backward=backward)
+    scale = batch / (_batch(path, lines) or batch)  # the model is linear in the batch
+    return replace(model, forward=forward, backward=backward).scaled(scale)
+
+
+def batch_of(path: str | Path) -> int | None:
+    """Batch of the times in a file, ``None`` when it does not say; refuses as `read_times`."""
+    return _batch(path, read_csv(path, "times", COLUMNS)[1])
+
+
+def _batch(path, lines: list[dict]) -> int | None:
+    text = _one(path, lines, "batch")
+    if text and not (text.isascii() and text.isdigit() and int(text)):
+        raise UserError(f"{path}: column batch: expected an integer of at least 1, not {text!r}")
+    return int(text) if text else None
+
+
+def _one(path, lines: list[dict], column: str) -> str:
+    """Value of an optional column, the same in all lines; empty without the column."""
+    values = list(dict.fromkeys(line.get(column) or "" for line in lines))
+    if len(values) > 1:
+        raise UserError(
+            f"{path}: column {column}: expected the same value in all lines, "
+            f"not {values[0]!r} and {values[1]!r}"
+        )
+    return values[0] if values else ""
 
 
 def _seconds(path, number: int, text: str) -> float:
@@ -60,8 +96,8 @@ def _seconds(path, number: int, text: str) -> float:
     return value / 1e3
 
 
-def layer_rows(network: Network, batch: int, times: Times) -> list[dict]:
-    """A row a feature layer: shapes, work and times."""
+def layer_rows(network: Network, batch: int, times: Times, board: str) -> list[dict]:
+    """A row a feature layer: shapes, work and times, and the batch and board that they are of."""
     return [
         {
             "layer": layer.name,
@@ -71,6 +107,8 @@ def layer_rows(network: Network, batch: int, times: Times) -> list[dict]:
             "output_mib": layer.elements * batch * 4 / 2**20,
             "fwd_ms": 1e3 * forward,
             "bwd_ms": 1e3 * backward,
+            "batch": batch,
+            "board": board,
         }
         for layer, forward, backward in zip(
             network.layers, times.forward, times.backward, strict=True

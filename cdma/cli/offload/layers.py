@@ -6,7 +6,9 @@ from cdma.cli import options
 from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
-The file of --csv can be edited and given to the other commands as --times.
+The file of --csv can be edited and given to the other commands as --times. They scale its times
+from the batch in its column batch to their own, and refuse those of another board. For times of
+another GPU, leave the column board out.
 
 example:
   cdma offload layers vgg-d --csv layers.csv
@@ -34,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     net = network(args.network)
     batch = args.batch or net.batch
     times = times_of(net.features, batch, BOARDS[args.board])
-    found = layer_rows(net.features, batch, times)
+    found = layer_rows(net.features, batch, times, args.board)
     if not written(args, found, network=net.name, batch=batch, source=net.source):
         print(output.as_table(found, {key: key for key in found[0]}))
     return 0

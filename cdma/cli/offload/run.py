@@ -64,11 +64,13 @@ def run(args: argparse.Namespace) -> int:
         pictures = {"steps": schemes.steps, "pareto": schemes.pareto}
         draw(args, {k: partial(v, results=every, label=label) for k, v in pictures.items()})
     about = {"network": setup.network.name, "batch": setup.batch, "board": setup.board.name}
+    about |= {"times": args.times} if args.times else {}
     about |= {"link_gb_per_s": setup.link.effective / 1e9, "codec": setup.codec.source}
     if written(args, found, **about):
         return 0
+    times = f"times of {args.times}, " if args.times else ""
     print(
-        f"{setup.network.title}, batch {setup.batch}, {setup.board.name}, "
+        f"{setup.network.title}, batch {setup.batch}, {setup.board.name}, {times}"
         f"link {about['link_gb_per_s']:g} GB/s, engine: {setup.codec.source}"
     )
     print(output.as_table(found, columns))

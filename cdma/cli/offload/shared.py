@@ -16,7 +16,10 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=options.positive, metavar="N", help="images (default: the network's)")
     boards = ("titan-x", "titan-xp")
     add("--board", choices=boards, default=boards[0], help="GPU that is modelled")
-    times = "CSV of layer, fwd_ms, bwd_ms in place of the model (see cdma offload layers --csv)"
+    times = (
+        "CSV of layer, fwd_ms, bwd_ms in place of the model, scaled to the batch of the run if it "
+        "has a column batch (see cdma offload layers --csv)"
+    )
     add("--times", metavar="FILE", help=times)
     faster = "divide all times by X"
     add("--compute", type=options.above_zero, default=1.0, metavar="X", help=faster)

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from cdma.errors import UserError
 from cdma.offload.builder import Wishes, build
 from cdma.offload.schemes.registry import rows
+from cdma.offload.times import batch_of
 from cdma.progress import Bar
 from cdma.sweep import Task, sweep
 
@@ -49,8 +51,13 @@ def over(
     Raises
     ------
     UserError
-        When a point is refused.
+        When a point is refused, or times without a batch are swept over batches.
     """
+    if wishes.times and len(axes.get("batch", ())) > 1 and batch_of(wishes.times) is None:
+        raise UserError(
+            f"{wishes.times}: has no column batch, so its times are of one batch only: "
+            "add the column with the batch that was measured, or give one batch"
+        )
     tasks = []
     for values in itertools.product(*axes.values()):
         given = dict(zip(axes, values, strict=True))

@@ -51,6 +51,11 @@ static; more bandwidth never hurts; scaling all bytes and bandwidths changes not
 | bytes on disk of lossy codecs | `cdma offload lossy --densities activations` |
 | the model beside published figures, and yours | `cdma offload validate --add mine.csv` |
 | times of the CPU codec for the regression's and tuner's rows | `cdma offload measure --save docs/measurements/offload_cpu.json` |
+
+The file of `layers --csv` has the columns `batch` and `board`. `--times` scales its times to the batch of
+the run and refuses those of another board. For times of another GPU, set `batch` to that of the
+measurement, leave `board` out and give `--dram`. Without the column `batch`, the times are those of the
+run's batch, whatever it is, and a sweep over several batches is refused.
 """
 
 ATTEMPTS = """\
@@ -88,8 +93,8 @@ LIMITS = """\
 - The paper's network variants, batches and per-network results are not all published. Its VGG is
   taken to be model D.
 - Ratios come from small trained networks and from pretrained ones, matched by layer name or depth.
-- The model is linear in the batch. It has no workspaces, no fragmentation, no multi-GPU traffic but
-  `--share` and `--other-traffic`.
+- The model is linear in the batch, and scales `--times` likewise. It has no workspaces, no
+  fragmentation, no multi-GPU traffic but `--share` and `--other-traffic`.
 - Energy: the engine's is measured (`docs/measurements/power.json`); that of the link and of both
   memories has no sourced figure here, so `cdma offload run --energy D,L,H` asks for it. The energy of
   compute is left out.

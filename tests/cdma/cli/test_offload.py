@@ -40,6 +40,29 @@ def test_layers_are_times(capsys, tmp_path, report):
         assert one["step_ms"] == pytest.approx(other["step_ms"])
 
 
+def test_times_of_one_batch_in_a_sweep_over_batches(refuse, report, tmp_path):
+    """As without the file: the model is linear in the batch."""
+    file = tmp_path / "layers.csv"
+    report("offload", "layers", "vgg-d", "--batch", "64", "--csv", str(file))
+    options = ("offload", "sweep", "vgg-d", *GIVEN, "--batches", "32,64,128", "--scheme", "oracle")
+    model, given = report(*options), report(*options, "--times", str(file))
+    for one, other in zip(given["rows"], model["rows"], strict=True):
+        assert one["step_ms"] == pytest.approx(other["step_ms"], rel=0.01)
+    file.write_text(file.read_text().replace(",batch,", ",images,"))
+    line = refuse(*options, "--times", str(file))
+    assert f"{file}: has no column batch, so its times are of one batch only: add the c" in line
+
+
+def test_run_says_whose_times_it_has(capsys, refuse, tmp_path):
+    file = tmp_path / "layers.csv"
+    assert main(["offload", "layers", "alexnet", "--csv", str(file)]) == 0
+    capsys.readouterr()
+    options = ("offload", "run", "alexnet", *GIVEN, "--times", str(file))
+    assert main([*options]) == 0
+    assert f"Titan X (Maxwell), times of {file}, link" in capsys.readouterr().out
+    assert "of the board titan-x, not" in refuse(*options, "--board", "titan-xp")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
