@@ -16,7 +16,6 @@ example:
   cdma offload advise vgg-d --link 55 --tflops 60 --dram 2000 --ratio 2.6
 """
 HELP = "whether an engine pays, and the smallest that fills the link"
-_CURVE = ("tflops", "step_ms", "engine", "best_ms", "baseline", "over_best", "over_vdnn", "pays")
 
 
 def add_parser(commands) -> None:
@@ -47,5 +46,5 @@ def run(args: argparse.Namespace) -> int:
         draw(args, {"advice": partial(draw_advice, setup=setup)})
     if not written(args, found, **about):
         print(advice.text(about))
-        print(output.as_table(found, {key: key.replace("_", " ") for key in _CURVE}))
+        print(output.as_table(found, advise.COLUMNS))
     return 0

@@ -25,7 +25,14 @@ BASELINES = tuple(
 )
 _STEPS = 20
 #: Speeds of compute that a curve shows, relative to the setup's.
-FACTORS = (0.5, 1, 2, 4, 8, 16, 32)
+FACTORS = (0.5, 1, 2, 4, 8, 16, 32, 64)
+#: What a table of a curve shows, and its headings.
+COLUMNS = {
+    key: key.replace("_", " ")
+    for key in (
+        "tflops", "step_ms", "engine", "best_ms", "baseline", "over_best", "over_vdnn", "pays",
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cdma.files import make_folder, write_text
 from cdma.offload import records
+from cdma.offload.answers import advise
 from cdma.offload.document import figures, results
 from cdma.offload.document.texts import ATTEMPTS, LIMITS, LOSSY, METHOD, TITLE
 from cdma.offload.lossy import bound, study
@@ -109,16 +110,18 @@ def _paper(paper: list[results.Paper]) -> str:
 
 def _advice(files: tuple[str, ...]) -> str:
     lines = ["### Faster links\n"]
-    lines.append("`cdma offload advise googlenet --dram 3350` for two links. The table is over the")
-    lines.append("achieved speed of compute, since an answer without that speed means nothing.\n")
+    options = " and ".join(f"`--link {link:g}`" for link in results.LINKS.values())
+    lines.append(
+        f"`cdma offload advise googlenet --dram {results.DRAM:g}` with {options}. The table\n"
+        "is over the achieved speed of compute, since an answer without that speed means nothing.\n"
+    )
     for label, row, curve in results.links(files):
         link = results.LINKS[label]
         lines.append(
             f"**{label}, {link:g} GB/s**: {row['engine']}, {row['area_mm2']:.2f} mm2 of codec "
             f"units, fills {row['link_use']:.0%} of the link.\n"
         )
-        keys = ("tflops", "step_ms", "engine", "best_ms", "baseline", "over_best", "pays")
-        lines.append(format_table(curve, {k: k.replace("_", " ") for k in keys}, "markdown"))
+        lines.append(format_table(curve, advise.COLUMNS, "markdown"))
         lines.append("")
     return "\n".join(lines)
 

@@ -14,7 +14,7 @@ from cdma.offload.tuning import measured
 from cdma.offload.tuning.tuner import Trial, tune
 
 BOARDS = ("titan-x", "titan-xp")
-#: Links in bytes per second: PCIe 5 x16 as it comes, and a coherent chip-to-chip link nominally.
+#: Links in GB/s: PCIe 5 x16 as it comes, and a coherent chip-to-chip link nominally.
 LINKS = {"PCIe 5 x16": 55.0, "C2C": 450.0}
 #: Axes of the map of ratio and compute.
 RATIOS, SPEEDS = (1.25, 1.5, 2, 2.6, 4, 8), (0.5, 1, 2, 4, 8, 16)
@@ -178,5 +178,5 @@ def links(densities: tuple[str, ...], name: str = "googlenet") -> list[tuple[str
     for label, link in LINKS.items():
         setup = build(Wishes(name, densities=densities, link=link, dram=DRAM))
         row, setup = advise.choose(setup)
-        found.append((label, row, advise.curve(setup, (1, 4, 16, 64))))
+        found.append((label, row, advise.curve(setup)))
     return found

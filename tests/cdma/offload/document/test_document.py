@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cdma.cli.main import main
 from cdma.offload.builder import Wishes, build
 from cdma.offload.document import document
 from cdma.offload.document.results import Paper
@@ -51,6 +52,25 @@ def test_a_row_of_the_page_is_current():
     table = format_table([dict(zip(names, found, strict=True))], names, "markdown")
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells[3:9] == [cell.strip() for cell in table.splitlines()[2].strip("|").split("|")]
+
+
+@_DATA
+def test_faster_links_are_the_output_of_the_command_that_the_page_names(capsys):
+    page = " ".join(PAGE.read_text().split())
+    start, links = re.search(
+        r"`cdma (offload advise \w+ --dram \d+)` with ([^.]*)\. The table", page
+    ).groups()
+    links = re.findall(r"`(--link \d+)`", links)
+    section = PAGE.read_text().partition("### Faster links")[2].partition("## Method")[0]
+    tables = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    assert len(links) == len(tables) == 2
+    for link, table in zip(links, tables, strict=True):
+        assert main([*start.split(), *link.split()]) == 0
+        printed = capsys.readouterr().out.splitlines()
+        rule = next(k for k, line in enumerate(printed) if line.startswith("---"))
+        rows = [re.split(r"  +", line.strip()) for line in printed[rule + 1 :]]
+        kept = [re.split(r" *\| *", line.strip("|").strip()) for line in table.splitlines()[2:]]
+        assert kept == rows
 
 
 def test_every_figure_is_of_the_page():
