@@ -111,6 +111,8 @@ class Library:
     ) -> "Library":  # fmt: skip
         """Measure the fp32 tensors of files and folders, of one stage of training.
 
+        Tensors of other types, such as labels, are left out: :func:`left_out` lists them.
+
         Parameters
         ----------
         arguments : sequence of str
@@ -131,13 +133,10 @@ class Library:
         UserError
             When no tensor fits, or a tensor has no such bound.
         """
-        listed = _whole_fp32(arguments)
-        mine = [item for item in listed if network and _family(item[1].network, network)]
-        chosen = _of_stage(mine or listed, step)
         samples: dict[str, list[_Sample]] = {}
-        for name, data in chosen:
+        for name, data in _chosen(arguments, network, step):
             array = load_tensor(name)
-            if array.dtype.itemsize * 8 != config.word_bits or not array.nbytes:
+            if misfit(name, array) or not array.nbytes:
                 continue
             kind = "pool" if data.is_pool else "relu"
             profile = _profile(array, config, window, codec, name, bound)
@@ -145,9 +144,7 @@ class Library:
                 _Sample(data.layer, kind, data.position, profile)
             )
         if not samples:
-            raise UserError(
-                f"{', '.join(map(str, arguments))}: no tensor of {config.word_bits} bits in it"
-            )
+            raise UserError(f"{', '.join(map(str, arguments))}: no float32 tensor in it")
         for key, group in samples.items():
             group.sort(key=lambda sample: sample.depth)
             last = max(len(group) - 1, 1)
@@ -228,9 +225,36 @@ def _of_stage(items: list[tuple[str, Metadata]], step: float | None) -> list[tup
     ]
 
 
+def _chosen(
+    arguments: Sequence[str], network: str | None = None, step: float | None = None
+) -> list[tuple[str, Metadata]]:
+    """Tensors of a stage, of networks of a family only where there are some."""
+    listed = _whole_fp32(arguments)
+    mine = [item for item in listed if network and _family(item[1].network, network)]
+    return _of_stage(mine or listed, step)
+
+
 def last_stage(arguments: Sequence[str]) -> list[tuple[str, Metadata]]:
     """Names of the whole fp32 tensors in files and folders, of the last stage of each network."""
-    return _of_stage(_whole_fp32(arguments), None)
+    return _chosen(arguments)
+
+
+def misfit(name: str, array: np.ndarray) -> str | None:
+    """Why a tensor is not one of the model's activations; ``None`` for float32."""
+    found = array.dtype.name
+    return None if found == "float32" else f"{name}: its elements are {found}, expected float32"
+
+
+def left_out(arguments: Sequence[str], network: str | None = None) -> list[str]:
+    """A line for each tensor of the last stage that :meth:`Library.read` leaves out for its type.
+
+    Parameters
+    ----------
+    arguments, network
+        See :meth:`Library.read`.
+    """
+    lines = (misfit(name, load_tensor(name)) for name, _ in _chosen(arguments, network))
+    return [line for line in lines if line]
 
 
 def stages_of(arguments: Sequence[str], network: str) -> list[float]:

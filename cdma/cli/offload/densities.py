@@ -1,9 +1,11 @@
 """The tensors that give the compression ratios."""
 
 import argparse
+from collections.abc import Sequence
 
 from cdma.cli.options.tensors import sample_folder
 from cdma.errors import UserError
+from cdma.progress import show
 
 
 def add_densities_option(
@@ -25,3 +27,9 @@ def needed_files(args: argparse.Namespace) -> list[str]:
     if not files:
         raise UserError("no tensors given: name --densities FILE, or set CDMA_DATA")
     return files
+
+
+def say_left_out(args: argparse.Namespace, lines: Sequence[str]) -> None:
+    """Say on stderr, a line each, which tensors are left out, and why."""
+    for line in lines:
+        show(f"cdma offload {args.command}: left out {line}")

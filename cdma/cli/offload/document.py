@@ -3,7 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload.densities import add_densities_option, needed_files
+from cdma.cli.offload.densities import add_densities_option, needed_files, say_left_out
 
 EPILOG = """\
 Published figures are read from the folder CDMA_PUBLISHED, if it is set.
@@ -27,6 +27,8 @@ def run(args: argparse.Namespace) -> int:
     """Compute, draw and write."""
     files = needed_files(args)
     from cdma.offload.document.document import write
+    from cdma.offload.profiles import left_out
 
+    say_left_out(args, left_out(files))
     print(f"wrote {write(args.output, files)} and its figures")
     return 0

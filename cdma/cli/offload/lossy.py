@@ -1,10 +1,9 @@
 """``cdma offload lossy``: bytes on disk of error-bounded codecs."""
 
 import argparse
-import sys
 
 from cdma.cli import options
-from cdma.cli.offload.densities import add_densities_option, needed_files
+from cdma.cli.offload.densities import add_densities_option, needed_files, say_left_out
 from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
@@ -35,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
     left_out: list[str] = []
     rows = study.measure(files, args.bound or study.BOUNDS, left_out)
-    for line in left_out:
-        print(f"cdma offload lossy: left out {line}", file=sys.stderr)
+    say_left_out(args, left_out)
     if args.save:
         study.save(rows, args.save, left_out)
     if not written(args, rows, **({"left_out": left_out} if left_out else {})):

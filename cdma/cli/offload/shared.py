@@ -5,7 +5,7 @@ import math
 from dataclasses import fields
 
 from cdma.cli import options
-from cdma.cli.offload.densities import add_densities_option, files_from
+from cdma.cli.offload.densities import add_densities_option, files_from, say_left_out
 from cdma.errors import UserError
 
 
@@ -71,4 +71,7 @@ def _densities(args: argparse.Namespace) -> list[str]:
     found = files_from(args)
     if not found:
         raise UserError("compression ratios are missing: give --densities FOLDER or --ratio R")
+    from cdma.offload.profiles import left_out
+
+    say_left_out(args, left_out(found, args.network))
     return found

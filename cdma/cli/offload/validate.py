@@ -3,7 +3,7 @@
 import argparse
 
 from cdma.cli import options
-from cdma.cli.offload.densities import add_densities_option, files_from
+from cdma.cli.offload.densities import add_densities_option, files_from, say_left_out
 from cdma.cli.offload.rows import add_output_options, written
 
 EPILOG = """\
@@ -38,10 +38,13 @@ def add_parser(commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare and print; the status is 0 whatever the verdicts are."""
     from cdma.offload import output
+    from cdma.offload.profiles import left_out
     from cdma.offload.validate import report
     from cdma.offload.validate.rows import COLUMNS
 
-    found = report.rows(tuple(files_from(args)), args.add)
+    files = tuple(files_from(args))
+    say_left_out(args, left_out(files))
+    found = report.rows(files, args.add)
     rows = [row.as_dict() for row in found]
     if written(args, rows, summary=report.summary(found)):
         return 0

@@ -13,7 +13,7 @@ from cdma.golden.lossy.bound import Bound
 from cdma.golden.zvc.words import to_words
 from cdma.offload import records
 from cdma.offload.lossy.codecs import CODECS, entropy_bytes
-from cdma.offload.profiles import last_stage
+from cdma.offload.profiles import last_stage, misfit
 from cdma.progress import Bar
 from cdma.tables import format_table
 from cdma.tensors.load import load_tensor
@@ -61,10 +61,10 @@ def measure(
     with closing(Bar(f"{len(chosen)} tensors", len(chosen))) as bar:
         for k, (name, data) in enumerate(chosen):
             array = load_tensor(name)
-            is_float32 = array.dtype.name == "float32"
-            if not is_float32:
-                left_out.append(f"{name}: its elements are {array.dtype.name}, expected float32")
-            for bound in parsed if is_float32 else ():
+            reason = misfit(name, array)
+            if reason:
+                left_out.append(reason)
+            for bound in () if reason else parsed:
                 try:
                     error = _largest_error(array, bound)
                 except ValueError as problem:

@@ -206,6 +206,30 @@ def test_lossy_leaves_out_tensors_that_are_not_float32(capsys, tmp_path):
     assert f"left out {tmp_path}/int8.npy: its elements are int8, expected float32" in err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "vgg-d", "--scheme", "cdma-zv"),
+        ("sweep", "vgg-d", "--links", "8,16", "--scheme", "cdma-zv"),
+        ("validate",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_model_leaves_out_tensors_that_are_not_float32(capsys, tmp_path, monkeypatch, command):
+    monkeypatch.delenv("CDMA_PUBLISHED", raising=False)
+    np.save(tmp_path / "relu1.npy", np.eye(64, dtype=np.float32))
+    options = ["offload", *command, "--densities", str(tmp_path)]
+    assert main(options) == 0
+    alone = capsys.readouterr()
+    assert "left out" not in alone.err
+    np.save(tmp_path / "labels.npy", np.arange(1, 4097, dtype=np.int32))
+    assert main(options) == 0
+    out, err = capsys.readouterr()
+    assert out == alone.out
+    line = f"left out {tmp_path}/labels.npy: its elements are int32, expected float32"
+    assert err.count(f"cdma offload {command[0]}: {line}\n") == 1
+
+
 def test_a_wrong_network_lists_all_without_ratios_too(refuse, monkeypatch):
     monkeypatch.delenv("CDMA_DATA", raising=False)
     assert "network must be one of alexnet, " in refuse("offload", "run", "lenet")

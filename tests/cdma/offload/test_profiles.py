@@ -13,7 +13,7 @@ from cdma.errors import UserError
 from cdma.golden.engine import offload
 from cdma.offload.moves import Codec, Link, coded_move, measured_codec, raw_move
 from cdma.offload.networks.zoo import network
-from cdma.offload.profiles import Library, Profile, Uniform, dense, measure
+from cdma.offload.profiles import Library, Profile, Uniform, dense, left_out, measure
 from cdma.offload.tensors import tensors_of
 
 CONFIG = EngineConfig()
@@ -91,9 +91,29 @@ def test_without_a_family_all_networks_count(folder):
     assert library.of(next(t for t in tensors if t.kind == "relu")).ratio >= 0.9
 
 
+@pytest.mark.parametrize("kind", ["int32", "uint32", "int8", "float64"])
+def test_other_types_than_float32_are_left_out(folder, kind):
+    """Labels beside activations change no ratio."""
+    named = {tensor.name: tensor for tensor in tensors_of(network("vgg-d").features, 1)}
+    before = Library.read([str(folder)], CONFIG, 4096, "zv", "vgg-d")
+    assert left_out([str(folder)], "vgg-d") == []
+    np.save(folder / "labels.npy", np.arange(1, 4097).astype(kind))
+    manifest = folder / "manifest.json"
+    whole = json.loads(manifest.read_text())
+    entry = {"file": "labels.npy", "network": "vgg-small", "layer": "conv5_3", "step": 10}
+    manifest.write_text(json.dumps({"tensors": [*whole["tensors"], entry]}))
+    after = Library.read([str(folder)], CONFIG, 4096, "zv", "vgg-d")
+    assert {n: before.of(t).ratio for n, t in named.items()} == {
+        n: after.of(t).ratio for n, t in named.items()
+    }
+    assert left_out([str(folder)], "vgg-d") == [
+        f"{folder}/labels.npy: its elements are {kind}, expected float32"
+    ]
+
+
 def test_no_tensor_fits(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros(4, np.float64))
-    with pytest.raises(UserError, match="no tensor of 32 bits"):
+    with pytest.raises(UserError, match="no float32 tensor in it"):
         Library.read([str(tmp_path)], CONFIG, 4096)
 
 
