@@ -101,8 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args, unknown = build_parser().parse_known_args(argv)
         if unknown:
-            text = f"unrecognized arguments: {' '.join(unknown)} (see cdma {args.verb} --help)"
-            return _complain(args, text)
+            text = f"unrecognized arguments: {' '.join(unknown)} (see {args.prog} --help)"
+            return _complain(args, text, label=f"{args.prog}: ")
     except _UsageError as mistake:
         words = sys.argv[1:] if argv is None else argv
         verb = next((word for word in words if not word.startswith("-")), "")

@@ -2,7 +2,7 @@
 
 import argparse
 
-from cdma.cli.options import add_folder_option, add_sweep_options
+from cdma.cli.options import add_folder_option, add_sweep_options, add_verb
 from cdma.cli.options.tensors import sample_folder
 from cdma.errors import UserError, require
 from cdma.files import make_folder
@@ -19,20 +19,17 @@ writes study/study.md and study/images/study_*.svg
 
 def add_parser(subparsers) -> None:
     """Add the verb ``study``."""
-    parser = subparsers.add_parser(
-        "study",
-        help="check the paper's claims on tensors, and write a document",
-        description="Write a document that holds the paper's claims on compression ratio and "
-        "density to the tensors of networks.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    text = (
+        "Write a document that holds the paper's claims on compression ratio and density to the "
+        "tensors of networks."
     )
+    help_ = "check the paper's claims on tensors, and write a document"
+    parser = add_verb(subparsers, "study", run, help_, description=text, epilog=EPILOG)
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="file of tensors or folder (default: $CDMA_DATA)"
     )
     add_folder_option(parser, "document", "build/study")
     add_sweep_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

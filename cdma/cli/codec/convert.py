@@ -28,8 +28,7 @@ HELP = "convert between a .zvc file and the engine's stream and index, or data o
 
 def add_parser(subparsers) -> None:
     """Add the verb ``convert``."""
-    texts = {"description": f"{HELP.capitalize()}.", "epilog": EPILOG}
-    add = add_verb(subparsers, "convert", run, HELP, **texts).add_argument
+    add = add_verb(subparsers, "convert", run, HELP, epilog=EPILOG).add_argument
     add("input", metavar="IN", help="container (.zvc), or the engine's stream")
     add("-o", "--output", required=True, metavar="OUT", help="file to write: .zvc, or stream")
     foreign.add_options(add)

@@ -4,13 +4,14 @@ import argparse
 from collections.abc import Iterable
 
 from cdma.cli.options import add_verb, flag
+from cdma.cli.options.runs import sentence
 from cdma.errors import UserError
 from cdma.files import STDIO
 
 
 def add_codec_verb(subparsers, name: str, run, summary: str, epilog: str):
     """Add a verb with ``--json``."""
-    description = f"{summary.capitalize()} with the golden model."
+    description = sentence(f"{summary} with the golden model")
     parser = add_verb(subparsers, name, run, summary, description=description, epilog=epilog)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser

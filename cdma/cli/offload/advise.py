@@ -20,8 +20,7 @@ HELP = "whether an engine pays, and the smallest that fills the link"
 
 def add_parser(commands) -> None:
     """Add the command ``advise``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "advise", run, HELP, **texts)
+    parser = options.add_verb(commands, "advise", run, HELP, epilog=EPILOG)
     shared.add_setup_options(parser)
     speed = "achieved compute speed of the training step, in TFLOP/s"
     parser.add_argument("--tflops", type=options.above_zero, metavar="X", help=speed)

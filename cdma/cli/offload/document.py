@@ -17,8 +17,7 @@ HELP = "write the results as a page with figures"
 
 def add_parser(commands) -> None:
     """Add the command ``document``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "document", run, HELP, **texts)
+    parser = options.add_verb(commands, "document", run, HELP, epilog=EPILOG)
     add_densities_option(parser)
     options.add_folder_option(parser, "document", "build/offload")
 

@@ -18,8 +18,7 @@ HELP = "what limits each tensor of a synchronised system"
 
 def add_parser(commands) -> None:
     """Add the command ``explain``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "explain", run, HELP, **texts)
+    parser = options.add_verb(commands, "explain", run, HELP, epilog=EPILOG)
     shared.add_setup_options(parser)
     scheme = "system (default: cdma-zv)"
     parser.add_argument("--scheme", default="cdma-zv", metavar="NAME", help=scheme)

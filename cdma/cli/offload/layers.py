@@ -18,8 +18,7 @@ HELP = "layers of a network and their modelled times"
 
 def add_parser(commands) -> None:
     """Add the command ``layers``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "layers", run, HELP, **texts)
+    parser = options.add_verb(commands, "layers", run, HELP, epilog=EPILOG)
     parser.add_argument("network", metavar="NETWORK", help="or model.onnx; a wrong name lists all")
     parser.add_argument("--batch", type=options.positive, metavar="N", help="images")
     parser.add_argument("--board", choices=("titan-x", "titan-xp"), default="titan-x", help="GPU")

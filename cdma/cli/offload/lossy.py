@@ -18,8 +18,7 @@ HELP = "bytes on disk of error-bounded codecs, by network"
 
 def add_parser(commands) -> None:
     """Add the command ``lossy``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "lossy", run, HELP, **texts)
+    parser = options.add_verb(commands, "lossy", run, HELP, epilog=EPILOG)
     add_densities_option(parser)
     bound = "error bound; repeatable (default: rel=0.01, rel=0.03 and rel=0.1)"
     parser.add_argument("--bound", action="append", metavar="KIND=X", help=bound)

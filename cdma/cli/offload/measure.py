@@ -17,8 +17,7 @@ HELP = "measure the CPU codec for CSWAP's regression and tuner"
 
 def add_parser(commands) -> None:
     """Add the command ``measure``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "measure", run, HELP, **texts)
+    parser = options.add_verb(commands, "measure", run, HELP, epilog=EPILOG)
     add = parser.add_argument
     options.add_save_option(parser, "file to write, JSON", required=True)
     samples = "tensors to fit, and as many to test (default: 300)"

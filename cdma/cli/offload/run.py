@@ -24,8 +24,7 @@ HELP = "step time, link bytes and memory of every system"
 
 def add_parser(commands) -> None:
     """Add the command ``run``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "run", run, HELP, **texts)
+    parser = options.add_verb(commands, "run", run, HELP, epilog=EPILOG)
     shared.add_setup_options(parser)
     one = "system to show; may be repeated (default: all)"
     parser.add_argument("--scheme", action="append", metavar="NAME", help=one)

@@ -16,10 +16,8 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=options.positive, metavar="N", help="images (default: the network's)")
     boards = ("titan-x", "titan-xp")
     add("--board", choices=boards, default=boards[0], help="GPU that is modelled")
-    times = (
-        "CSV of layer, fwd_ms, bwd_ms in place of the model, scaled to the batch of the run if it "
-        "has a column batch (see cdma offload layers --csv)"
-    )
+    times = "CSV of layer, fwd_ms, bwd_ms in place of the model, scaled to the run's batch from "
+    times += "that of its column batch (see cdma offload layers --csv)"
     add("--times", metavar="FILE", help=times)
     faster = "divide all times by X"
     add("--compute", type=options.above_zero, default=1.0, metavar="X", help=faster)
@@ -28,7 +26,9 @@ def add_setup_options(parser: argparse.ArgumentParser) -> None:
     add("--share", type=options.positive, default=1, metavar="N", help="GPUs that share the link")
     host = "this GPU's share of the host memory's bandwidth in GB/s (default: no limit)"
     add("--host", type=options.above_zero, default=math.inf, metavar="GB/S", help=host)
-    add("--dram", type=options.above_zero, metavar="GB/S", help="of the device memory")
+    dram = "bandwidth of the device memory in GB/s: a layer takes at least the time of its own "
+    dram += "bytes and of those that are copied beside it (default: the board's)"
+    add("--dram", type=options.above_zero, metavar="GB/S", help=dram)
     add("--channels", type=int, default=4, metavar="N", help="of the engine (default: 4)")
     add("--lanes", type=int, default=8, metavar="N", help="words in a beat (default: 8)")
     codec = "raw bytes per second of the engine in GB/s (default: as measured for its size)"

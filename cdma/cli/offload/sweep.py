@@ -21,8 +21,7 @@ HELP = "step time over link, ratio, channels, batch and compute"
 
 def add_parser(commands) -> None:
     """Add the command ``sweep``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "sweep", run, HELP, **texts)
+    parser = options.add_verb(commands, "sweep", run, HELP, epilog=EPILOG)
     shared.add_setup_options(parser)
     for axis, type_ in _TYPES.items():
         texts = {"metavar": "A,B,...", "help": f"values in place of --{axis}"}

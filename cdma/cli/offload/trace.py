@@ -19,8 +19,7 @@ HELP = "a step of each system as a trace for Perfetto"
 
 def add_parser(commands) -> None:
     """Add the command ``trace``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "trace", run, HELP, **texts)
+    parser = options.add_verb(commands, "trace", run, HELP, epilog=EPILOG)
     shared.add_setup_options(parser)
     add = parser.add_argument
     add("--scheme", action="append", metavar="NAME", help="system; repeatable (default: all)")

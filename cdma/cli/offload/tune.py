@@ -21,8 +21,7 @@ HELP = "tune chunk size and threads of the CPU codec"
 
 def add_parser(commands) -> None:
     """Add the command ``tune``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "tune", run, HELP, **texts)
+    parser = options.add_verb(commands, "tune", run, HELP, epilog=EPILOG)
     add = parser.add_argument
     add("tensor", metavar="TENSOR", help=NAMING)
     add("--trials", type=options.positive, default=20, metavar="N", help="(default: 20)")

@@ -27,8 +27,7 @@ HELP = "compare the model with published figures"
 
 def add_parser(commands) -> None:
     """Add the command ``validate``."""
-    texts = {"description": HELP.capitalize() + ".", "epilog": EPILOG}
-    parser = options.add_verb(commands, "validate", run, HELP, **texts)
+    parser = options.add_verb(commands, "validate", run, HELP, epilog=EPILOG)
     add_densities_option(parser)
     text = "CSV of further figures; repeatable"
     parser.add_argument("--add", action="append", default=[], metavar="FILE", help=text)

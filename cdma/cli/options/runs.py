@@ -11,11 +11,21 @@ from cdma.cli.options.types import positive
 def add_verb(
     subparsers, name: str, run: Callable[[argparse.Namespace], int], help_: str, **texts: str
 ) -> argparse.ArgumentParser:
-    """Add a verb that ``run`` runs; ``texts`` are ``description`` and ``epilog``."""
+    """Add a verb that ``run`` runs; ``texts`` are ``description`` and ``epilog``.
+
+    The description is the help as a sentence unless it is given. The namespace has the verb's whole
+    name, such as ``cdma offload run``, as ``prog``.
+    """
+    texts = {"description": sentence(help_)} | texts
     style = argparse.RawDescriptionHelpFormatter
     parser = subparsers.add_parser(name, help=help_, formatter_class=style, **texts)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, prog=parser.prog)
     return parser
+
+
+def sentence(text: str) -> str:
+    """A help text as a sentence; its other capital letters stay."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def add_sweep_options(

@@ -88,6 +88,11 @@ def test_version(capsys):
             ("info", "a.zvc", "--js"),
             "cdma info: unrecognized arguments: --js (see cdma info --help)",
         ),
+        (("study", "--x"), "cdma study: unrecognized arguments: --x (see cdma study --help)"),
+        (
+            ("offload", "run", "alexnet", "extra"),
+            "cdma offload run: unrecognized arguments: extra (see cdma offload run --help)",
+        ),
         (
             ("compress", "a.npy", "-o", "b", "--word-bits", "x"),
             "cdma compress: argument --word-bits: invalid int value: 'x' "

@@ -105,6 +105,26 @@ def test_help_has_an_example(command, capsys):
     assert f"\n  cdma offload {command} " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("command", "description"),
+    [
+        ("trace", "A step of each system as a trace for Perfetto."),
+        ("tune", "Tune chunk size and threads of the CPU codec."),
+        ("measure", "Measure the CPU codec for CSWAP's regression and tuner."),
+    ],
+)
+def test_descriptions_keep_capital_letters(command, description, capsys):
+    assert main(["offload", command, "--help"]) == 0
+    assert f"\n\n{description}\n\n" in capsys.readouterr().out
+
+
+def test_help_of_the_device_memory(capsys):
+    assert main(["offload", "run", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "bandwidth of the device memory in GB/s: a layer takes at least" in text
+    assert "copied beside it (default: the board's)" in text
+
+
 def test_validate_without_figures(report, capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("CDMA_PUBLISHED", raising=False)
     monkeypatch.delenv("CDMA_DATA", raising=False)
