@@ -135,6 +135,15 @@ def test_table_of_latencies():
         assert tuple(map(int, figures)) == expected, name
 
 
+def test_environment_variables_are_in_the_table():
+    read = set()
+    for folder in ("cdma", "golden", "sim", "verify", "synth"):
+        for file in (ROOT / folder).rglob("*.py"):
+            read |= set(re.findall(r'environ\S*"(CDMA_\w+)"', file.read_text()))
+    page = (ROOT / "docs" / "getting-started.md").read_text()
+    assert read == set(re.findall(r"^\| `(CDMA_\w+)` \|", page, re.MULTILINE))
+
+
 def test_verbs_of_make_are_those_of_the_makefile():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     table = text[text.index("| Command | Does |") :].split("\n\n")[0]

@@ -112,7 +112,8 @@ def salvage(stream, count: int | None, fmt: Format) -> tuple[np.ndarray, int, Er
     Returns
     -------
     words : ndarray of ``fmt.dtype``, shape (count,)
-        Words that arrived whole; all others, and those of a mask that is not whole, are zero.
+        Words that arrived whole; all others, and those of a mask that is not whole, have the zero
+        value of ``fmt``.
         Without a count: the words in front of the first mask bit that has no word.
     consumed : int
         Bytes decoded without error: the length of a valid stream, else the offset of the error.
