@@ -1,4 +1,4 @@
-"""Tables of results, for a terminal or for a Markdown document."""
+"""Results for readers: tables for a terminal or a Markdown document, counts and lists in a text."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -69,3 +69,14 @@ def _cell(value) -> str:
     if isinstance(value, Real):
         return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return str(value)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun, with an s unless the number is 1: ``1 stripe``, ``2,048 stripes``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """Items in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    *most, last = items
+    return f"{', '.join(most)} and {last}" if most else last

@@ -8,7 +8,7 @@ import time
 from cdma.cli import options
 from cdma.errors import SimulationError
 from cdma.progress import show
-from cdma.tables import format_table
+from cdma.tables import counted, format_table
 
 EPILOG = """\
 exit status: 0 all equal and within the throughput rule, 1 not, 2 wrong input or a missing tool
@@ -55,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"rows": rows, "bad": bad, "seconds": round(seconds, 1)}, indent=2))
     else:
         print(format_table(rows, demo.COLUMNS))
-        print(f"{len(rows)} runs, {bad} bad, in {seconds:.0f} s")
+        print(f"{counted(len(rows), 'run')}, {bad} bad, in {seconds:.0f} s")
     return int(bad > 0)

@@ -13,6 +13,7 @@ from cdma.hdl.emit.engine import TOP, manifest, verilog
 from cdma.hdl.emit.registers import c_header, markdown, system_rdl
 from cdma.hdl.emit.verilog import checked_name
 from cdma.hdl.engine.registers import register_map
+from cdma.tables import counted
 
 
 def write_engine(
@@ -69,7 +70,8 @@ def write_engine(
             temporary = files.enter_context(replacing(folder / file))
             temporary.write_text(text, encoding="utf-8", newline="\n")
     line = (
-        f"engine {config.name}: {config.channels} channels of {config.beat_bytes} bytes a cycle, "
+        f"engine {config.name}: {counted(config.channels, 'channel')} of "
+        f"{config.beat_bytes} bytes a cycle, "
         f"link of {config.link_bytes} bytes a cycle, stripes of {config.stripe_bytes} bytes"
         + (f", ZVC+ of {config.type}" if config.is_plus else "")
     )

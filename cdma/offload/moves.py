@@ -9,6 +9,7 @@ from cdma.errors import UserError
 from cdma.offload import constants, records
 from cdma.offload.profiles import Profile
 from cdma.offload.tensors import Tensor
+from cdma.tables import counted
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def measured_codec(config: EngineConfig, path: Path = records.UNITS) -> Codec:
         up=config.channels * units["decompressor"]["gb_per_s"] * 1e9,
         latency=cycles * clock * 1e-9,
         window=config.channels * config.stage_bytes,
-        source=f"{config.channels} channels of {config.lanes}x{config.word_bits}, measured in "
+        source=f"{counted(config.channels, 'channel')} of {config.lanes}x{config.word_bits}, "
+        "measured in "
         f"{units['compressor']['library']}",
     )
 

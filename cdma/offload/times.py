@@ -8,6 +8,7 @@ from cdma.errors import UserError
 from cdma.files import read_csv
 from cdma.offload.compute import Times
 from cdma.offload.networks.graph import Network
+from cdma.tables import counted
 
 COLUMNS = ("layer", "fwd_ms", "bwd_ms")
 
@@ -51,7 +52,9 @@ def read_times(path: str | Path, network: Network, model: Times, batch: int, boa
         found[name] = tuple(_seconds(path, number, line[key]) for key in COLUMNS[1:])
     missing = [name for name in names if name not in found]
     if missing:
-        raise UserError(f"{path}: lacks {len(missing)} layers of {network.name}: {missing[0]}, ...")
+        more = ", ..." if len(missing) > 1 else ""
+        lacks = f"{counted(len(missing), 'layer')} of {network.name}: {missing[0]}{more}"
+        raise UserError(f"{path}: lacks {lacks}")
     measured = _one(path, lines, "board")
     if measured and measured != board:
         raise UserError(

@@ -15,6 +15,7 @@ from cdma.sim.engine.cosim import Trip, round_trip
 from cdma.sim.engine.memory import PROFILES
 from cdma.sim.report import record
 from cdma.sim.tensor import packet_for
+from cdma.tables import counted
 from cdma.tensors.load import load_tensor
 
 #: Default bytes of a beat: 8 x 32, 16 x 16, 32 x 8 bits.
@@ -98,7 +99,7 @@ def run(
     rows = []
     for config, group in by_config.items():
         for unit in ("compressor", "decompressor"):
-            progress(f"{unit} {config.name}: {len(group)} tensors")
+            progress(f"{unit} {config.name}: {counted(len(group), 'tensor')}")
             rows += _simulate(unit, config, group, progress)
     return sorted(rows, key=lambda row: row["tensor"])
 

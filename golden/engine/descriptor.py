@@ -10,6 +10,7 @@ import numpy as np
 
 from cdma.engine_codes import LINK, Op, Raw, Status
 from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES
+from cdma.tables import counted
 
 DESCRIPTOR = np.dtype(
     [
@@ -233,7 +234,8 @@ def describe(completion: Completion) -> str:
     known = completion.status in set(Status)
     name = Status(completion.status).name if known else f"status {completion.status}"
     if completion.is_ok:
-        return f"{name}: {completion.stream_bytes} bytes, {completion.stripe} stripes"
+        size = counted(completion.stream_bytes, "byte")
+        return f"{name}: {size}, {counted(completion.stripe, 'stripe')}"
     where = "the link or no channel" if completion.channel == LINK else f"{completion.channel}"
     return (
         f"{name} at stripe {completion.stripe}, channel {where}, "

@@ -1,9 +1,9 @@
-"""Tables of results."""
+"""Tables of results, counts and lists."""
 
 import numpy as np
 import pytest
 
-from cdma.tables import format_table
+from cdma.tables import counted, format_table, listed
 
 ROWS = [
     {"unit": "compressor", "luts": 12345, "ns": 0.6149, "fast": True},
@@ -39,3 +39,12 @@ def test_without_rows():
 def test_refuses_another_style():
     with pytest.raises(ValueError, match=r"^Style must be 'text' or 'markdown', not 'html'$"):
         format_table(ROWS, ["unit"], style="html")
+
+
+def test_counts():
+    found = [counted(count, "stripe") for count in (0, 1, 2, 2048)]
+    assert found == ["0 stripes", "1 stripe", "2 stripes", "2,048 stripes"]
+
+
+def test_lists():
+    assert [listed(list(text)) for text in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]

@@ -8,6 +8,7 @@ from cdma.cli.codec.shared import PLUS, add_codec_verb, add_plus_options, refuse
 from cdma.cli.codec.undo import undo
 from cdma.cli.options import add_dtype_option, add_format_options, add_zero_options, zeros_from
 from cdma.files import STDIO
+from cdma.tables import counted
 from cdma.tensors.load import NAMING
 
 EPILOG = """\
@@ -66,8 +67,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     stored = facts["stream_bytes"] + facts.get("outlier_bytes", 0)
     lines = [
-        f"wrote {args.output}: {facts['dtype']} {by(facts['shape'])}, {facts['raw_bytes']:,} bytes "
-        f"to {stored:,} (ratio {facts['ratio']:.3f}, density {facts['density']:.1%})"
+        f"wrote {args.output}: {facts['dtype']} {by(facts['shape'])}, "
+        f"{counted(facts['raw_bytes'], 'byte')} to {stored:,} "
+        f"(ratio {facts['ratio']:.3f}, density {facts['density']:.1%})"
     ]
     if args.lossy or args.codec == "zvcplus":
         lines.append((lossy_line if args.lossy else codec_line)(facts))

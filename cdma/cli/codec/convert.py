@@ -9,6 +9,7 @@ from cdma.cli.codec.shared import OF_A_CONTAINER, given, refuse_given
 from cdma.cli.options import add_verb, shape_of
 from cdma.cli.options.codecs import CODECS
 from cdma.errors import UserError
+from cdma.tables import counted, listed
 
 EPILOG = """\
 A container becomes the stream and the index that an engine's prefetch takes. A stream and the index
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0
-    stripes = f"{facts['stripes']:,} stripes ({facts['raw_stripes']:,} raw)"
-    what = f"{facts['dtype']} {by(facts['shape'])}, {stripes}, {facts['stream_bytes']:,} bytes"
-    print(f"wrote {' and '.join(facts['wrote'])}: {what}")
+    stripes = f"{counted(facts['stripes'], 'stripe')} ({facts['raw_stripes']:,} raw)"
+    what = f"{by(facts['shape'])}, {stripes}, {counted(facts['stream_bytes'], 'byte')}"
+    print(f"wrote {listed(facts['wrote'])}: {facts['dtype']} {what}")
     return 0

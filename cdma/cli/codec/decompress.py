@@ -9,6 +9,7 @@ from cdma.cli.codec.shared import add_codec_verb, refuse_json_on_stdout
 from cdma.cli.options import add_format_options, add_zero_options, flag, shape_of
 from cdma.errors import UserError
 from cdma.files import STDIO
+from cdma.tables import counted
 
 EPILOG = """\
 IN may be - for stdin, OUT may be - for stdout.
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0
-    array = f"{facts['dtype']} {by(facts['shape'])}, {facts['raw_bytes']:,} bytes"
+    array = f"{facts['dtype']} {by(facts['shape'])}, {counted(facts['raw_bytes'], 'byte')}"
     lines = [f"wrote {args.output}: {array}"]
     if "error_bound" in facts:
         lines.append(lossy_line(facts))

@@ -6,6 +6,7 @@ import json
 from cdma.cli.codec.shared import OF_A_CONTAINER, refuse_given
 from cdma.cli.options import flag
 from cdma.errors import UserError
+from cdma.tables import counted, listed
 
 FORMATS = ("iaa", "aie-ml", "nvdla")
 #: Options of each format; their values have to come from the user.
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(facts, indent=2))
         return 0
     print(
-        f"wrote {' and '.join(facts['wrote'])}: {facts['dtype']} {by(facts['shape'])}, "
-        f"{facts['raw_bytes']:,} bytes as an array, {facts['bytes']:,} as {name}"
+        f"wrote {listed(facts['wrote'])}: {facts['dtype']} {by(facts['shape'])}, "
+        f"{counted(facts['raw_bytes'], 'byte')} as an array, {facts['bytes']:,} as {name}"
     )
     return 0

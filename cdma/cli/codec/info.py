@@ -5,6 +5,7 @@ import json
 
 from cdma.cli.codec.shared import add_codec_verb
 from cdma.files import reading
+from cdma.tables import counted
 
 EPILOG = """\
 ratio: bytes of the array for each byte of the stream, and of outliers (bigger is better)
@@ -61,11 +62,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     lines = {
         "file": f"{args.input} (container version {header.version})",
-        "array": f"{header.dtype} {by(header.shape)}, {header.words:,} words",
+        "array": f"{header.dtype} {by(header.shape)}, {counted(header.words, 'word')}",
         "format": format_line(fmt, facts),
-        "size": f"{header.raw_bytes:,} bytes as an array, {header.stream_bytes:,} as a stream, "
-        f"{header.file_bytes:,} in the file",
-        "chunks": f"{len(header.chunk_crcs):,} of {header.chunk_words:,} words"
+        "size": f"{counted(header.raw_bytes, 'byte')} as an array, "
+        f"{header.stream_bytes:,} as a stream, {header.file_bytes:,} in the file",
+        "chunks": f"{len(header.chunk_crcs):,} of {counted(header.chunk_words, 'word')}"
         + (f", {facts['raw_chunks']:,} raw" if facts["raw_chunks"] else ""),
         "density": f"{facts['density']:.1%} of the words are not zero",
         "ratio": f"{header.ratio:.3f}",

@@ -4,6 +4,7 @@ import argparse
 
 from cdma.cli import options
 from cdma.errors import require
+from cdma.tables import counted
 
 EPILOG = """\
 Times are CPU seconds of the golden codec on this machine. cdma offload validate compares them with
@@ -33,5 +34,6 @@ def run(args: argparse.Namespace) -> int:
 
     found = measured.measure(args.samples, args.chunks)
     measured.save(found, args.save)
-    print(f"wrote {args.save}: {len(found.samples)} samples, {len(found.space)} points")
+    samples, points = counted(len(found.samples), "sample"), counted(len(found.space), "point")
+    print(f"wrote {args.save}: {samples}, {points}")
     return 0

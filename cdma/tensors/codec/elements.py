@@ -4,6 +4,7 @@ import numpy as np
 
 from cdma.errors import UserError
 from cdma.golden.container.elements import numpy_dtype
+from cdma.tables import counted
 from cdma.tensors.safetensors import FLOAT8
 
 
@@ -59,8 +60,9 @@ def typed(array: np.ndarray, name: str | None) -> tuple[np.ndarray, list[str]]:
     if name is not None:
         dtype = dtype_of(name)
         if dtype.itemsize != array.itemsize:
-            size = f"{dtype.itemsize} bytes an element, the tensor ({array.dtype.name}) has"
-            raise UserError(f"--dtype {name} has {size} {array.itemsize}")
+            size = f"{counted(dtype.itemsize, 'byte')} an element"
+            tensor = f"the tensor ({array.dtype.name}) has {array.itemsize}"
+            raise UserError(f"--dtype {name} has {size}, {tensor}")
         array = array.view(dtype.newbyteorder(array.dtype.byteorder))
     elif stored_as:
         notes.append(f"the elements, {stored_as}, are stored as {array.dtype.name}; see --dtype")

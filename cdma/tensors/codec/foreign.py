@@ -12,6 +12,7 @@ from cdma.golden import read_container, read_header, write_container
 from cdma.golden.container.elements import DTYPES
 from cdma.golden.foreign import aie_ml, iaa, nvdla
 from cdma.golden.zvc.words import to_words
+from cdma.tables import counted
 from cdma.tensors.codec.elements import dtype_of
 from cdma.tensors.codec.errors import naming
 
@@ -105,7 +106,8 @@ def read(
     with refusals_as_user_errors(), naming(source):
         words = _decoded(source, parts, name, element.itemsize, shape, **options)
     if shape is not None and math.prod(shape) != words.size:
-        raise UserError(f"{source}: has {words.size} elements, --shape {math.prod(shape)}")
+        found = counted(words.size, "element")
+        raise UserError(f"{source}: has {found}, --shape {math.prod(shape)}")
     array = words.view(element).reshape(words.size if shape is None else shape)
     with replacing(container) as temporary, refusals_as_user_errors():
         write_container(temporary, array)

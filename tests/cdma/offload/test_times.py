@@ -68,7 +68,7 @@ def test_a_file_of_a_spreadsheet(listed):
 def test_a_missing_layer(listed):
     path, setup = listed
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    with pytest.raises(UserError, match="lacks 1 layers of alexnet: pool5"):
+    with pytest.raises(UserError, match=r"lacks 1 layer of alexnet: pool5$"):
         _read(path, setup)
 
 

@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_descriptions():
-    assert describe(Completion(0, stream_bytes=8, stripe=1)) == "OK: 8 bytes, 1 stripes"
+    assert describe(Completion(0, stream_bytes=8, stripe=1)) == "OK: 8 bytes, 1 stripe"
     text = describe(Completion(Status.CRC, where=0x40, stripe=2, channel=LINK))
     assert text == "CRC at stripe 2, channel the link or no channel, address or offset 0x40"
     assert describe(Completion(99, channel=1)).startswith("status 99 at stripe 0, channel 1")

@@ -42,6 +42,13 @@ def test_there_and_back(tensor, capsys):
     assert np.array_equal(read_container("b.zvc"), tensor)
 
 
+def test_one_stripe_is_no_stripes(tmp_path, capsys):
+    write_container(tmp_path / "one.zvc", np.ones(4, np.float32))
+    names = [str(tmp_path / name) for name in ("one.zvc", "one.bin", "one.idx")]
+    assert main(["convert", names[0], "-o", names[1], "--index", names[2]]) == 0
+    assert ": float32 4, 1 stripe (0 raw), " in capsys.readouterr().out
+
+
 def test_there_and_back_with_zvcplus(tensor, capsys):
     np.save("x.npy", tensor)
     assert main(["compress", "x.npy", "-o", "a.zvc", "--codec", "zvcplus"]) == 0

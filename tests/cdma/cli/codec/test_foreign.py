@@ -52,6 +52,7 @@ def test_a_file_of_nvdla_of_another_size_is_named(capsys, end):
     write_container("a.zvc", np.arange(64, dtype="i1"))
     group = ["--group-words", "64"]
     assert run("a.zvc", "--to", "nvdla", *group, "-o", "b") == 0
+    assert capsys.readouterr().out.startswith("wrote b.wmb, b.wt and b.wgs: int8 64, 64 bytes as")
     assert {Path(f"b.{name}").stat().st_size for name in ("wmb", "wt", "wgs")} == {128}
     Path(f"b.{end}").write_bytes(bytes(20))
     back = ["--dtype", "int8", "--shape", "64", "-o", "c.zvc"]

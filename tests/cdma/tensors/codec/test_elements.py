@@ -28,7 +28,7 @@ def test_the_byte_order_of_the_file_is_kept():
 
 
 def test_a_type_of_another_size_is_refused():
-    refused = r"^--dtype int8 has 1 bytes an element, the tensor \(uint32\) has 4$"
+    refused = r"^--dtype int8 has 1 byte an element, the tensor \(uint32\) has 4$"
     with pytest.raises(UserError, match=refused):
         typed(np.arange(4, dtype="<u4"), "int8")
 
