@@ -7,6 +7,9 @@ from cdma.cli.options.tensors import sample_folder
 from cdma.errors import UserError
 from cdma.progress import show
 
+#: Lines on tensors that are left out, at most.
+_LINES = 4
+
 
 def add_densities_option(
     parser: argparse.ArgumentParser, what: str = "file or folder of tensors"
@@ -30,6 +33,8 @@ def needed_files(args: argparse.Namespace) -> list[str]:
 
 
 def say_left_out(args: argparse.Namespace, lines: Sequence[str]) -> None:
-    """Say on stderr, a line each, which tensors are left out, and why."""
+    """Say on stderr, a line each, which tensors are left out, and why; of many, the first few."""
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES - 1], f"{len(lines) - _LINES + 1} more"]
     for line in lines:
         show(f"cdma offload {args.command}: left out {line}")

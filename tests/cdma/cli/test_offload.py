@@ -248,6 +248,12 @@ def test_the_model_leaves_out_tensors_that_are_not_float32(capsys, tmp_path, mon
     assert out == alone.out
     line = f"left out {tmp_path}/labels.npy: its elements are int32, expected float32"
     assert err.count(f"cdma offload {command[0]}: {line}\n") == 1
+    for number in range(4):
+        np.save(tmp_path / f"z{number}.npy", np.arange(64, dtype=np.int8))
+    assert main(options) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
+    assert len(lines) == 4
+    assert lines[-1] == f"cdma offload {command[0]}: left out 2 more"
 
 
 def test_a_wrong_network_lists_all_without_ratios_too(refuse, monkeypatch):
