@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from cdma import zvcplus
 from cdma.format import BLOCK_BYTES, Format, StreamFormat
+from cdma.integers import integer
 
 #: Name of the engine among the units.
 ENGINE = "engine"
@@ -28,6 +29,21 @@ PLUS_TYPES = ("fp32", "fp16", "bf16", "int8")
 _MOST_BLOCK_WORDS = 1024  # as of the units, ``cdma.hdl.zvc.config``
 _MOST_MASK_BEATS = 2
 _LEAST_STAGE = 2048
+
+#: Parameters that are integers, as messages call them.
+_INTEGERS = {
+    "channels": "Number of channels",
+    "lanes": "Number of lanes",
+    "word_bits": "Word width",
+    "stripe_bytes": "Stripe length",
+    "link_bytes": "Link width in bytes",
+    "block_words": "Block length",
+    "address_bits": "Number of address bits",
+    "latency": "Latency in cycles",
+    "stage_bytes": "STAGE size in bytes",
+    "queue_bytes": "QUEUE size in bytes",
+    "link_fifo_bytes": "Link FIFO size in bytes",
+}
 
 
 @dataclass(frozen=True)
@@ -91,29 +107,32 @@ class EngineConfig:
     type: str | None = None
 
     def __post_init__(self):
+        for name, what in _INTEGERS.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, integer(what, getattr(self, name)))
         self._complete()
         fmt = self.format
-        _choice("Number of channels", self.channels, CHANNELS)
-        _choice("Number of lanes", self.lanes, LANES)
+        self._choice("channels", CHANNELS)
+        self._choice("lanes", LANES)
         if self.beat_bytes not in BEAT_BYTES:
             raise ValueError(
                 f"Beat must have 8 to 128 bytes, not {self.beat_bytes} "
                 f"({self.lanes} lanes of {self.word_bits} bits)"
             )
-        _choice("Stripe length", self.stripe_bytes, STRIPE_BYTES)
+        self._choice("stripe_bytes", STRIPE_BYTES)
         if self.link_bytes is None:
             object.__setattr__(self, "link_bytes", min(max(self.beat_bytes // 2, 8), 64))
-        _choice("Link width in bytes", self.link_bytes, LINK_BYTES)
+        self._choice("link_bytes", LINK_BYTES)
         if not self.is_plus:
             self._check_block(fmt)
-        _range("Number of address bits", self.address_bits, 32, 64)
-        _range("Latency in cycles", self.latency, 0, 4096)
+        self._range("address_bits", 32, 64)
+        self._range("latency", 0, 4096)
         if self.stage_bytes is None:
             object.__setattr__(self, "stage_bytes", self._stage_for_latency())
         if self.queue_bytes is None:
             object.__setattr__(self, "queue_bytes", 2 * self.stripe_bytes)
         for name in ("stage_bytes", "queue_bytes", "link_fifo_bytes"):
-            _power_of_two(name, getattr(self, name), _LEAST_STAGE, 1 << 20)
+            self._power_of_two(name, _LEAST_STAGE, 1 << 20)
         if not self.counts_early and self.stage_bytes <= self.stripe_bytes:
             raise ValueError(
                 f"STAGE must be larger than a stripe of {self.stripe_bytes} bytes with this codec, "
@@ -156,6 +175,23 @@ class EngineConfig:
                     f"{what} must be {value} for {self.type} of ZVC+, not {getattr(self, name)!r}"
                 )
             object.__setattr__(self, name, value)
+
+    def _choice(self, name: str, allowed: tuple[int, ...]) -> None:
+        value = getattr(self, name)
+        if value not in allowed:
+            listed = ", ".join(map(str, allowed[:-1])) + f" or {allowed[-1]}"
+            raise ValueError(f"{_INTEGERS[name]} must be {listed}, not {value!r}")
+
+    def _range(self, name: str, least: int, most: int) -> None:
+        value = getattr(self, name)
+        if value is None or not least <= value <= most:
+            raise ValueError(f"{_INTEGERS[name]} must be in {least}..{most}, not {value!r}")
+
+    def _power_of_two(self, name: str, least: int, most: int) -> None:
+        self._range(name, least, most)
+        value = getattr(self, name)
+        if value & (value - 1):
+            raise ValueError(f"{_INTEGERS[name]} must be a power of two, not {value!r}")
 
     def _check_block(self, fmt: Format) -> None:
         """Refuse blocks that the units or a stripe cannot have."""
@@ -309,32 +345,3 @@ class EngineConfig:
     def channel(self, address: int) -> int:
         """Channel of the stripe at a device address; of any byte in it with several channels."""
         return address // self.stripe_bytes % self.channels
-
-
-def _is_int(value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _check_int(what: str, value) -> None:
-    if not _is_int(value):
-        raise TypeError(f"{what} must be an integer, not {value!r}")
-
-
-def _choice(what: str, value, allowed: tuple[int, ...]) -> None:
-    _check_int(what, value)
-    if value not in allowed:
-        listed = ", ".join(map(str, allowed[:-1])) + f" or {allowed[-1]}"
-        raise ValueError(f"{what} must be {listed}, not {value!r}")
-
-
-def _range(what: str, value, least: int, most: int) -> None:
-    _check_int(what, value)
-    if not least <= value <= most:
-        raise ValueError(f"{what} must be in {least}..{most}, not {value!r}")
-
-
-def _power_of_two(name: str, value, least: int, most: int) -> None:
-    what = {"stage_bytes": "STAGE", "queue_bytes": "QUEUE", "link_fifo_bytes": "Link FIFO"}[name]
-    _range(f"{what} size in bytes", value, least, most)
-    if value & (value - 1):
-        raise ValueError(f"{what} size in bytes must be a power of two, not {value!r}")

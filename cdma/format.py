@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
+from cdma.integers import integer
+
 WORD_BITS = (8, 16, 32, 64)
 #: Bytes of words under one mask by default: the paper's line of 128 bytes.
 BLOCK_BYTES = 128
@@ -94,15 +96,13 @@ class Format:
     fold_negative_zero: bool = False
 
     def __post_init__(self):
-        if not _is_int(self.word_bits):
-            raise TypeError(f"Word width must be an integer, not {self.word_bits!r}")
+        object.__setattr__(self, "word_bits", integer("Word width", self.word_bits))
         if self.word_bits not in WORD_BITS:
             raise ValueError(f"Word width must be 8, 16, 32 or 64 bits, not {self.word_bits!r}")
         if self.block_words is None:
             words = max(8 * BLOCK_BYTES // self.word_bits, self.word_bits)
             object.__setattr__(self, "block_words", words)
-        if not _is_int(self.block_words):
-            raise TypeError(f"Block length must be an integer, not {self.block_words!r}")
+        object.__setattr__(self, "block_words", integer("Block length", self.block_words))
         if self.block_words <= 0 or self.block_words % self.word_bits:
             raise ValueError(
                 f"Block length must be a positive multiple of the word width "
@@ -110,8 +110,7 @@ class Format:
             )
         if self.tail not in TAILS:
             raise ValueError(f"Tail must be {' or '.join(TAILS)}, not {self.tail!r}")
-        if not _is_int(self.zero_value):
-            raise TypeError(f"Zero value must be an integer, not {self.zero_value!r}")
+        object.__setattr__(self, "zero_value", integer("Zero value", self.zero_value))
         if not 0 <= self.zero_value < 1 << self.word_bits:
             raise ValueError(
                 f"Zero value must be a word of {self.word_bits} bits, from 0 to "
@@ -171,7 +170,3 @@ class Format:
     def least_bytes(self, words: int) -> int:
         """Bytes of the shortest stream of ``words`` words."""
         return self.stream_bytes(words, 0)
-
-
-def _is_int(value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from cdma.format import BLOCK_BYTES
+from cdma.integers import integer
 
 #: Repeat options by their name, with the number that stands for each in files and registers.
 REPEATS = {"none": 0, "left": 1, "above": 3}
@@ -134,9 +135,7 @@ class Format:
             if not isinstance(value, str) or value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
         for name in ("distance", "min_beats"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} must be an integer, not {value!r}")
+            object.__setattr__(self, name, integer(name, getattr(self, name)))
         if self.repeats == "above":
             most = 8 * MAX_DISTANCE_BYTES // self.word_bits
             if not 1 <= self.distance <= most:

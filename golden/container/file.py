@@ -32,6 +32,7 @@ from cdma.golden.zvc.codec import compress_words, decode, expand_blocks
 from cdma.golden.zvc.stages import count_nonzeros
 from cdma.golden.zvc.walk import lockstep_starts
 from cdma.golden.zvc.words import format_for, to_words, whole_words
+from cdma.integers import integer
 
 _MAX_U32 = 2**32 - 1
 # Words decoded at a time: enough chunks in parallel to make a step of the walk efficient.
@@ -98,8 +99,7 @@ def write_words(
         raise ValueError(f"Array must have at most {MAX_DIMENSIONS} dimensions, not {len(shape)!r}")
     if fmt.block_words > _MAX_U32:
         raise ValueError(f"Block length must be below 2**32, not {fmt.block_words!r}")
-    if not isinstance(chunk_blocks, int) or isinstance(chunk_blocks, bool):
-        raise TypeError(f"Chunk length must be an integer, not {chunk_blocks!r}")
+    chunk_blocks = integer("Chunk length", chunk_blocks)
     if not 0 < chunk_blocks <= _MAX_U32:
         raise ValueError(f"Chunk length must be in 1..2**32-1 blocks, not {chunk_blocks!r}")
 

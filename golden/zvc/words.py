@@ -1,11 +1,10 @@
 """Arrays and byte strings seen as the words of a format."""
 
-import operator
-
 import numpy as np
 
 from cdma.format import WORD_BITS, Format
 from cdma.golden.zvc.fold import check_fold
+from cdma.integers import integer
 
 # bool, integers, unsigned integers, floating point, complex
 _NUMERIC_KINDS = "biufc"
@@ -117,10 +116,7 @@ def whole_words(data: np.ndarray, fmt: Format) -> np.ndarray:
 
 def check_count(count: int) -> int:
     """``count`` as an int; TypeError unless it is an integer, ValueError when it is negative."""
-    try:
-        number = operator.index(count)
-    except TypeError:
-        raise TypeError(f"Word count must be an integer, not {count!r}") from None
+    number = integer("Word count", count)
     if number < 0:
         raise ValueError(f"Word count must be zero or more, not {count!r}")
     return number

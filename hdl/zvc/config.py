@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cdma.format import ErrorCode, Format
+from cdma.integers import integer
 
 LANES = (2, 4, 8, 16, 32, 64)
 MOST_BLOCK_WORDS = 1024  # a block waits in the compressor; far longer ones need a real memory
@@ -64,8 +65,7 @@ class Config:
             raise ValueError(f"Target must be one of {TARGETS}, not {self.target!r}")
         if self.zero_port and self.format.fold_negative_zero:
             raise ValueError("Zero port must be absent where -0.0 is folded into 0.0")
-        if not isinstance(self.lanes, int) or isinstance(self.lanes, bool):
-            raise TypeError(f"Number of lanes must be an integer, not {self.lanes!r}")
+        object.__setattr__(self, "lanes", integer("Number of lanes", self.lanes))
         if self.lanes not in LANES:
             raise ValueError(f"Number of lanes must be a power of two in 2..64, not {self.lanes!r}")
         if self.format.block_words > MOST_BLOCK_WORDS:
