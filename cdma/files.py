@@ -255,10 +255,8 @@ def make_folder(path: str | os.PathLike) -> Path:
     Raises
     ------
     UserError
-        When the name is empty, there is a file of that name, or the folder cannot be created.
+        When there is a file of that name, or the folder cannot be created.
     """
-    if os.fspath(path) == "":
-        raise UserError("the name of the folder to write into is empty")
     path = Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)

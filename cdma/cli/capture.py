@@ -48,7 +48,7 @@ def add_parser(subparsers) -> None:
     help_ = "train a small network and save its activations"
     parser = options.add_verb(subparsers, "capture", run, help_, **texts)
     add = parser.add_argument
-    add("-o", "--output", required=True, metavar="DIR", help="folder to write to, made if missing")
+    options.add_folder_option(parser)
     steps = "steps of training after which to save, rising; 0 is before training "
     steps += f"(default: {','.join(map(str, STEPS))})"
     add("--steps", type=options.rising, metavar="N,N", help=steps)

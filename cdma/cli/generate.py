@@ -40,7 +40,7 @@ def add_parser(subparsers) -> None:
     target = "fpga, or asic, rows of flip-flops for standard cells; other latency (default: fpga)"
     add("--target", choices=("fpga", "asic"), help=target)
     engine.add_engine_options(parser)
-    add("-o", "--output", required=True, metavar="DIR", help="folder to write to, made if missing")
+    options.add_folder_option(parser)
     add("--name", metavar="MODULE", help="name of the top module and its files, for one unit")
     add("--prefix", metavar="TEXT", help="modules and files are called TEXT_compressor and so on")
     add("--template", action="store_true", help="also write a test bench that connects both units")

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from cdma.cli.options.saves import folder_to_make
 from cdma.cli.options.types import positive
 
 
@@ -57,10 +58,14 @@ def liberty_path(args: argparse.Namespace) -> str | None:
     return args.liberty or os.environ.get("CDMA_LIBERTY") or None
 
 
-def add_folder_option(parser: argparse.ArgumentParser, what: str, default: str) -> None:
-    """Add ``--output``, the folder of ``what``."""
-    folder = f"folder of the {what}, made if missing (default: {default})"
-    parser.add_argument("-o", "--output", default=default, metavar="DIR", help=folder)
+def add_folder_option(
+    parser: argparse.ArgumentParser, what: str = "", default: str | None = None
+) -> None:
+    """Add ``--output``, the folder of ``what``; required without a default."""
+    folder = f"folder of the {what}" if what else "folder to write to"
+    folder += ", made if missing" + (f" (default: {default})" if default else "")
+    texts = {"metavar": "DIR", "help": folder, "default": default, "required": default is None}
+    parser.add_argument("-o", "--output", type=folder_to_make, **texts)
 
 
 def add_cache_option(parser: argparse.ArgumentParser) -> None:

@@ -247,7 +247,7 @@ def test_empty_names_are_refused(refuse, tmp_path, monkeypatch):
     """As of a variable that is not set in a script."""
     monkeypatch.chdir(tmp_path)
     line = refuse("generate", "both", "-o", "")
-    assert line == "cdma generate: the name of the folder to write into is empty"
+    assert "argument -o/--output: the name of the folder to write into is empty" in line
     line = refuse("generate", "both", "--prefix", "", "-o", tmp_path)
     assert line == "cdma generate: --prefix is empty: give a name, or leave it out"
     assert list(tmp_path.iterdir()) == []
