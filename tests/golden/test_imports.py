@@ -31,4 +31,4 @@ def test_runs_without_other_packages():
     loaded = run.stdout.split()
     assert "cdma.golden.zvc.codec" in loaded
     others = {name for name in loaded if not name.startswith("cdma.golden")}
-    assert others == {"cdma", "cdma.format", "cdma.zvcplus"}
+    assert others == {"cdma", "cdma.format", "cdma.integers", "cdma.zvcplus"}
