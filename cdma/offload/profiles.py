@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cdma.engine_config import INDEX_BYTES, EngineConfig
-from cdma.errors import UserError
+from cdma.errors import UserError, refusals_as_user_errors
 from cdma.golden.engine import offload
 from cdma.golden.lossy.bound import Bound
 from cdma.golden.lossy.codec import quantise
@@ -192,10 +192,8 @@ def _profile(
     if codec == "zv":
         return measure(array, config, window, name)
     if codec == "lossy":
-        try:
+        with refusals_as_user_errors(name):
             stored = quantise(array, bound).stored_bytes
-        except ValueError as error:
-            raise UserError(f"{name}: {error}") from error
         return Profile.uniform(array.nbytes / stored, name)
     flat = np.ascontiguousarray(array).reshape(-1).view(f"<u{array.dtype.itemsize}")
     sizer = ALGORITHMS[OTHERS[codec]].make(Subject(array.dtype.itemsize, array.nbytes))

@@ -36,8 +36,8 @@ class ByteBeats:
     @property
     def error_codes(self) -> tuple[ErrorCode, ...]:
         """Error codes in the status of the decompressor."""
-        is_given = {ErrorCode.COUNT: self.repeats != "none"}
-        return tuple(code for code in ERROR_CODES if is_given.get(code, True))
+        has_repeats = self.repeats != "none"
+        return tuple(code for code in ERROR_CODES if has_repeats or code != ErrorCode.COUNT)
 
     @property
     def lanes(self) -> int:

@@ -12,7 +12,7 @@ from cdma.offload.lossy import bound, study
 from cdma.offload.schemes.registry import SCHEMES
 from cdma.offload.validate import report, tried
 from cdma.offload.validate.rows import COLUMNS, Row
-from cdma.tables import format_table
+from cdma.tables import format_table, listed
 
 _CAPTIONS = {
     "steps": "Step time by system",
@@ -110,7 +110,7 @@ def _paper(paper: list[results.Paper]) -> str:
 
 def _advice(files: tuple[str, ...]) -> str:
     lines = ["### Faster links\n"]
-    options = " and ".join(f"`--link {link:g}`" for link in results.LINKS.values())
+    options = listed([f"`--link {link:g}`" for link in results.LINKS.values()])
     lines.append(
         f"`cdma offload advise googlenet --dram {results.DRAM:g}` with {options}. The table\n"
         "is over the achieved speed of compute, since an answer without that speed means nothing.\n"
