@@ -249,14 +249,32 @@ def read_csv(
     return header, lines
 
 
+def check_makeable(path: str | os.PathLike) -> None:
+    """Refuse a name of a folder to write into that :func:`make_folder` cannot make.
+
+    Raises
+    ------
+    UserError
+        When ``path`` is empty, or it or a folder above it is a file.
+    """
+    if os.fspath(path) == "":  # Python takes it as the current folder
+        raise UserError("the name of the folder to write into is empty")
+    path = Path(path)
+    for each in (path, *path.parents):
+        if each.exists() and not each.is_dir():
+            which = "" if each == path else f"{each} "
+            raise UserError(f"{path}: {which}is a file, expected a folder")
+
+
 def make_folder(path: str | os.PathLike) -> Path:
     """Create the folder ``path`` and its parents unless it is there, and give it.
 
     Raises
     ------
     UserError
-        When there is a file of that name, or the folder cannot be created.
+        When :func:`check_makeable` refuses ``path``, or the folder cannot be created.
     """
+    check_makeable(path)
     path = Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)

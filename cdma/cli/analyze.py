@@ -46,7 +46,7 @@ def add_parser(subparsers) -> None:
     add("--lanes", type=int, metavar="N", help="words in a beat of it (default: 32 bytes of them)")
     add("--csv", metavar="FILE", help="write all figures as CSV")
     add("--json", action="store_true", help="print all figures as JSON")
-    add("--figures", metavar="DIR", help="draw figures, SVG and PNG")
+    add("--figures", type=options.folder_to_make, metavar="DIR", help="draw figures, SVG and PNG")
     options.add_sweep_options(parser)
 
 

@@ -45,10 +45,10 @@ def run(args: argparse.Namespace) -> int:
     require("matplotlib", extra="study", verb="cdma study")
     algorithms, _ = installed(tuple(ALGORITHMS))
     tasks = plan(files, algorithms=tuple(algorithms))
-    folder = make_folder(args.output)
     records, failures = analyze_all(tasks, args.jobs, args.scheduler)
     if failures:  # a document on a part of the tensors would not say so
         raise UserError("; ".join(reasons(failures)))
+    folder = make_folder(args.output)
     document.write(records, folder)
     print(f"wrote {folder / 'study.md'} and its figures")
     return 0

@@ -128,9 +128,13 @@ def test_make_folder_with_parents_twice(tmp_path):
 
 def test_make_folder_refuses_a_file(tmp_path):
     (tmp_path / "file").touch()
-    message = rf"^{re.escape(str(tmp_path))}/file: cannot create this folder \(File exists\)$"
-    with pytest.raises(UserError, match=message):
+    file = re.escape(f"{tmp_path}/file")
+    with pytest.raises(UserError, match=rf"^{file}: is a file, expected a folder$"):
         make_folder(tmp_path / "file")
+    with pytest.raises(UserError, match=rf"^{file}/a/b: {file} is a file, expected a folder$"):
+        make_folder(tmp_path / "file" / "a" / "b")
+    with pytest.raises(UserError, match=r"^the name of the folder to write into is empty$"):
+        make_folder("")
 
 
 def test_two_outputs_of_one_name_are_refused_before_there_is_a_file(tmp_path):

@@ -3,15 +3,18 @@
 import argparse
 from collections.abc import Callable, Mapping
 
+from cdma.cli.options.saves import add_save_option, folder_to_make
+from cdma.errors import require
 from cdma.files import write_text
 
 
 def add_output_options(parser: argparse.ArgumentParser, figures: bool = False) -> None:
     """Add ``--json`` and ``--csv``, and ``--figures`` where a picture helps."""
     if figures:
-        parser.add_argument("--figures", metavar="DIR", help="write figures there, as SVG")
+        text = "write figures there, as SVG"
+        parser.add_argument("--figures", type=folder_to_make, metavar="DIR", help=text)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--csv", metavar="FILE", help="write the rows as CSV")
+    add_save_option(parser, "write the rows as CSV", "--csv")
 
 
 def written(args: argparse.Namespace, rows: list[dict], **about) -> bool:
@@ -23,6 +26,12 @@ def written(args: argparse.Namespace, rows: list[dict], **about) -> bool:
     if args.json:
         print(output.as_json(rows, **about))
     return args.json
+
+
+def check_figures(args: argparse.Namespace) -> None:
+    """Refuse ``--figures`` without matplotlib, before long work."""
+    if args.figures is not None:
+        require("matplotlib", extra="study", verb="--figures")
 
 
 def draw(args: argparse.Namespace, drawings: Mapping[str, Callable]) -> None:

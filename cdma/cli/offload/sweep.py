@@ -5,7 +5,7 @@ from functools import partial
 
 from cdma.cli import options
 from cdma.cli.offload import shared
-from cdma.cli.offload.rows import add_output_options, draw, written
+from cdma.cli.offload.rows import add_output_options, check_figures, draw, written
 from cdma.cli.options.types import several
 from cdma.errors import UserError
 
@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from cdma.offload.pictures.sweeps import drawn_axes
     from cdma.offload.pictures.sweeps import sweep as picture
 
+    check_figures(args)
     if args.figures is not None:
         drawn_axes(axes)  # before the work
     found = points.over(wishes, axes, args.scheme, args.jobs, args.scheduler)

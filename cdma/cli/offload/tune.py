@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from cdma.cli import options
-from cdma.cli.offload.rows import add_output_options, draw, written
+from cdma.cli.offload.rows import add_output_options, check_figures, draw, written
 from cdma.errors import UserError, require
 from cdma.tensors.load import NAMING
 
@@ -32,6 +32,7 @@ def add_parser(commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, tune and print."""
     require("sklearn", extra="capture", verb="cdma offload tune")
+    check_figures(args)
     from cdma.offload import output
     from cdma.offload.tuning import cpu
     from cdma.offload.tuning.tuner import tune

@@ -11,7 +11,7 @@ from cdma.cli.options.runs import (
     announce,
     liberty_path,
 )
-from cdma.cli.options.saves import add_save_option, file_to_write
+from cdma.cli.options.saves import add_save_option, file_to_write, folder_to_make
 from cdma.cli.options.shapes import shape_of
 from cdma.cli.options.sizes import add_config_options, add_format_options, add_number_options
 from cdma.cli.options.stalls import PROFILES, add_stall_option
@@ -63,6 +63,7 @@ __all__ = [
     "config_or",
     "file_to_write",
     "flag",
+    "folder_to_make",
     "liberty_path",
     "natural",
     "one_type",

@@ -71,7 +71,7 @@ def add_folder_option(
 def add_cache_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--cache``."""
     kept = "folder of kept results (default: $CDMA_CACHE, or your cache folder)"
-    parser.add_argument("--cache", metavar="DIR", help=kept)
+    parser.add_argument("--cache", type=folder_to_make, metavar="DIR", help=kept)
 
 
 def announce(label: str, seconds: float) -> None:

@@ -1,10 +1,11 @@
 """Options that name a file or folder to write: refused before the work, so that nothing is lost."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from cdma.errors import UserError
-from cdma.files import check_replaceable
+from cdma.files import check_makeable, check_replaceable
 
 
 def add_save_option(parser, text: str, option: str = "--save", *, required: bool = False) -> None:
@@ -14,16 +15,18 @@ def add_save_option(parser, text: str, option: str = "--save", *, required: bool
 
 
 def folder_to_make(text: str) -> str:
-    """Type of an option: a folder to write into. Of an empty name, Python makes the current one."""
-    if not text:
-        raise argparse.ArgumentTypeError("the name of the folder to write into is empty")
-    return text
+    """Type of an option: a folder to write into, which may not be there yet."""
+    return _checked(check_makeable, text)
 
 
 def file_to_write(text: str) -> Path:
     """Type of an option: a file that can be written, so that no result of long work is lost."""
+    return Path(_checked(check_replaceable, text))
+
+
+def _checked(check: Callable[[str], None], text: str) -> str:
     try:
-        check_replaceable(text)
+        check(text)
     except UserError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    return Path(text)
+    return text

@@ -2,11 +2,14 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from cdma.cli.main import main
+from cdma.offload.answers import points
+from cdma.offload.tuning import tuner
 
 GIVEN = ("--ratio", "2.6")
 
@@ -189,6 +192,22 @@ def test_advise(capsys, report):
     text = capsys.readouterr().out
     assert text.startswith("engine  ")
     assert text.count("\n") > 10
+
+
+@pytest.mark.parametrize(
+    "options", [("sweep", "alexnet", *GIVEN, "--links", "8,16"), ("tune", "a.npy")]
+)
+def test_outputs_are_checked_before_the_work(refuse, monkeypatch, tmp_path, options):
+    pytest.importorskip("sklearn")
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.eye(64, dtype=np.float32))
+    line = refuse("offload", *options, "--csv", "no/rows.csv")
+    assert "--csv: no/rows.csv: the folder no does not exist" in line
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(points, "over", pytest.fail)
+    monkeypatch.setattr(tuner, "tune", pytest.fail)
+    line = refuse("offload", *options, "--figures", "figures")
+    assert line == "--figures needs matplotlib: pip install 'cdma-engine[study]'"
 
 
 def test_tune(report, refuse, tmp_path):

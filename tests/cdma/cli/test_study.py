@@ -68,7 +68,7 @@ def test_nothing_is_written_of_a_part(captured, refuse, tmp_path):
     (folder / "step0000.relu1.npy").write_bytes(b"no array")
     line = refuse("study", folder, "-o", tmp_path / "out")
     assert "step0000.relu1.npy" in line
-    assert not (tmp_path / "out" / "study.md").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def test_tensors_without_axes(refuse, tmp_path):

@@ -16,5 +16,15 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
         saves.file_to_write(str(tmp_path))
 
 
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(tmp_path):
+    assert saves.folder_to_make(str(tmp_path / "a" / "b")) == str(tmp_path / "a" / "b")
+    assert not list(tmp_path.iterdir()), "nothing is made yet"
+    (tmp_path / "file").touch()
+    with pytest.raises(ArgumentTypeError, match=r"/file is a file, expected a folder$"):
+        saves.folder_to_make(str(tmp_path / "file" / "b"))
+
+
 def test_the_command_refuses_it_at_once(refuse):
     assert "no/x.json: the folder no does not exist" in refuse("mutate", "--save", "no/x.json")
+    for command in (("study", "-o"), ("synth", "--cache"), ("offload", "run", "x", "--figures")):
+        assert "the name of the folder to write into is empty" in refuse(*command, "")

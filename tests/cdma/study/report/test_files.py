@@ -13,7 +13,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch
     pytest.importorskip("matplotlib")
     (tmp_path / "file").touch()
     monkeypatch.setattr(run, "analyze_all", lambda *_: pytest.fail("it was analyzed"))
-    with pytest.raises(UserError, match=r"file: cannot create this folder"):
+    with pytest.raises(UserError, match=r"file: is a file, expected a folder"):
         analyze_into([], {}, figures=tmp_path / "file")
     with pytest.raises(UserError, match=r"the folder .* does not exist"):
         analyze_into([], {}, csv=tmp_path / "none" / "out.csv")
