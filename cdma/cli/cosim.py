@@ -5,7 +5,6 @@ import json
 import sys
 
 from cdma.cli import engine, options
-from cdma.errors import SimulationError
 from cdma.progress import show
 
 EPILOG = f"""\
@@ -61,17 +60,13 @@ def run(args: argparse.Namespace) -> int:
     from cdma.sim.tensor import simulate
 
     how = {key: vars(args)[key] for key in ("sim", "stall", "seed", "output", "verilog", "waves")}
-    try:
-        if args.unit == engine.ENGINE:
-            report, problem = engine.round_trip(args, tensor, type_, show)
-        else:
-            engine.refuse_engine_options(args)
-            config = options.config_from(args, tensor.itemsize * 8, type_)
-            how |= {"progress": show, "type_": type_}
-            report, problem = simulate(tensor, args.unit, config, **how)
-    except SimulationError as error:
-        print(f"cdma cosim: {error}", file=sys.stderr)
-        return 1
+    if args.unit == engine.ENGINE:
+        report, problem = engine.round_trip(args, tensor, type_, show)
+    else:
+        engine.refuse_engine_options(args)
+        config = options.config_from(args, tensor.itemsize * 8, type_)
+        how |= {"progress": show, "type_": type_}
+        report, problem = simulate(tensor, args.unit, config, **how)
     report = {"tensor": args.tensor, **report}
     print(json.dumps(report, indent=2) if args.json else text(report))
     if problem:

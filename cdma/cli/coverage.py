@@ -67,9 +67,8 @@ def run(args: argparse.Namespace) -> int:
                 rows += report.measure_engine(config, args.seed, args.batches)
             else:
                 rows += report.measure(unit, size, args.seed, args.batches, args.functional)
-    except (SimulationError, Violation) as error:
-        print(f"cdma coverage: {error}", file=sys.stderr)
-        return 1
+    except Violation as error:
+        raise SimulationError(str(error)) from error
     text = json.dumps(rows, indent=2)
     if args.save:
         write_text(args.save, f"{text}\n")

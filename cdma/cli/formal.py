@@ -56,6 +56,10 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     if args.seconds < 1:
         raise UserError(f"--seconds must be 1 or more, not {args.seconds}")
+    if args.list and args.export:
+        raise UserError("--list writes nothing: leave it or --export out")
+    if args.quick and not args.list and not any(campaign.sizes(chosen, is_quick=True)):
+        raise UserError(f"all sizes of {', '.join(chosen)} take long: leave --quick out")
     if args.list:
         rows = campaign.listed(chosen)
     elif args.export:

@@ -68,9 +68,10 @@ def run(args: argparse.Namespace) -> int:
             what = (unit, config, args.packets, args.seed, args.batch)
             outcome = play.fuzz(*what, **how, progress=timed(f"{unit} {config.name}"))
             rows.append(report.row(unit, config, args.seed, outcome, args.verilog))
-    except SimulationError as error:
-        print(f"cdma fuzz: {error}", file=sys.stderr)
-        return 1
+    except SimulationError:
+        if args.save and rows:  # the units that were played
+            write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
+        raise
     if args.save:
         write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
     print(json.dumps(rows, indent=2) if args.json else format_table(rows, report.COLUMNS))

@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     configs = [options.config_named(name) for name in dict.fromkeys(args.config or NAMED)]
     verilog = None if args.verilog is None else read_verilog(args.verilog, [f"cdma_{args.unit[0]}"])
     programs, missing = check.installed(args.tool)
+    if args.tool and missing:
+        raise UserError("; ".join(missing))
     for line in missing:
         print(f"{line}; left out", file=sys.stderr)
     if not programs:

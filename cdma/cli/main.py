@@ -27,7 +27,7 @@ from cdma.cli import (
     synth,
 )
 from cdma.cli.overwrites import refuse_overwrites
-from cdma.errors import MissingPackageError, UserError
+from cdma.errors import MissingPackageError, SimulationError, UserError
 from cdma.signals import Terminated, install
 
 #: Modules in the order of the help; each adds its verbs and the function that runs them.
@@ -126,6 +126,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(args, error, label="")
     except UserError as error:
         return _complain(args, error)
+    except SimulationError as error:
+        return _complain(args, error, 1)
     except MemoryError as error:
         return _complain(args, f"not enough memory: {error}")
     except OSError as error:
@@ -151,7 +153,9 @@ def entry() -> None:
 
 
 def _complain(args, message, status: int = 2, label: str | None = None) -> int:
-    message = " ".join(str(message).splitlines())
+    message = str(message)
+    if status != 1:  # what a tool says of a design keeps its lines
+        message = " ".join(message.splitlines())
     label = f"cdma {args.verb}: " if label is None else label
     print(f"{label}{message}", file=sys.stderr)
     if getattr(args, "json", False):

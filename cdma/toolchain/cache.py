@@ -41,6 +41,14 @@ def cache_folder(cache: str | os.PathLike | None = None, part: str = "") -> Path
     return folder
 
 
+def kept_json(file: Path):
+    """What a result that is kept as JSON says; None when there is none, or it cannot be read."""
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError):  # it is made again, as if it was not there
+        return None
+
+
 def digest(*parts) -> str:
     """Name of a build made from ``parts``, texts and lists of texts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]

@@ -108,6 +108,7 @@ class Manager(wiring.Signature):
         self.address_bits = address_bits
         self.data_bytes = data_bytes
         self.id_bits = id_bits
+        self._widths = address_bits, data_bytes, id_bits
         super().__init__(
             {
                 "aw": Out(stream.Signature(Address(address_bits, id_bits))),
@@ -117,6 +118,9 @@ class Manager(wiring.Signature):
                 "r": In(stream.Signature(ReadBeat(data_bytes, id_bits))),
             }
         )
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self._widths == other._widths
 
 
 def wires(port) -> list[tuple]:

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.axi.full import Response
+from cdma.integers import integer
 
 #: Names after the prefix, flow as the subordinate sees it, bits; 0 is those of an address.
 LITE_SIGNALS = (
@@ -45,6 +46,9 @@ class LiteSignature(wiring.Signature):
             {name: flow(bits or address_bits) for name, flow, bits in LITE_SIGNALS},
         )
 
+    def __eq__(self, other):
+        return type(self) is type(other) and self.address_bits == other.address_bits
+
 
 class BusSignature(wiring.Signature):
     """Register bus, seen from its initiator: one write and one read at a time, separately.
@@ -76,6 +80,9 @@ class BusSignature(wiring.Signature):
             }
         )
 
+    def __eq__(self, other):
+        return type(self) is type(other) and self.address_bits == other.address_bits
+
 
 class LiteSubordinate(wiring.Component):
     """AXI4-Lite port in front of a register bus.
@@ -94,17 +101,17 @@ class LiteSubordinate(wiring.Component):
 
     Members
     -------
-    axi : In, the port
-    bus : Out, the register bus
+    axi : Out, :class:`LiteSignature`, which is seen from here: connect a flipped one
+    bus : Out, :class:`BusSignature`
     """
 
     axi: wiring.PureInterface
     bus: wiring.PureInterface
 
     def __init__(self, address_bits: int):
+        self.address_bits = integer("Number of address bits", address_bits)
         if address_bits < 3:
             raise ValueError(f"Number of address bits must be at least 3, not {address_bits!r}")
-        self.address_bits = address_bits
         super().__init__(
             {"axi": Out(LiteSignature(address_bits)), "bus": Out(BusSignature(address_bits))}
         )

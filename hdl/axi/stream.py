@@ -1,9 +1,10 @@
 """AXI4-Stream tops: the units with the port names that vendors' tools infer interfaces from."""
 
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from cdma.hdl.axi.clock import own_domain
 from cdma.hdl.codecs import UnitConfig
 from cdma.hdl.zvc.compressor import Compressor
 from cdma.hdl.zvc.decompressor import Decompressor
@@ -112,10 +113,7 @@ class AxiTop(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.domains.sync = domain = ClockDomain()
-        domain.clk = self.aclk
-        m.d.comb += domain.rst.eq(~self.aresetn)
-        m.submodules.core = self.unit
+        m.submodules.core = own_domain(m, self.aclk, self.aresetn)(self.unit)
         for name in self.unit.config.constants:
             m.d.comb += getattr(self.unit, name.removeprefix("s_")).eq(getattr(self, name))
         for name, prefix in PREFIXES.items():

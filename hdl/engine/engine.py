@@ -1,10 +1,11 @@
 """The engine's top level."""
 
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
+from cdma.hdl.axi.clock import own_domain
 from cdma.hdl.axi.full import Manager, wires
 from cdma.hdl.axi.lite import LITE_SIGNALS
 from cdma.hdl.engine.datapath import DataPath
@@ -28,7 +29,8 @@ def channel_prefix(number: int) -> str:
 class AxiEngine(wiring.Component):
     """The engine behind AXI ports with the names that vendors' tools infer (Arm IHI 0022).
 
-    One clock, synchronous active-low reset. ``docs/registers.md`` describes the registers.
+    One clock, synchronous active-low reset: both are ports, whatever domains the design has.
+    ``docs/registers.md`` describes the registers.
 
     Parameters
     ----------
@@ -43,7 +45,13 @@ class AxiEngine(wiring.Component):
     m_axi_link_* : AXI4 manager towards the host
     """
 
+    aclk: Signal
+    aresetn: Signal
+    irq: Signal
+
     def __init__(self, config: EngineConfig):
+        if not isinstance(config, EngineConfig):
+            raise TypeError(f"Configuration must be an EngineConfig, not {config!r}")
         self.config = config
         bits = config.address_bits
         ports = {"aclk": In(1), "aresetn": In(1), "irq": Out(1)}
@@ -68,13 +76,11 @@ class AxiEngine(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.domains.sync = domain = ClockDomain()
-        domain.clk = self.aclk
-        m.d.comb += domain.rst.eq(~self.aresetn)
+        placed = own_domain(m, self.aclk, self.aresetn)
         config = self.config
-        m.submodules.front = front = FrontEnd(config)
-        m.submodules.data = data = DataPath(config)
-        m.submodules.link = arbiter = link.LinkArbiter(config)
+        front, data, arbiter = FrontEnd(config), DataPath(config), link.LinkArbiter(config)
+        for name, part in (("front", front), ("data", data), ("link", arbiter)):
+            m.submodules[name] = placed(part)
         for number in range(2):
             name = f"port{number}"
             wiring.connect(m, getattr(front, name), getattr(data, name))

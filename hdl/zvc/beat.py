@@ -79,7 +79,7 @@ class DecompressorStatus(data.StructLayout):
     Members
     -------
     bytes : length of what was decoded without error
-    error : ``cdma.format.ErrorCode``, 0 to 3
+    error : 0, or one of ``config.error_codes`` of the decompressor's configuration
     """
 
     def __init__(self):

@@ -121,9 +121,9 @@ class SimulatedEngine:
         for _ in range(cycles):
             await self._edge
             is_reset = not int(self._dut.aresetn.value)
-            for port in self._ports:
-                port.tick(self.cycle, is_reset + (is_reset and not self._was_reset))
-            self._registers.tick(self.cycle, is_reset)
+            reset = is_reset + (is_reset and not self._was_reset)
+            for port in (*self._ports, self._registers):
+                port.tick(self.cycle, reset)
             if not is_reset and not self._dut.irq.value.is_resolvable:
                 raise Violation(f"irq is {self._dut.irq.value} in cycle {self.cycle}")
             self._was_reset = is_reset
@@ -231,15 +231,13 @@ class _Registers(_Pins):
         self.lite.begin(access)
         self.drive(self.lite.pins)
 
-    def tick(self, cycle, is_reset):
-        """Process one edge."""
-        if is_reset:
-            self.lite.reset()
-        else:
-            for name in pins.LITE_OUT:
-                # A response counts while its VALID is high.
-                valid = {"rdata": "rvalid", "rresp": "rvalid", "bresp": "bvalid"}.get(name)
-                is_known = valid is None or self.flag(valid, cycle)
-                setattr(self.lite.pins, name, self.flag(name, cycle) if is_known else 0)
-            self.lite.tick(cycle)
+    def tick(self, cycle, reset):
+        """Process one edge. ``reset`` is 2 in the first cycle of a reset, then 1."""
+        # Before the first edge of a reset, all values are unknown.
+        for name in pins.LITE_OUT if reset != 2 else ():
+            # A response counts while its VALID is high.
+            valid = {"rdata": "rvalid", "rresp": "rvalid", "bresp": "bvalid"}.get(name)
+            is_known = valid is None or self.flag(valid, cycle)
+            setattr(self.lite.pins, name, self.flag(name, cycle) if is_known else 0)
+        self.lite.tick(cycle, reset=reset)
         self.drive(self.lite.pins)

@@ -185,13 +185,13 @@ class Lite:
         self._access = access
         self._library.registers_begin(self._registers, ctypes.byref(access))
 
-    def reset(self) -> None:
-        """Process one clock edge in a reset: drop an access, and begin the gaps anew."""
-        self._library.registers_reset(self._registers)
+    def tick(self, cycle: int, *, reset: int = 0) -> None:
+        """Process one clock edge. Violation when the engine violates a rule.
 
-    def tick(self, cycle: int) -> None:
-        """Process one clock edge. Violation when the engine violates a rule."""
-        if not self._library.registers_tick(self._registers, cycle):
+        ``reset`` is 0 without reset, 2 in the first cycle of a reset, then 1. A reset drops an
+        access, and begins the gaps anew.
+        """
+        if not self._library.registers_tick(self._registers, cycle, reset):
             raise Violation(self._library.registers_failure(self._registers).decode())
 
     def __del__(self):
@@ -218,10 +218,9 @@ def _load(path):
         "registers_delete": (None, [pointer]),
         "registers_pins": (ctypes.POINTER(pins.LitePins), [pointer]),
         "registers_begin": (None, [pointer, pointer]),
-        "registers_reset": (None, [pointer]),
         "registers_busy": (number, [pointer]),
         "registers_failure": (ctypes.c_char_p, [pointer]),
-        "registers_tick": (number, [pointer, ctypes.c_int64]),
+        "registers_tick": (number, [pointer, ctypes.c_int64, number]),
         "bank_tick": (number, [pointer, number, pointer, pointer, ctypes.c_int64, number]),
     }
     for name, (result, arguments) in signatures.items():

@@ -58,8 +58,11 @@ class Lite {
         had_b_ = had_r_ = false;
     }
 
-    // In a cycle of a reset. The gaps behind a reset are those behind power-up.
-    void reset() {
+    // In a cycle of a reset, in whose first one the pins may be anything. The gaps behind a reset
+    // are those behind power-up.
+    void reset(int64_t cycle, bool is_first) {
+        cycle_ = cycle;
+        if (!is_first && (pins.bvalid || pins.rvalid)) broken("a VALID is 1 in reset");
         drop();
         random_.seed(seed_);
     }

@@ -64,14 +64,14 @@ EXPORT LitePins* registers_pins(Registers* registers) { return &registers->lite.
 EXPORT void registers_begin(Registers* registers, Access* access) {
     registers->lite.begin(access);
 }
-EXPORT void registers_reset(Registers* registers) { registers->lite.reset(); }
 EXPORT int registers_busy(const Registers* registers) { return registers->lite.is_busy(); }
 EXPORT const char* registers_failure(const Registers* registers) { return registers->failure; }
 
 // Process a clock edge. Returns whether no rule was violated.
-EXPORT int registers_tick(Registers* registers, int64_t cycle) {
+EXPORT int registers_tick(Registers* registers, int64_t cycle, int in_reset) {
     try {
-        registers->lite.tick(cycle);
+        if (in_reset) registers->lite.reset(cycle, in_reset > 1);
+        else registers->lite.tick(cycle);
         return 1;
     } catch (const std::exception& error) {
         snprintf(registers->failure, sizeof(registers->failure), "%s", error.what());

@@ -48,7 +48,7 @@ struct Engine {
         for (int k = 0; k < PORTS; ++k)
             if (in_reset) memories[k]->reset(asks[k], answers[k], cycle, !was_reset);
             else memories[k]->tick(asks[k], answers[k], cycle);
-        if (in_reset) lite.reset();
+        if (in_reset) lite.reset(cycle, !was_reset);
         else lite.tick(cycle);
         was_reset = in_reset;
         top.aclk = 1;

@@ -10,6 +10,8 @@
 #include "axi.h"
 
 constexpr int MOST_IDS = 4;
+// Cycles in which beats wait for their address, and AWVALID is 0.
+constexpr int MOST_STRAY = 64;
 
 struct Limits {
     int32_t beat_bytes;
@@ -66,7 +68,7 @@ class Rules {
         owed_.clear();
         early_.clear();
         reads_ = read_beats_ = writes_ = {};
-        beat_ = idle_ = 0;
+        beat_ = idle_ = stray_ = 0;
     }
 
   private:
@@ -89,9 +91,8 @@ class Rules {
         if (!ask.wvalid) broken("W: WVALID fell without a handshake");
         if (ask.wlast != w_.last || memcmp(ask.wstrb, w_.strobes, sizeof(w_.strobes)))
             broken("W: WLAST or WSTRB changed while the beat was stalled");
-        for (int byte = 0; byte < limits_.beat_bytes; ++byte)
-            if (enabled(ask.wstrb, byte) && ask.wdata[byte] != data_[byte])
-                broken("W: WDATA changed while the beat was stalled");
+        if (memcmp(ask.wdata, data_, limits_.beat_bytes))
+            broken("W: WDATA changed while the beat was stalled");
     }
 
     void address(const Address& a, const char* channel) const {
@@ -131,10 +132,11 @@ class Rules {
         idle_ = owes ? idle_ + 1 : 0;
         if (idle_ > limits_.bubble)
             broken("W: no WVALID for %d cycles inside a burst whose address was taken", idle_);
+        stray_ = early_.empty() || ask.aw.valid ? 0 : stray_ + 1;
+        if (stray_ > MOST_STRAY) broken("W: a beat without an address for %d cycles", stray_);
         if (!(ask.wvalid && answer.wready)) return;
         early_.push_back({{ask.wstrb[0], ask.wstrb[1]}, ask.wlast != 0});
         match();
-        if (early_.size() > 1024) broken("W: 1024 beats without an address");
     }
 
     // Check beats whose address is known.
@@ -187,7 +189,7 @@ class Rules {
     const Limits limits_;
     int64_t cycle_ = 0;
     std::array<int, MOST_IDS> reads_{}, read_beats_{}, writes_{};
-    int beat_ = 0, idle_ = 0;
+    int beat_ = 0, idle_ = 0, stray_ = 0;
     bool had_ar_ = false, had_aw_ = false, had_w_ = false;
     Address ar_{}, aw_{};
     Beat w_{};

@@ -24,7 +24,7 @@ from pathlib import Path
 from amaranth.hdl import Elaboratable
 
 from cdma.files import replacing
-from cdma.toolchain.cache import cache_folder, digest
+from cdma.toolchain.cache import cache_folder, digest, kept_json
 from cdma.verify.formal import aiger, logic, netlist, pdr, search
 from cdma.verify.formal import fault as faults
 from cdma.verify.formal.fault import Fault
@@ -125,8 +125,8 @@ def prove(
     key = digest(plain, how, versions, engine)
     folder = cache_folder(cache, "proofs")
     kept = folder / f"{key}.verdict.json"
-    if kept.is_file():
-        return Verdict(**json.loads(kept.read_text()))
+    if (found := kept_json(kept)) is not None:
+        return Verdict(**found)
     start = _processor_seconds()
     named, graph = netlist.graph_of(text, folder, fault=fault, command=command)
     query = Search(aiger.parse(graph), progress or (lambda text: None))

@@ -28,7 +28,7 @@ from cdma.files import write_text
 from cdma.hdl.codecs import UnitConfig
 from cdma.sim.compiled.unit import ModelUnit
 from cdma.sweep import Packed, Task, sweep
-from cdma.toolchain.cache import cache_folder, digest
+from cdma.toolchain.cache import cache_folder, digest, kept_json
 from cdma.verify.mutation import mutants, proof, stages
 from cdma.verify.mutation.lanes.unit import UnitLanes
 from cdma.verify.mutation.player import KILLED, OPEN, MutantResult
@@ -144,7 +144,7 @@ class _Run:
         """Run a stage on the open mutants that have no cached result."""
         left = self.left()
         file = self.folder / f"{digest(name, self._drawn.rtlil, self.seed, sources())}.results.json"
-        kept = json.loads(file.read_text()) if file.is_file() else {}
+        kept = kept_json(file) or {}
         for mutant in left:
             if mutant.command in kept:
                 self.results[mutant] = MutantResult(mutant, *kept[mutant.command])

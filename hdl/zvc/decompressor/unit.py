@@ -67,6 +67,7 @@ class Decompressor(wiring.Component):
     i: stream.Interface
     o: stream.Interface
     o_status: stream.Interface
+    zero: Signal
 
     def __init__(self, config: Config):
         self.config = checked(config)

@@ -30,7 +30,8 @@ class Compressor(wiring.Component):
     Members
     -------
     i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words; ``keep`` by whole words
-    o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of the stream's bytes
+    o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat` of ``config.stream_side``, packets of the
+        stream's bytes
     o_status : Out stream of :class:`~cdma.hdl.zvc.beat.CompressorStatus`, one after each packet's
         last beat
     """

@@ -49,8 +49,8 @@ class Decompressor(wiring.Component):
     Members
     -------
     i_command : In stream of :class:`~cdma.hdl.zvc.beat.DecompressorCommand`, one for each packet
-    i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of the stream's bytes; ``keep`` by
-        bytes
+    i : In stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of the stream's bytes, of which
+        ``words`` has ``lanes`` together; ``keep`` by bytes
     o : Out stream of :class:`~cdma.hdl.zvc.beat.Beat`, packets of words
     o_status : Out stream of :class:`~cdma.hdl.zvc.beat.DecompressorStatus`, one after each
         packet's last beat

@@ -234,6 +234,23 @@ def test_stability():
     assert "W: WDATA changed" in _stalled(lambda ask: ask.wdata.__setitem__(3, 9))
 
 
+def test_stability_of_bytes_that_are_not_enabled():
+    manager = Manager(Memory(latency=0, stalls={"w": "paused:1000"}))
+    manager.write(BASE, bytes(3))
+    for _ in range(5):
+        manager.step()
+    manager.ask.wdata[9] = 1
+    with pytest.raises(Violation, match="W: WDATA changed"):
+        manager.step()
+
+
+def test_a_beat_without_an_address():
+    manager = Manager(Memory(latency=0))
+    manager.beats.append((bytes(BEAT), 0xFFFF, True))
+    with pytest.raises(Violation, match="W: a beat without an address for 65 cycles"):
+        manager.run(0, 1, cycles=100)
+
+
 @pytest.mark.parametrize(
     ("beats", "message"),
     [

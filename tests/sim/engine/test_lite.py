@@ -102,7 +102,7 @@ def test_gaps_follow_from_the_seed():
     seen = gaps(first)
     assert seen == gaps(Subordinate(1)) != gaps(Subordinate(2))
     assert seen != gaps(first)
-    first.lite.reset()
+    first.lite.tick(first.cycle, reset=2)
     assert seen == gaps(first), "behind a reset they begin anew"
 
 
@@ -190,7 +190,17 @@ def test_a_reset_drops_a_response():
     lite.tick(0)
     lite.pins.bvalid, lite.pins.bready = 1, 0
     lite.tick(1)
-    lite.reset()
+    lite.tick(2, reset=2)
     lite.pins.bvalid = 0
-    lite.tick(2)
+    lite.tick(3, reset=1)
+    lite.tick(4)
     assert not lite.is_busy
+
+
+@pytest.mark.parametrize("pin", ["bvalid", "rvalid"])
+def test_silence_in_reset(pin):
+    lite = Lite()
+    setattr(lite.pins, pin, 1)
+    lite.tick(0, reset=2)  # the first cycle may be anything
+    with pytest.raises(Violation, match="VALID is 1 in reset in cycle 1"):
+        lite.tick(1, reset=1)

@@ -6,7 +6,10 @@ For ``--save-mutants FILE`` see ``test_mutants.py``.
 import json
 from pathlib import Path
 
-from cdma.files import write_text
+import pytest
+
+from cdma.errors import UserError
+from cdma.files import check_replaceable, write_text
 from cdma.tables import format_table
 from cdma.verify.proofs.registry import registry
 from cdma.verify.proofs.table import COLUMNS, merged
@@ -19,14 +22,20 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     if config.getoption("--save-proofs") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Records(config.getoption("--save-proofs")))
+        try:
+            records = _Records(config.getoption("--save-proofs"))
+        except (UserError, ValueError) as error:  # before the work
+            raise pytest.UsageError(f"--save-proofs: {error}") from error
+        config.pluginmanager.register(records)
 
 
 class _Records:
     """Outcomes of the proofs in a session. The run times of all sizes of a proof are added."""
 
     def __init__(self, file):
+        check_replaceable(file)
         self.file = file
+        self.before = json.loads(file.read_text()) if file.is_file() else []
         self.rows = {}
 
     def pytest_runtest_logreport(self, report):
@@ -36,9 +45,8 @@ class _Records:
                 self.rows[row["proof"]] = row | {"seconds": before + row["seconds"]}
 
     def pytest_terminal_summary(self, terminalreporter, exitstatus):
-        before = json.loads(self.file.read_text()) if self.file.is_file() else []
         proofs = registry()
-        before = [row for row in before if row["proof"] in proofs]
+        before = [row for row in self.before if row["proof"] in proofs]
         rows = merged(list(self.rows.values()), before)
         terminalreporter.write_line(format_table(rows, COLUMNS))
         if exitstatus == 0:

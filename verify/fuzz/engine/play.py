@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from cdma import designs
 from cdma.engine_config import EngineConfig
+from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine import build
 from cdma.sweep import Packed, Task, in_order, sweep
 from cdma.verify.fuzz.engine.batch import Batch
@@ -150,7 +151,12 @@ def play(batches: Batches) -> list[Played]:
     """Play batches one after the other, up to the first that fails."""
     found = []
     for number in batches.numbers:
-        batch = Batch(batches.config, batches.seed, number, batches.verilog.value)
+        try:
+            batch = Batch(batches.config, batches.seed, number, batches.verilog.value)
+        except Violation as error:
+            problem = f"before the first round, {error}"
+            found.append(Played(number, 0, Counter(), Counter(), problem, None))
+            break
         problem = batch.play(batches.round_, batches.only)
         cycles = batch.model.engine.cycle
         batch.close()

@@ -6,6 +6,7 @@ from random import Random
 import numpy as np
 
 from cdma.engine_codes import Op
+from cdma.errors import UserError
 from cdma.golden.engine.descriptor import Completion
 from cdma.golden.engine.rules import Bounds, Window, refusal
 from cdma.sim.engine.engine import DEVICE, HOST
@@ -77,6 +78,8 @@ class Round:
         self.addresses: list[list[int]] = [[], []]  # of the descriptors
         self._set_bounds(maker)
         if only is not None:
+            if only >= len(self.jobs):
+                raise UserError(f"round {number} has {len(self.jobs)} jobs, there is no job {only}")
             chosen = self.jobs[only]
             self.plans = [[each for each in plans if each is chosen] for plans in self.plans]
 

@@ -24,7 +24,7 @@ from cdma.errors import SimulationError
 from cdma.files import write_text
 from cdma.sim.cocotb.ports import Violation
 from cdma.sweep import Packed, Task, sweep
-from cdma.toolchain.cache import cache_folder, digest
+from cdma.toolchain.cache import cache_folder, digest, kept_json
 from cdma.verify.mutation import dead, mutants
 from cdma.verify.mutation.engine.lanes import build_lanes
 from cdma.verify.mutation.engine.trials import trials
@@ -159,7 +159,7 @@ class Kept:
 
     def __init__(self, file):
         self._file, self.folder = file, file.parent
-        kept = json.loads(file.read_text()) if file.is_file() else {}
+        kept = kept_json(file) or {}
         self.killed: dict[str, list[str]] = kept.get("killed", {})
         self._passed = {name: set(each) for name, each in kept.get("passed", {}).items()}
         self._judged = kept.get("judged", {})

@@ -6,7 +6,6 @@ from amaranth.hdl import (
     ClockSignal,
     Const,
     Cover,
-    DomainRenamer,
     Elaboratable,
     Module,
     ResetSignal,
@@ -58,7 +57,7 @@ class IsThin(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         dut = self.dut
-        m.submodules.dut = DomainRenamer("axi")(dut)
+        m.submodules.dut = dut
         unit = dut.unit
         m.d.comb += [
             dut.aclk.eq(ClockSignal()),

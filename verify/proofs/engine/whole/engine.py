@@ -7,7 +7,6 @@ from amaranth.hdl import (
     Cat,
     ClockSignal,
     Cover,
-    DomainRenamer,
     Elaboratable,
     Module,
     ResetSignal,
@@ -48,7 +47,7 @@ class _Engine(Elaboratable):
     def _connect(self, m, data_of=None):
         """Clock, reset and memories; gives the ports of link and channel."""
         dut, config = self.dut, self.config
-        m.submodules.dut = DomainRenamer("axi")(dut)
+        m.submodules.dut = dut
         m.d.comb += [dut.aclk.eq(ClockSignal()), dut.aresetn.eq(~ResetSignal())]
         link_bytes, beat_bytes = config.link_bytes, config.beat_bytes
         host = Port(m, dut, LINK, link_bytes, link.ID_BITS, link.CLIENTS, self.freedom, data_of)
