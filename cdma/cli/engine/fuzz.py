@@ -44,6 +44,8 @@ def fuzz(args: argparse.Namespace, progress) -> list[dict]:
     for name, needed in (("round", "batch"), ("job", "round")):
         if getattr(args, name) is not None and getattr(args, needed) is None:
             raise UserError(f"{flag(name)} needs {flag(needed)}")
+    if args.round is not None and args.round >= engine.ROUNDS:
+        raise UserError(f"--round must be below {engine.ROUNDS}, not {args.round}")
     sizes = [(engine_config_from(args), 1)]
     if args.all_sizes:
         for name in _OF_ONE_SIZE:

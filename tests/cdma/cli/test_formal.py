@@ -50,6 +50,11 @@ def test_export(capsys, tmp_path):
         (["Bus"], "Component must be the name of a component, proof or kit, not 'Bus'"),
         (["--seconds", "0"], "--seconds must be 1 or more, not 0"),
         (["--engine", "luck"], "invalid choice: 'luck'"),
+        (["--list", "--export", "x"], "--list writes nothing: leave it or --export out"),
+        (
+            ["zvc/round_trip_no_stalls", "--quick"],
+            "all sizes of zvc/round_trip_no_stalls take long: leave --quick out",
+        ),
     ],
 )
 def test_mistakes(options, message, capsys):

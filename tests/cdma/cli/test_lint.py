@@ -72,6 +72,8 @@ def test_missing_tools_are_left_out_and_said(run, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert "slang is away; left out" in err.splitlines()
     assert "slang" not in out
+    assert run("--config", "2x8b32", "--tool", "slang", "--tool", "yosys") == 2
+    assert capsys.readouterr().err == "cdma lint: slang is away\n", "it was asked for"
     for name in check.CHECKS:
         monkeypatch.setitem(check.CHECKS, name, (missing, [], None))
     assert run() == 2

@@ -117,6 +117,10 @@ def test_unit_that_fails_without_a_fault(capsys, monkeypatch):
     monkeypatch.setattr(campaign, "mutate", fail)
     assert main(["mutate"]) == 1
     assert capsys.readouterr().err.startswith("cdma mutate: packets: the unit without a fault: ")
+    assert main(["mutate", "--json"]) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["status"] == 1
+    assert error["message"].endswith("packet 0: status is wrong")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import platformdirs
 import pytest
 
 from cdma.errors import UserError
-from cdma.toolchain.cache import cache_folder, digest, kept, locked
+from cdma.toolchain.cache import cache_folder, digest, kept, kept_json, locked
 
 
 def test_the_environment_names_the_folder(tmp_path, monkeypatch):
@@ -27,6 +27,16 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"cannot keep builds there .*CDMA_CACHE$"):
         cache_folder(tmp_path / "file" / "cache")
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"outcome":', b"\xff"])
+def test_a_result_that_cannot_be_read_is_not_there(tmp_path, content):
+    file = tmp_path / "kept.json"
+    if content is not None:
+        file.write_bytes(content)
+    assert kept_json(file) is None
+    file.write_text('{"outcome": "proven"}')
+    assert kept_json(file) == {"outcome": "proven"}
 
 
 def test_digests_differ_with_every_part():

@@ -6,10 +6,10 @@ round is compared, and every completion. A batch follows from the seed and its n
 can be played again, or one of its rounds, or one job of a round.
 """
 
-from cdma.verify.fuzz.engine.batch import Batch
+from cdma.verify.fuzz.engine.batch import ROUNDS, Batch
 from cdma.verify.fuzz.engine.play import Outcome, fuzz
 from cdma.verify.fuzz.engine.report import design, outcome_of, row
 from cdma.verify.fuzz.engine.resume import kept
 from cdma.verify.fuzz.engine.sizes import SIZES
 
-__all__ = ["SIZES", "Batch", "Outcome", "design", "fuzz", "kept", "outcome_of", "row"]
+__all__ = ["ROUNDS", "SIZES", "Batch", "Outcome", "design", "fuzz", "kept", "outcome_of", "row"]

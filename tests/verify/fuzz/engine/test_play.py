@@ -11,6 +11,8 @@ from cdma import designs
 from cdma.cli.engine import engine_config_from
 from cdma.cli.main import build_parser, main
 from cdma.engine_config import EngineConfig
+from cdma.errors import UserError
+from cdma.sim.engine import engine as access
 from cdma.sim.engine.model import OFFLOAD
 from cdma.verify.fuzz import engine
 from cdma.verify.fuzz.engine import (
@@ -72,6 +74,21 @@ def test_a_run_continues(here):
     assert jobs < here.jobs
     assert same(fuzz(CONFIG, 1500, seed=3, before=before)) == same(here)
     assert before.seconds > seconds
+
+
+@pytest.mark.slow
+def test_a_job_that_a_round_does_not_have():
+    with pytest.raises(UserError, match=r"^round 0 has \d+ jobs, there is no job 999$"):
+        fuzz(CONFIG, 1, seed=3, batch=0, round_=0, only=999)
+
+
+@pytest.mark.slow
+def test_an_engine_that_cannot_be_programmed_is_a_finding(monkeypatch):
+    """It has a batch to play again."""
+    monkeypatch.setattr(access, "ACCESS_CYCLES", 1)
+    found = fuzz(CONFIG, 400, seed=3)
+    assert re.match(r"batch 0, before the first round, s_axil: no answer from 0x", found.problem)
+    assert report_module.row(CONFIG, 3, found)["replay"].endswith("--seed 3 --batch 0")
 
 
 @pytest.mark.slow
@@ -210,6 +227,7 @@ def test_the_options_of_a_replay_give_the_size(config):
     [
         (["--round", "1"], "--round needs --batch"),
         (["--batch", "1", "--job", "1"], "--job needs --round"),
+        (["--batch", "1", "--round", "24"], "--round must be below 24, not 24"),
         (["--all-sizes", "--lanes", "4"], "--lanes is for one size: leave --all-sizes out"),
         (["--all-sizes", "--batch", "4"], "--batch is for one size: leave --all-sizes out"),
         (["--resume", "--save", "run.json"], "--resume needs --all-sizes and --save"),
