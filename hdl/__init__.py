@@ -1,18 +1,22 @@
 """The hardware, in Amaranth, and the Verilog made of it.
 
-``Compressor`` and ``Decompressor`` are Amaranth components, :class:`Config` is their size.
+``Compressor`` and ``Decompressor`` are Amaranth components, :class:`Config` is their size, and
+``AxiTop`` gives them AXI ports. ``AxiEngine`` is the engine, of the size ``EngineConfig``.
 """
 
 import importlib
 
 #: Where each name lives; loaded when it is used, since most of the package needs no Amaranth.
 _HOMES = {
+    "AxiEngine": "cdma.hdl.engine.engine",
+    "AxiTop": "cdma.hdl.axi.stream",
     "Compressor": "cdma.hdl.zvc.compressor",
     "Config": "cdma.hdl.zvc.config",
     "Decompressor": "cdma.hdl.zvc.decompressor",
+    "EngineConfig": "cdma.engine_config",
 }
 
-__all__ = ["Compressor", "Config", "Decompressor"]
+__all__ = ["AxiEngine", "AxiTop", "Compressor", "Config", "Decompressor", "EngineConfig"]
 
 
 def __getattr__(name):

@@ -14,6 +14,7 @@ from cdma.format import StreamFormat
 from cdma.hdl.zvc import config as zvc_config
 from cdma.hdl.zvcplus import config as zvcplus_config
 from cdma.hdl.zvcplus import named as zvcplus_named
+from cdma.hdl.zvcplus.mixed.config import MixedConfig
 
 
 class UnitConfig(Protocol):
@@ -110,7 +111,14 @@ def config_of(fmt: StreamFormat | Sequence[zvcplus.Format], lanes: int | None = 
         When the hardware has no such unit.
     """
     if isinstance(fmt, Sequence):
-        return zvcplus_named.of_formats(fmt)
+        return zvcplus_named.of_formats(fmt, lanes)
     if isinstance(fmt, zvcplus.Format):
         return zvcplus_config.Config.of_unit(fmt.type, fmt.repeats, lanes)
     return zvc_config.Config(8 if lanes is None else lanes, fmt)
+
+
+def checked(config: UnitConfig) -> UnitConfig:
+    """``config`` itself; TypeError, in the words of a constructor, when it is none of any codec."""
+    if not isinstance(config, (zvc_config.Config, zvcplus_config.Config, MixedConfig)):
+        raise TypeError(f"Configuration must be that of a unit, not {config!r}")
+    return config

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from cdma.hdl.axi.clock import own_domain
-from cdma.hdl.codecs import UnitConfig
+from cdma.hdl.codecs import UnitConfig, checked
 from cdma.hdl.zvc.compressor import Compressor
 from cdma.hdl.zvc.decompressor import Decompressor
 from cdma.hdl.zvcplus.compressor import Compressor as PlusCompressor
@@ -149,10 +149,10 @@ def unit_class(unit: str, config: UnitConfig) -> type[wiring.Component]:
 
     Raises
     ------
-    ValueError
-        When the unit is unknown, or the codec has none.
+    TypeError, ValueError
+        When ``config`` is none of a unit, the unit is unknown, or the codec has none.
     """
-    components = MIXED if config.parts else COMPONENTS[config.codec]
+    components = MIXED if checked(config).parts else COMPONENTS[config.codec]
     if checked_unit(unit) not in components:
         raise ValueError(
             f"Unit of codec {config.codec} must be {' or '.join(components)}, not {unit!r}"

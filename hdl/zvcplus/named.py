@@ -47,15 +47,19 @@ def of_types(
     return MixedConfig.of_types(types, repeats)
 
 
-def of_formats(formats: Sequence[Format]) -> MixedConfig:
-    """Configuration of several formats, one for each type.
+def of_formats(formats: Sequence[Format], lanes: int | None = None) -> Config | MixedConfig:
+    """Configuration of formats of ZVC+, one for each type; ``lanes`` as of :func:`of_types`.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         When there is no unit of these formats.
     """
+    for fmt in formats:
+        if not isinstance(fmt, Format):
+            raise TypeError(f"Each of several formats must be one of ZVC+, not {fmt!r}")
     repeats = {fmt.repeats for fmt in formats}
     if len(repeats) != 1:
-        raise ValueError(f"Formats must have the same repeats, not {' and '.join(sorted(repeats))}")
-    return MixedConfig.of_types([fmt.type for fmt in formats], *repeats)
+        given = " and ".join(sorted(repeats)) or "no format"
+        raise ValueError(f"Formats must have the same repeats, not {given}")
+    return of_types([fmt.type for fmt in formats], *repeats, lanes)

@@ -27,14 +27,17 @@ class MixedConfig(ByteBeats):
 
     Raises
     ------
-    ValueError
-        When a parameter breaks its rule.
+    TypeError, ValueError
+        When a parameter is of another type or breaks its rule.
     """
 
     types: tuple[str, ...]
     repeats: str = "none"
 
     def __post_init__(self):
+        if isinstance(self.types, str) or not isinstance(self.types, Sequence):
+            raise TypeError(f"Types must be a sequence of names, not {self.types!r}")
+        object.__setattr__(self, "types", tuple(self.types))
         for type_ in self.types:
             Config(type_, self.repeats)  # refuses an unknown type, and other repeats
         ordered = tuple(type_ for type_ in TYPES if type_ in self.types)

@@ -42,6 +42,10 @@ def test_sizes_that_follow(config):
 
 def test_types_in_any_order():
     assert MixedConfig.of_types(["int8", "fp32"]) == MixedConfig(("fp32", "int8"))
+    assert MixedConfig(["fp32", "int8"]) == MixedConfig(("fp32", "int8"))
+    for types in ("fp32", None, 4):
+        with pytest.raises(TypeError, match=r"^Types must be a sequence of names, not "):
+            MixedConfig(types)
 
 
 def test_is_frozen():
