@@ -5,7 +5,6 @@ import json
 import sys
 
 from cdma.cli import engine, options
-from cdma.errors import SimulationError
 from cdma.files import write_text
 from cdma.progress import timed
 from cdma.tables import format_table
@@ -68,12 +67,9 @@ def run(args: argparse.Namespace) -> int:
             what = (unit, config, args.packets, args.seed, args.batch)
             outcome = play.fuzz(*what, **how, progress=timed(f"{unit} {config.name}"))
             rows.append(report.row(unit, config, args.seed, outcome, args.verilog))
-    except SimulationError:
-        if args.save and rows:  # the units that were played
+    finally:
+        if args.save and rows:  # also those before a unit that stops the run
             write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
-        raise
-    if args.save:
-        write_text(args.save, f"{json.dumps(rows, indent=1)}\n")
     print(json.dumps(rows, indent=2) if args.json else format_table(rows, report.COLUMNS))
     for row in (row for row in rows if row["problem"]):
         waves = "" if args.waves or row["unit"] == engine.ENGINE else " --waves fail.fst"

@@ -17,15 +17,7 @@ from cdma.cli.options.sizes import add_config_options, add_format_options, add_n
 from cdma.cli.options.stalls import PROFILES, add_stall_option
 from cdma.cli.options.targets import add_target_options, targets_from
 from cdma.cli.options.tensors import add_dtype_option, add_tensor_options, tensor_from
-from cdma.cli.options.types import (
-    above_zero,
-    flag,
-    natural,
-    positive,
-    refuse_below,
-    rising,
-    size,
-)
+from cdma.cli.options.types import above_zero, flag, natural, positive, refuse_below, rising, size
 from cdma.cli.options.units import (
     SIMULATED,
     UNITS,
