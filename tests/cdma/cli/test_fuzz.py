@@ -8,7 +8,9 @@ import pytest
 
 from cdma import designs
 from cdma.cli.main import main
+from cdma.errors import SimulationError
 from cdma.hdl import Config, emit
+from cdma.verify.fuzz import play
 
 SMALL = ("--lanes", "4", "--word-bits", "16")
 
@@ -49,6 +51,24 @@ def test_failure_names_what_replays_it(capsys, monkeypatch):
     assert replay == f"replay: {command} --waves fail.fst"
     assert main(command.split()[1:]) == 1
     assert capsys.readouterr().err.splitlines()[-2:] == [message, replay]
+
+
+def test_a_unit_that_cannot_be_simulated_leaves_the_reports_before_it(
+    capsys, monkeypatch, tmp_path
+):
+    fuzz, file = play.fuzz, tmp_path / "runs.json"
+
+    def fails(unit, *what, **how):
+        if unit == "decompressor":
+            raise SimulationError("the design does not compile")
+        return fuzz(unit, *what, **how)
+
+    monkeypatch.setattr(play, "fuzz", fails)
+    assert main(["fuzz", *SMALL, "--packets", "1", "--save", str(file), "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"]["status"] == 1
+    assert err.splitlines()[-1] == "cdma fuzz: the design does not compile"
+    assert [row["unit"] for row in json.loads(file.read_text())] == ["compressor"]
 
 
 @pytest.mark.parametrize(
