@@ -6,7 +6,10 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from cdma import hdl
+from cdma.engine_config import EngineConfig
 from cdma.format import Format
+from cdma.hdl.axi.stream import AxiTop
+from cdma.hdl.engine.engine import AxiEngine
 from cdma.hdl.zvc.compressor import Compressor
 from cdma.hdl.zvc.config import LANES, NAMED, Config
 from cdma.hdl.zvc.decompressor import Decompressor
@@ -151,8 +154,13 @@ def test_units_refuse_what_is_no_configuration(unit):
 
 def test_names_of_the_package():
     assert {name: getattr(hdl, name) for name in hdl.__all__} == {
-        "Compressor": Compressor, "Config": Config, "Decompressor": Decompressor
-    }  # fmt: skip
+        "AxiEngine": AxiEngine,
+        "AxiTop": AxiTop,
+        "Compressor": Compressor,
+        "Config": Config,
+        "Decompressor": Decompressor,
+        "EngineConfig": EngineConfig,
+    }
     assert set(hdl.__all__) <= set(dir(hdl))
     with pytest.raises(AttributeError, match="has no attribute 'Engineer'"):
         _ = hdl.Engineer
