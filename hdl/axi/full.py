@@ -108,7 +108,6 @@ class Manager(wiring.Signature):
         self.address_bits = address_bits
         self.data_bytes = data_bytes
         self.id_bits = id_bits
-        self._widths = address_bits, data_bytes, id_bits
         super().__init__(
             {
                 "aw": Out(stream.Signature(Address(address_bits, id_bits))),
@@ -120,7 +119,10 @@ class Manager(wiring.Signature):
         )
 
     def __eq__(self, other):
-        return type(self) is type(other) and self._widths == other._widths
+        return type(self) is type(other) and all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("address_bits", "data_bytes", "id_bits")
+        )
 
 
 def wires(port) -> list[tuple]:

@@ -4,6 +4,7 @@ import pytest
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.axi.full import Manager, wires
+from cdma.hdl.axi.lite import BusSignature, LiteSignature
 
 #: As Arm IHI 0022 names them, and who drives them.
 MANAGER = (
@@ -41,3 +42,11 @@ def test_wrong_width():
         ValueError, match=r"^Bytes of an AXI beat must be a power of two in 1\.\.128, not 24$"
     ):
         Manager(48, 24, 1)
+
+
+def test_signatures_with_the_same_widths_are_equal():
+    assert Manager(32, 8, 1) == Manager(32, 8, 1)
+    for other in (Manager(33, 8, 1), Manager(32, 16, 1), Manager(32, 8, 2), LiteSignature(32)):
+        assert Manager(32, 8, 1) != other
+    assert LiteSignature(12) == LiteSignature(12) != LiteSignature(13)
+    assert BusSignature(12) == BusSignature(12) != LiteSignature(12)
