@@ -98,3 +98,16 @@ def test_simulates_on_the_clock_of_the_design():
     simulator.add_testbench(bench)
     simulator.run()
     assert seen == [0x0502, 0x0502]  # the mask, and the second word
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AxiEngine(CONFIG), "must be an EngineConfig, not Config"),
+        (lambda: top("compressor", "4x16"), "must be that of a unit, not '4x16'"),
+        (lambda: top("compressor", ENGINE), "must be that of a unit, not EngineConfig"),
+    ],
+)
+def test_other_configurations_are_refused(make, message):
+    with pytest.raises(TypeError, match=f"^Configuration {message}"):
+        make()

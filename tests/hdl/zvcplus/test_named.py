@@ -25,6 +25,10 @@ def test_types():
 def test_formats():
     formats = [Format("bf16", "left"), Format("fp32", "left")]
     assert codecs.config_of(formats) == MixedConfig(("fp32", "bf16"), "left")
+    assert codecs.config_of(formats[:1]) == Config("bf16", "left")
+    for wrong in ("fp32", [Format("fp32"), 16]):
+        with pytest.raises(TypeError, match=r"^Each of several formats must be one of ZVC\+, not "):
+            codecs.config_of(wrong)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +41,11 @@ def test_formats():
         (
             lambda: named.of_formats([Format("fp32"), Format("bf16", "left")]),
             "Formats must have the same repeats, not left and none",
+        ),
+        (lambda: codecs.config_of([]), "Formats must have the same repeats, not no format"),
+        (
+            lambda: codecs.config_of([Format("fp32"), Format("bf16")], 8),
+            "Number of lanes of several types must be left out, not 8",
         ),
         (
             lambda: named.parse("zvcplus-fp32+"),
