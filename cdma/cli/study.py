@@ -1,11 +1,11 @@
 """``cdma study``: check the paper's claims on tensors, as a document with figures."""
 
 import argparse
+from pathlib import Path
 
 from cdma.cli.options import add_folder_option, add_sweep_options, add_verb
 from cdma.cli.options.tensors import sample_folder
 from cdma.errors import UserError, require
-from cdma.files import make_folder
 
 EPILOG = """\
 Tensors need a manifest.json or capture.json beside them, as for cdma analyze.
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     records, failures = analyze_all(tasks, args.jobs, args.scheduler)
     if failures:  # a document on a part of the tensors would not say so
         raise UserError("; ".join(reasons(failures)))
-    folder = make_folder(args.output)
+    folder = Path(args.output)
     document.write(records, folder)
     print(f"wrote {folder / 'study.md'} and its figures")
     return 0

@@ -1,8 +1,10 @@
 """AXI4 managers (Arm IHI 0022): the five channels as streams, and the names of their wires."""
 
 from amaranth.hdl import Const, unsigned
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
+
+from cdma.hdl.axi.signature import SizedSignature
 
 USER_BITS = 8  # of AxUSER
 BURST_INCR = 1
@@ -82,7 +84,7 @@ class ReadBeat(data.StructLayout):
         )
 
 
-class Manager(wiring.Signature):
+class Manager(SizedSignature):
     """AXI4 port of a manager, each channel a stream.
 
     Bursts are INCR of full AxSIZE without lock, so these are no members: :func:`wires` adds them.
@@ -116,12 +118,6 @@ class Manager(wiring.Signature):
                 "ar": Out(stream.Signature(Address(address_bits, id_bits))),
                 "r": In(stream.Signature(ReadBeat(data_bytes, id_bits))),
             }
-        )
-
-    def __eq__(self, other):
-        return type(self) is type(other) and all(
-            getattr(self, name) == getattr(other, name)
-            for name in ("address_bits", "data_bytes", "id_bits")
         )
 
 

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.axi.full import Response
+from cdma.hdl.axi.signature import SizedSignature
 from cdma.integers import integer
 
 #: Names after the prefix, flow as the subordinate sees it, bits; 0 is those of an address.
@@ -31,7 +32,7 @@ LITE_SIGNALS = (
 )
 
 
-class LiteSignature(wiring.Signature):
+class LiteSignature(SizedSignature):
     """Signals of an AXI4-Lite port of 32 bits, seen from the subordinate.
 
     Parameters
@@ -46,11 +47,8 @@ class LiteSignature(wiring.Signature):
             {name: flow(bits or address_bits) for name, flow, bits in LITE_SIGNALS},
         )
 
-    def __eq__(self, other):
-        return type(self) is type(other) and self.address_bits == other.address_bits
 
-
-class BusSignature(wiring.Signature):
+class BusSignature(SizedSignature):
     """Register bus, seen from its initiator: one write and one read at a time, separately.
 
     A write is done in the cycle of ``write``; ``write_refused`` answers in the same cycle, and
@@ -79,9 +77,6 @@ class BusSignature(wiring.Signature):
                 "read_refused": In(1),
             }
         )
-
-    def __eq__(self, other):
-        return type(self) is type(other) and self.address_bits == other.address_bits
 
 
 class LiteSubordinate(wiring.Component):

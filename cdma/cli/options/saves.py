@@ -29,4 +29,6 @@ def _checked(check: Callable[[str], None], text: str) -> str:
         check(text)
     except UserError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    except OSError as error:  # a folder on the way that may not be looked into
+        raise argparse.ArgumentTypeError(f"{text}: {error.strerror}") from None
     return text

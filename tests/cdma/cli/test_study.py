@@ -75,6 +75,7 @@ def test_tensors_without_axes(refuse, tmp_path):
     np.save(tmp_path / "a.npy", np.ones(100, np.float32))
     line = refuse("study", tmp_path, "-o", tmp_path / "out")
     assert line == "cdma study: no fp32 tensor among these has the axes N, C, H and W"
+    assert not (tmp_path / "out").exists()
 
 
 def test_names_are_plain_text(tmp_path):

@@ -21,12 +21,14 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.getoption("--save-proofs") and not hasattr(config, "workerinput"):
+    file = config.getoption("--save-proofs")
+    if file and not hasattr(config, "workerinput"):
         try:
-            records = _Records(config.getoption("--save-proofs"))
-        except (UserError, ValueError) as error:  # before the work
+            config.pluginmanager.register(_Records(file))
+        except UserError as error:  # before the work
             raise pytest.UsageError(f"--save-proofs: {error}") from error
-        config.pluginmanager.register(records)
+        except (ValueError, TypeError, KeyError) as error:
+            raise pytest.UsageError(f"--save-proofs: {file} is no record of proofs") from error
 
 
 class _Records:
@@ -35,7 +37,9 @@ class _Records:
     def __init__(self, file):
         check_replaceable(file)
         self.file = file
-        self.before = json.loads(file.read_text()) if file.is_file() else []
+        proofs = registry()
+        before = json.loads(file.read_text()) if file.is_file() else []
+        self.before = [row for row in before if row["proof"] in proofs]
         self.rows = {}
 
     def pytest_runtest_logreport(self, report):
@@ -45,9 +49,7 @@ class _Records:
                 self.rows[row["proof"]] = row | {"seconds": before + row["seconds"]}
 
     def pytest_terminal_summary(self, terminalreporter, exitstatus):
-        proofs = registry()
-        before = [row for row in self.before if row["proof"] in proofs]
-        rows = merged(list(self.rows.values()), before)
+        rows = merged(list(self.rows.values()), self.before)
         terminalreporter.write_line(format_table(rows, COLUMNS))
         if exitstatus == 0:
             write_text(self.file, json.dumps(rows, indent=2) + "\n")

@@ -1,6 +1,7 @@
 """Files for results are refused before the work."""
 
 from argparse import ArgumentTypeError
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,19 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_work(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ArgumentTypeError, match=r"/file is a file, expected a folder$"):
         saves.folder_to_make(str(tmp_path / "file" / "b"))
+
+
+def test_a_folder_that_may_not_be_looked_into(monkeypatch, refuse):
+    """Root may look into each, so none is made."""
+
+    def refused(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "exists", refused)
+    monkeypatch.setattr(Path, "is_dir", refused)
+    for option, name in (("-o", "-o/--output"), ("--save-baseline", "--save-baseline")):
+        line = refuse("synth", option, "secret/x")
+        assert f"{name}: secret/x: Permission denied" in line
 
 
 def test_the_command_refuses_it_at_once(refuse):
