@@ -5,6 +5,7 @@ from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.axi.signature import SizedSignature
+from cdma.integers import integer
 
 USER_BITS = 8  # of AxUSER
 BURST_INCR = 1
@@ -92,7 +93,7 @@ class Manager(SizedSignature):
     Parameters
     ----------
     address_bits, data_bytes, id_bits : int
-        Widths; ``data_bytes`` is a power of two from 1 to 128.
+        Widths: 1 to 64, a power of two from 1 to 128, and 0 to 32.
 
     Members
     -------
@@ -107,6 +108,12 @@ class Manager(SizedSignature):
             raise ValueError(
                 f"Bytes of an AXI beat must be a power of two in 1..128, not {data_bytes!r}"
             )
+        for what, bits, least, most in (
+            ("address", address_bits, 1, 64),
+            ("identifier", id_bits, 0, 32),
+        ):
+            if not least <= integer(f"Number of {what} bits", bits) <= most:
+                raise ValueError(f"Number of {what} bits must lie in {least}..{most}, not {bits}")
         self.address_bits = address_bits
         self.data_bytes = data_bytes
         self.id_bits = id_bits

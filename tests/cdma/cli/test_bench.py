@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cdma.cli import bench
-from cdma.errors import UserError
+from cdma.cli.main import main
+from cdma.errors import SimulationError, UserError
 from cdma.sim.engine import measure
 from cdma.sim.engine.bench import report as report_of_targets
 from cdma.study import speed
@@ -155,3 +156,18 @@ def test_targets_of_the_engine(monkeypatch, capsys, refuse, tmp_path):
     assert json.loads(capsys.readouterr().out)["sweeps"] == ["2x8x32s4096l16"]
     message = refuse("bench", "--targets", "--engine", "a.npy")
     assert message == "cdma bench: give either --engine or --targets, not both"
+
+
+@pytest.mark.parametrize(
+    ("module", "options"), [(measure, ["--engine", "{}"]), (report_of_targets, ["--targets"])]
+)
+def test_engine_that_cannot_be_simulated(monkeypatch, capsys, tmp_path, module, options):
+    """No mistake of the user: status 1, as of every command."""
+
+    def fail(*_):
+        raise SimulationError("the model was ended after 60 s")
+
+    np.save(tmp_path / "a.npy", np.zeros(400, "<u4"))
+    monkeypatch.setattr(module, "measure", fail)
+    assert main(["bench", *(each.format(tmp_path / "a.npy") for each in options)]) == 1
+    assert capsys.readouterr().err == "cdma bench: the model was ended after 60 s\n"

@@ -1,5 +1,7 @@
 """The wires of an AXI4 manager."""
 
+import re
+
 import pytest
 from amaranth.lib.wiring import In, Out
 
@@ -37,11 +39,24 @@ def test_bursts_are_incremental_and_of_full_size(size, code):
         assert found[f"{address}lock"].value == 0
 
 
-def test_wrong_width():
-    with pytest.raises(
-        ValueError, match=r"^Bytes of an AXI beat must be a power of two in 1\.\.128, not 24$"
-    ):
-        Manager(48, 24, 1)
+@pytest.mark.parametrize(
+    ("widths", "message"),
+    [
+        ((48, 24, 1), "Bytes of an AXI beat must be a power of two in 1..128, not 24"),
+        ((0, 8, 1), "Number of address bits must lie in 1..64, not 0"),
+        ((65, 8, 1), "Number of address bits must lie in 1..64, not 65"),
+        ((48, 8, -1), "Number of identifier bits must lie in 0..32, not -1"),
+        ((48, 8, 33), "Number of identifier bits must lie in 0..32, not 33"),
+    ],
+)
+def test_wrong_widths(widths, message):
+    with pytest.raises(ValueError, match=rf"^{re.escape(message)}$"):
+        Manager(*widths)
+
+
+def test_least_and_most_widths():
+    for widths in ((1, 1, 0), (64, 128, 32)):
+        assert Manager(*widths).create().aw.p.address.shape().width == widths[0]
 
 
 def test_signatures_with_the_same_widths_are_equal():
