@@ -7,6 +7,7 @@
 #define PLUS_BLOCK_BITS 1029u
 #define RUN CDMA_RING_CTRL_RUN_MASK
 #define ABORT CDMA_RING_CTRL_ABORT_MASK
+#define HALT CDMA_RING_CTRL_HALT_MASK
 #define FLAGS (CDMA_F_INTERRUPT | CDMA_F_FENCE | CDMA_F_INDEX | CDMA_F_CRC | CDMA_F_APPEND)
 /* A wait looks at the state of the ring once in so many polls. */
 #define POLLS 64u
@@ -249,10 +250,10 @@ static int is_open(const struct cdma *engine, uint32_t number)
 }
 
 /* Set RUN, and wait until the engine has compared the ring with its window. */
-static int run_ring(struct cdma *engine, uint32_t number)
+static int run_ring(struct cdma *engine, uint32_t number, uint32_t halt)
 {
     uint32_t state;
-    int error = write_register(engine, CDMA_RING_CTRL(number), RUN);
+    int error = write_register(engine, CDMA_RING_CTRL(number), RUN | halt);
     while (!error) {
         error = read_register(engine, CDMA_RING_STATE(number), &state);
         if (error || FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_STOPPED)
@@ -283,14 +284,16 @@ static int write_windows(struct cdma *engine, uint32_t number, const struct cdma
 int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
 {
     struct cdma_ring *ring;
-    uint32_t i, state;
+    uint32_t i, state, tail;
     int error;
     if (number > 1u || !is_good(&engine->config, setup))
         return CDMA_E_ARGUMENT;
     error = read_register(engine, CDMA_RING_STATE(number), &state);
+    if (!error) /* the engine's counts begin at 0 after a reset only, and SQ HEAD follows SQ TAIL */
+        error = read_register(engine, CDMA_RING_SQ_TAIL(number), &tail);
     if (error)
         return error;
-    if (state & CDMA_RING_STATE_BUSY_MASK ||
+    if (state & CDMA_RING_STATE_BUSY_MASK || tail ||
         FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_RUNNING)
         return CDMA_E_ACCESS;
     ring = &engine->ring[number];
@@ -308,11 +311,13 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
         error = write_register(engine, CDMA_RING_SQ_SIZE(number), setup->log2);
     if (!error)
         error = write_register(engine, CDMA_RING_CQ_SIZE(number), setup->log2);
+    if (!error && setup->attributes)
+        error = write_register(engine, CDMA_RING_ATTR(number), setup->attributes);
     if (error)
         return error;
     ring->is_open = 1;
     barrier(engine);
-    return run_ring(engine, number);
+    return run_ring(engine, number, 0);
 }
 
 int cdma_submit(struct cdma *engine, uint32_t number, const struct cdma_job *job,
@@ -497,14 +502,16 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
 {
     struct cdma_ring *ring;
     struct cdma_completion ended;
-    uint32_t head;
+    uint32_t head, control = 0;
     int error, found;
     if (!is_open(engine, number))
         return CDMA_E_ARGUMENT;
     ring = &engine->ring[number];
     error = link_of(engine);
     if (!error)
-        error = write_register(engine, CDMA_RING_CTRL(number), ABORT);
+        error = read_register(engine, CDMA_RING_CTRL(number), &control);
+    if (!error)
+        error = write_register(engine, CDMA_RING_CTRL(number), ABORT | (control & HALT));
     if (!error)
         error = wait_until_stopped(engine, number);
     if (error)
@@ -529,7 +536,7 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
     error = write_register(engine, CDMA_RING_SQ_TAIL(number), ring->tail);
     if (!error)
         error = write_register(engine, CDMA_RING_CQ_HEAD(number), ring->head);
-    return error ? error : run_ring(engine, number);
+    return error ? error : run_ring(engine, number, control & HALT);
 }
 
 int cdma_clear_quarantine(struct cdma *engine, uint32_t channel)

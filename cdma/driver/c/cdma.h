@@ -67,6 +67,7 @@ struct cdma_ring_setup {
     uint32_t log2;                   /* 0 to 15 */
     /* Windows; limits are excluded. Windows that are locked in the engine stay as they are. */
     uint64_t device_base, device_limit, host_base, host_limit;
+    uint32_t attributes; /* ATTR: AxUSER, AxPROT and AxCACHE; 0: as after a reset */
 };
 
 struct cdma_ring {
@@ -108,7 +109,8 @@ int cdma_open(struct cdma *engine, const struct cdma_io *io);
 
 /* Program a ring and run it. Call it after cdma_open, and again after cdma_reset; before that, no
  * other function takes the ring. CDMA_E_RING: the rings do not lie in the host window. CDMA_E_ACCESS:
- * the ring runs already, and stays as it is. */
+ * the ring runs already, or has had jobs since the reset, and stays as it is: cdma_recover or
+ * cdma_reset. */
 int cdma_ring_open(struct cdma *engine, uint32_t ring, const struct cdma_ring_setup *setup);
 
 /* Submit a job. *cookie gets its identifier, which the completion returns. */
@@ -134,7 +136,8 @@ int cdma_prefetch(struct cdma *engine, uint64_t device, uint64_t bytes, uint64_t
 
 /* Abort a ring from any state and run it again. Started jobs end as ABORTED. Unread completions
  * are discarded. *withdrawn gets the number of jobs that were not started. Buffers of the others
- * belong to the engine until cdma_clear_quarantine has returned 1 for each channel. */
+ * belong to the engine until cdma_clear_quarantine has returned 1 for each channel. CTRL.HALT stays
+ * as it is. */
 int cdma_recover(struct cdma *engine, uint32_t ring, uint32_t *withdrawn);
 
 /* Take a channel out of quarantine after a timeout. Returns 1 if it is free, 0 while it has
@@ -142,8 +145,11 @@ int cdma_recover(struct cdma *engine, uint32_t ring, uint32_t *withdrawn);
  * with an error, whatever its status. */
 int cdma_clear_quarantine(struct cdma *engine, uint32_t channel);
 
-/* Reset the engine. Then open both rings again. A channel in quarantine stays there: see
- * cdma_clear_quarantine. CDMA_E_FATAL: the link has failed, and the reset does not end. */
+/* Reset the engine. Then open both rings again, and write what else is not to have its reset value:
+ * IRQ_ENABLE, IRQ_COALESCE and TIMEOUT, RATE, QOS and ENABLE of channels, the arena; the same holds
+ * after cdma_open. A channel in quarantine stays there: see cdma_clear_quarantine. CDMA_E_FATAL: the
+ * link has failed, and the reset does not end. The rings, and the buffers of all jobs without a
+ * completion, belong to the engine until aresetn. */
 int cdma_reset(struct cdma *engine);
 
 #ifdef __cplusplus

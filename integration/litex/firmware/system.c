@@ -40,7 +40,7 @@ void isr(void)
 static void barrier(void *base)
 {
     (void)base;
-    __sync_synchronize();
+    __asm__ volatile("fence iorw, iorw" ::: "memory"); /* memory and registers */
 }
 
 /* The driver waits. The interrupt wakes the processor in a real system; here it polls. */

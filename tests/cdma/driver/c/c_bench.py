@@ -59,6 +59,7 @@ class Setup(Structure):
         ("device_limit", c_uint64),
         ("host_base", c_uint64),
         ("host_limit", c_uint64),
+        ("attributes", c_uint32),
     ]
 
 

@@ -331,6 +331,37 @@ def test_a_ring_that_runs_is_not_opened_again(bench, c_bench):
     assert bench.run(0, op=Op.NOP)[0] == 0
 
 
+def test_a_ring_that_has_had_jobs_is_not_opened_again(bench, c_bench):
+    """The counts of the engine begin at 0 after a reset only."""
+    for _ in range(3):
+        assert bench.run(0, op=Op.NOP)[0] == 0
+    bench.device.write(0x100 + 0x28, 0)  # RUN of ring 0
+    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.ACCESS
+    withdrawn = c_uint32(9)
+    assert bench.call("recover", c_uint32(0), byref(withdrawn)) == 0
+    assert withdrawn.value == 0
+    assert bench.run(0, op=Op.NOP)[0] == 0
+    assert bench.call("reset") == 0
+    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == 0
+
+
+def test_attributes_of_bursts(bench):
+    """Those of a ring that names none stay as the reset made them."""
+    bench.setups[1].attributes = 0xF2A5
+    for _ in range(2):
+        assert bench.call("reset") == 0
+        for ring, setup in enumerate(bench.setups):
+            assert bench.call("ring_open", c_uint32(ring), byref(setup)) == 0
+        assert [bench.device.read(0x170 + 0x80 * ring) for ring in (0, 1)] == [0x2000, 0xF2A5]
+
+
+@pytest.mark.parametrize("halt", [0, 4])
+def test_recovery_leaves_halt_as_it_is(bench, halt):
+    bench.device.write(0x100 + 0x28, 1 | halt)
+    assert bench.call("recover", c_uint32(0), None) == 0
+    assert bench.device.read(0x100 + 0x28) == 1 | halt
+
+
 def test_locked_windows_stay(bench, tensor, c_bench):
     """The trusted part of the software has set and locked them."""
     bench.device.write(0x100 + 0x28, 9)
@@ -380,7 +411,7 @@ def test_barriers(library, c_bench):
     events.clear()
     assert bench.call("recover", c_uint32(0), None) == 0
     assert events == [
-        *("STATUS", "CTRL", "STATE", "barrier", "SQ_HEAD"),
+        *("STATUS", "CTRL", "CTRL", "STATE", "barrier", "SQ_HEAD"),
         *("barrier", "SQ_TAIL", "CQ_HEAD", "CTRL", "STATE", "STATE"),
     ]
 
