@@ -85,6 +85,9 @@ class Driver(Session):
         Called without arguments; orders all earlier accesses to memory and registers before all
         later ones. x86 needs none. Other processors need one with hardware: the driver insists for
         accessors with ``is_mapped``, such as ``UioDevice``.
+    attributes : (int, int) or None
+        Register ATTR of the offload and of the prefetch ring: AxUSER, AxPROT and AxCACHE of their
+        bursts. ``None`` leaves the values of a reset: normal, non-cacheable memory.
 
     Raises
     ------
@@ -105,13 +108,15 @@ class Driver(Session):
         device_window: tuple[int, int] | None = None,
         fallback: bool = False,
         barrier: Callable[[], object] | None = None,
+        attributes: tuple[int, int] | None = None,
     ):
         if fallback and device is None:
             raise ValueError("fallback needs device memory that this processor reaches")
         if device_window is None and device is not None:
             device_window = device.base, device.limit
         self.device, self._fallback = device, fallback
-        super().__init__(accessor, host, wait, log2_ring, timeout, coalesce, device_window, barrier)
+        options = wait, log2_ring, timeout, coalesce, device_window, barrier, attributes
+        super().__init__(accessor, host, *options)
 
     # -- tensors --
 

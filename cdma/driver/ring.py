@@ -34,6 +34,9 @@ class Ticket:
         ``None`` before the completion, and for withdrawn descriptors.
     is_abandoned : bool
         No caller waits for the descriptor: ``poll`` frees its buffers after its completion.
+    is_withdrawn : bool
+        The ring was restarted or reset before the engine has completed the descriptor: it has no
+        completion, and none follows.
     """
 
     descriptor: Descriptor
@@ -41,6 +44,7 @@ class Ticket:
     buffers: list[Buffer] = field(default_factory=list)
     completion: Completion | None = None
     is_abandoned: bool = False
+    is_withdrawn: bool = False
 
 
 class Ring:
@@ -58,6 +62,8 @@ class Ring:
     windows : (int, int, int, int)
         First byte and first byte past the end, of device memory and then of host memory. Windows
         that are locked in the engine stay as they are.
+    attributes : int or None
+        Value of the register ATTR; ``None`` leaves that of a reset.
     barrier : callable
         Orders all earlier accesses to memory and registers before all later ones.
     """
@@ -69,12 +75,14 @@ class Ring:
         number: int,
         log2_size: int,
         windows: tuple[int, int, int, int],
+        attributes: int | None,
         barrier: Callable[[], object],
     ):
         if not 0 <= log2_size <= 15:
             raise ValueError(f"log2 of the ring's size must be in 0..15, not {log2_size!r}")
         self.number, self.log2_size = number, log2_size
         self._registers, self._windows, self._barrier = registers, windows, barrier
+        self._attributes, self._arena = attributes, None
         self._waiting: deque[Ticket] = deque()
         self._buffers: list[Buffer] = []
         try:
@@ -88,7 +96,7 @@ class Ring:
 
     def setup(self) -> None:
         """Program the ring and run it. Also used after a reset of the engine."""
-        self._waiting.clear()
+        self._withdraw()
         self.tail = self.head = self._told = 0
         # Old entries could have the phase of new entries.
         self._sq.data[:] = 0
@@ -101,16 +109,42 @@ class Ring:
         self._pair("CQ_BASE", self._cq.address)
         self._write("SQ_SIZE", self.log2_size)
         self._write("CQ_SIZE", self.log2_size)
+        if self._attributes is not None:
+            self._write("ATTR", self._attributes)
+        if self._arena is not None:
+            self._write_arena()
         self._barrier()
         self._write("CTRL", RUN)
 
     def set_arena(self, base: int, limit: int) -> None:
-        """Set the memory for streams of descriptors with APPEND. The ring must be idle."""
-        self._write("CTRL", 0)
+        """Set the memory for streams of descriptors with APPEND, also after a reset.
+
+        The ring must be idle. A reset sets the pointer to ``base``.
+        """
+        self._arena = base, limit
+        halt = self._halt
+        self._write("CTRL", halt)
+        self._write_arena()
+        self._write("CTRL", RUN | halt)
+
+    def _write_arena(self) -> None:
+        base, limit = self._arena
         self._pair("ARENA_BASE", base)
         self._pair("ARENA_LIMIT", limit)
         self._pair("ARENA_POINTER", base)
-        self._write("CTRL", RUN)
+
+    @property
+    def _halt(self) -> int:
+        """The bit HALT of CTRL, which is the caller's."""
+        return self._registers.read("RING", "CTRL", self.number) & HALT
+
+    def _withdraw(self) -> list[Ticket]:
+        """Forget the descriptors without a completion."""
+        withdrawn = list(self._waiting)
+        self._waiting.clear()
+        for ticket in withdrawn:
+            ticket.is_withdrawn = True
+        return withdrawn
 
     @property
     def _size(self) -> int:
@@ -262,7 +296,8 @@ class Ring:
         DriverError
             When the ring does not stop.
         """
-        self._write("CTRL", ABORT)
+        halt = self._halt
+        self._write("CTRL", ABORT | halt)
         for _ in range(_PATIENCE):
             if self.state == State.STOPPED:
                 break
@@ -273,13 +308,13 @@ class Ring:
         self._barrier()
         with suppress(DriverError):  # a completion of another descriptor counts as lost
             self._take()
-        withdrawn = list(self._waiting)
-        self._waiting.clear()
+        withdrawn = self._withdraw()
         head = self._registers.read("RING", "SQ_HEAD", self.number)
         lost = (head - self.head) & _COUNT  # completions that could not be written
         entries = self._cq.data.reshape(-1, COMPLETION_BYTES)
         for ticket in withdrawn[:lost]:
             ticket.completion = Completion(Status.ABORTED, cookie=ticket.descriptor.cookie)
+            ticket.is_withdrawn = False
             # Write the current phase, or the old entry would look new in the next round.
             entries[self.head % len(entries), -1] = phase(self.head, self.log2_size) << 7
             self.head = self.head + 1 & _COUNT
@@ -287,7 +322,7 @@ class Ring:
         self._write("SQ_TAIL", head)
         self._write("CQ_HEAD", head)
         self._barrier()
-        self._write("CTRL", RUN)
+        self._write("CTRL", RUN | halt)
         return withdrawn[lost:]
 
     def close(self) -> None:

@@ -14,6 +14,8 @@ from cdma.engine_codes import OFFLOAD_RING, PREFETCH_RING
 from cdma.golden.engine.descriptor import Completion, Descriptor
 
 _IRQ_ALL = 0x3F
+#: AxCACHE, AxPROT and AxUSER in the register ATTR.
+_ATTRIBUTES = 0xF7FF
 #: Seconds between two looks at the ring's state while polling, and the longest sleep before a
 #: completion without an interrupt.
 _LOOK = 1e-3
@@ -26,7 +28,7 @@ class Session:
 
     Parameters
     ----------
-    accessor, host, wait, log2_ring, timeout, coalesce, barrier
+    accessor, host, wait, log2_ring, timeout, coalesce, barrier, attributes
         As for :class:`~cdma.driver.driver.Driver`.
     device_window : (int, int) or None
         First byte, and first byte past the end, of the device memory that the engine may access.
@@ -43,10 +45,16 @@ class Session:
         coalesce: tuple[int, int] = (1, 0),
         device_window: tuple[int, int] | None = None,
         barrier: Callable[[], object] | None = None,
+        attributes: tuple[int, int] | None = None,
     ):
         for name, value, bits in zip(("count", "cycles"), coalesce, (8, 24), strict=True):
             if not 0 <= value < 1 << bits:
                 raise ValueError(f"coalesce {name} must be in 0..{2**bits - 1}, not {value!r}")
+        for value in attributes or ():
+            if value & _ATTRIBUTES != value:
+                raise ValueError(
+                    f"attributes must be bits of ATTR, {_ATTRIBUTES:#x}, not {value:#x}"
+                )
         self._barrier = barriers.choose(barrier, accessor)
         self.registers = Registers(accessor)
         self.config = self.registers.config
@@ -74,8 +82,9 @@ class Session:
         self._reset_engine()
         try:
             for number in (OFFLOAD_RING, PREFETCH_RING):
-                ring = Ring(self.registers, host, number, log2_ring, windows, self._barrier)
-                self.rings.append(ring)
+                bits = None if attributes is None else attributes[number]
+                options = windows, bits, self._barrier
+                self.rings.append(Ring(self.registers, host, number, log2_ring, *options))
             self._setup_interrupts()
         except BaseException:
             self.close()
@@ -128,13 +137,15 @@ class Session:
             When no completion comes within ``timeout`` seconds (``None``: the driver's timeout).
             The engine still owns the descriptor and its buffers. :meth:`recover` takes them back.
         EngineStoppedError
-            At once, when the ring is HALTED or in ERROR and nothing is outstanding, or when the
-            link has failed.
+            At once, when the ring is HALTED or in ERROR and nothing is outstanding, when the link
+            has failed, or when the descriptor was withdrawn by :meth:`recover` or :meth:`reset`.
         """
         seconds = self.timeout if timeout is None else timeout
         begin = time.monotonic()
         deadline, look = begin + seconds, begin + _LOOK
         while ticket.completion is None:
+            if ticket.is_withdrawn:
+                raise EngineStoppedError("no completion follows, the descriptor was withdrawn")
             self.poll()
             if ticket.completion is not None:
                 break

@@ -296,8 +296,8 @@ def _control(config: EngineConfig) -> tuple[Register, ...]:
                     32,
                     Access.RW,
                     1 << 20,
-                    "cycles without a handshake on a port that is owed one; 0 off, but 2^20 while a "
-                    "ring aborts",
+                    "cycles without a handshake on a port that is owed one; 0 off, but 2^20 while "
+                    "a ring aborts",
                 ),
             ),
         ),

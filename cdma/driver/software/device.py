@@ -23,8 +23,9 @@ class SoftwareDevice:
 
     It has the driver's view of an engine: registers, rings and buffers in host memory, tensors in
     device memory, and an interrupt. It executes whole descriptors and has no notion of time.
-    TIMEOUT comes from memory with an injected hang (``Memory.fail(..., "HANG")``). The coalescing
-    timer expires when the interrupt is read.
+    TIMEOUT comes from device memory with an injected hang (``Memory.fail(..., "HANG")``). A hang of
+    host memory is a failure of the link: the job has no completion, and no reset ends. The
+    coalescing timer expires when the interrupt is read.
 
     Parameters
     ----------
@@ -129,17 +130,18 @@ class SoftwareDevice:
         if register.name == "IRQ_STATUS":
             return self._irq
         if register.name == "CTRL":
-            # A reset waits for the responses of the link.
-            self._resets &= self._has_failed_link and self.host.hangs
+            self._resets &= self._has_failed_link  # a reset waits for the responses of the link
             return int(self._resets)
         return 0 if register.name == "SNAPSHOT" else None
 
     def _write_engine(self, _, register: Register, value: int) -> None:
         if register.name == "CTRL" and value & 1:
-            for ring in self.rings:
-                ring.abort()
-            self._reset()
             self._resets = True
+            if not self._has_failed_link:
+                for ring in self.rings:
+                    ring.abort()
+                if not self._look_at_link():
+                    self._reset()
         elif register.name == "IRQ_STATUS":
             self._irq &= ~value
         elif register.name == "SNAPSHOT" and value & 1:
@@ -189,6 +191,7 @@ class SoftwareDevice:
         self._locked[number] |= bool(value & 8)
         if value & 2:
             ring.abort()
+            self._look_at_link()
         elif value & 1:
             self._alarm(number, ring.run())
         else:
@@ -255,24 +258,30 @@ class SoftwareDevice:
 
     def start(self, number: int) -> bool:
         """Start the next descriptor of a ring. False if there is none or it must wait."""
-        return self.rings[number].start(self.rings[1 - number])
+        has_started = self.rings[number].start(self.rings[1 - number])
+        self._look_at_link()
+        return has_started
 
     def finish(self, number: int) -> bool:
         """Finish the oldest started descriptor of a ring. False if there is none."""
         ring = self.rings[number]
         before, quarantined = ring.state, len(self._quarantined)
-        had_failed = self._has_failed_link
         done = ring.finish()
-        if self._has_failed_link and not had_failed:
-            for each in self.rings:
-                each.link_failed = True
-                each.enter_error(Status.TIMEOUT, 0)
-            self._irq |= 0b101100
-        elif ring.state != before:
+        if not self._look_at_link() and ring.state != before:
             self._alarm(number, False)
         if len(self._quarantined) > quarantined:
             self._irq |= 0b10000
         return done
+
+    def _look_at_link(self) -> bool:
+        """Whether the link has just failed: then both rings are in ERROR."""
+        if not self._has_failed_link or all(ring.link_failed for ring in self.rings):
+            return False
+        for ring in self.rings:
+            ring.link_failed = True
+            ring.enter_error(Status.TIMEOUT, 0)
+        self._irq |= 0b101100
+        return True
 
     def step(self, number: int) -> bool:
         """Start and finish one descriptor of a ring. False if there is nothing to do."""

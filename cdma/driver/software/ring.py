@@ -133,14 +133,16 @@ class SoftwareRing:
 
     def abort(self) -> None:
         """Complete started descriptors as ABORTED, discard fetched ones, and stop."""
+        if self.link_failed:  # what is outstanding does not end
+            return
         self.state, self.status, self._waits_for = State.ABORTING, Status.OK, None
         while self._started:
-            started = self._started.popleft()
-            local = started.completion
-            self._complete(started, local or Completion(Status.ABORTED))
+            started = self._started[0]
+            self._complete(started, started.completion or Completion(Status.ABORTED))
+            if self.link_failed:
+                return
+            self._started.popleft()
         self.state = State.STOPPED
-        if self.link_failed:
-            self.enter_error(Status.TIMEOUT, 0)
 
     def enter_error(self, status: Status, address: int) -> None:
         """Enter ERROR."""
@@ -187,15 +189,19 @@ class SoftwareRing:
     def finish(self) -> bool:
         """Execute the oldest started descriptor and write its completion.
 
-        False if there is none, or it waits for a disabled channel.
+        False if there is none, it waits for a disabled channel, or the link does not respond.
         """
-        if not self._started:
+        if not self._started or self.link_failed:
             return False
         started = self._started[0]
         if started.completion is None and self._touched(started.descriptor) & self._disabled:
             return False
+        completion = started.completion or self._execute(started.descriptor)
+        if not self.link_failed:
+            self._complete(started, completion)
+        if self.link_failed:
+            return False
         self._started.popleft()
-        self._complete(started, started.completion or self._execute(started.descriptor))
         return True
 
     @property
@@ -217,6 +223,7 @@ class SoftwareRing:
         try:
             data = self._host.read(address, DESCRIPTOR_BYTES)
         except BusError as error:
+            self.link_failed |= error.kind == "HANG"
             failed = Completion(error.status(is_host=True), where=address)
             return _Started(none, failed, halts=True)
         descriptor, bit = Descriptor.unpack(data)
@@ -279,6 +286,9 @@ class SoftwareRing:
         try:
             self._host.write(address, completion.pack(phase(count, self.settings.cq_size)))
         except BusError as error:
+            if error.kind == "HANG":
+                self.link_failed = True
+                return
             failure = error.status(is_host=True)
         self.head = (count + 1) & _COUNT
         if self.lag:

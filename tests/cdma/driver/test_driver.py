@@ -200,6 +200,8 @@ def test_a_job_that_hangs_times_out_and_is_withdrawn(build, tensor):
         driver.offload(tensor)
     (ticket,) = driver.recover(0)
     assert ticket.completion is None
+    with pytest.raises(EngineStoppedError, match=r"^no completion follows, .* was withdrawn$"):
+        driver.wait(ticket, timeout=3600)
     device.automatic = True
     assert (driver.host.free_bytes, driver.device.free_bytes) == free
     assert np.array_equal(driver.prefetch(driver.offload(tensor)), tensor)
@@ -225,9 +227,12 @@ def test_reset_starts_over(build, tensor):
     free = driver.host.free_bytes
     sent = driver.offload(tensor)
     device.automatic = False
+    (ticket,) = driver.submit(1, Descriptor(Op.NOP))
     with pytest.raises(EngineTimeoutError):
         driver.prefetch(sent)
     driver.reset()
+    with pytest.raises(EngineStoppedError, match="withdrawn"):
+        driver.wait(ticket, timeout=3600)
     device.automatic = True
     assert np.array_equal(driver.prefetch(sent), tensor)
     driver.release(sent)
@@ -366,29 +371,23 @@ def test_a_failed_link_needs_the_hardware(build, tensor):
     device, driver = build()
     sent = driver.offload(tensor)
     device.host.fail(sent.stream_buffer.address, 1, "HANG")
-    with pytest.raises(EngineError, match="TIMEOUT"):
+    message = "no completion follows, the link has failed: only a reset of the hardware recovers"
+    with pytest.raises(EngineStoppedError, match=message):
         driver.prefetch(sent)
     assert [ring.state for ring in driver.rings] == [State.ERROR, State.ERROR]
-    device.automatic = False
-    device.rings[0]._started.append(None)  # a job that never ends
     (ticket,) = driver.submit(0, Descriptor(Op.NOP))
-    message = "no completion follows, the link has failed: only a reset of the hardware recovers"
     with pytest.raises(EngineStoppedError, match=message):
         driver.wait(ticket, timeout=3600)
     with pytest.raises(DriverError, match="the link has failed"):
         driver.recover(0)
-    device.rings[0]._started.clear()
     for call in (driver.reset, driver.close):
         with pytest.raises(DriverError, match="the link has failed"):
             call()
     with pytest.raises(DriverError, match="the link has failed"):
         Driver(device, driver.host, timeout=3600)
     device.host.heal()
-    driver.reset()  # ends, but the rings stay in ERROR
-    (ticket,) = driver.submit(0, Descriptor(Op.NOP))
-    with pytest.raises(EngineStoppedError, match=message):
-        driver.wait(ticket, timeout=3600)
-    driver.close()
+    with pytest.raises(DriverError, match="the link has failed"):
+        driver.reset()
 
 
 def test_a_link_that_fails_during_an_abort(build, monkeypatch):
@@ -404,6 +403,27 @@ def test_a_link_that_fails_during_an_abort(build, monkeypatch):
     device.write = fails
     with pytest.raises(DriverError, match="the link has failed"):
         driver.recover(0)
+
+
+def test_attributes_of_bursts_stay_after_a_reset(build):
+    _, driver = build(attributes=(0xF2A5, 0x2000))
+    for _ in range(2):
+        found = [driver.registers.read("RING", "ATTR", ring) for ring in range(2)]
+        assert found == [0xF2A5, 0x2000]
+        driver.reset()
+    _, driver = build()
+    assert driver.registers.read("RING", "ATTR", 0) == 0x2000
+    with pytest.raises(ValueError, match=r"^attributes must be bits of ATTR, 0xf7ff, not 0x800$"):
+        build(attributes=(0x2000, 0x800))
+
+
+@pytest.mark.parametrize("halt", [0, 4])
+def test_recovery_leaves_halt_as_it_is(build, halt):
+    _, driver = build()
+    driver.registers.write("RING", "CTRL", 1 | halt, 0)
+    assert driver.recover(0) == []
+    driver.rings[0].set_arena(0x8000_0000, 0x8000_1000)
+    assert driver.registers.read("RING", "CTRL", 0) == 1 | halt
 
 
 def test_locked_windows_stay(build, tensor):

@@ -7,6 +7,7 @@ from cdma.driver import (
     Driver,
     DriverError,
     EngineError,
+    EngineStoppedError,
     EngineTimeoutError,
     Memory,
     RegisterError,
@@ -280,7 +281,7 @@ def test_buffers_are_held_while_the_link_is_dead(build, tensor):
     place = driver.host.allocate(64)
     driver.release(place)
     device.host.fail(place.address, 1, "HANG")
-    with pytest.raises(EngineError, match="TIMEOUT"):
+    with pytest.raises(EngineStoppedError, match="the link has failed"):
         driver.offload(tensor)
     used = free(driver)
     driver.poll()

@@ -260,6 +260,8 @@ def test_a_failed_link_stays_failed():
     bench.device.host.fail(STREAM, 4, "HANG")
     bench.put(0, bench.offload(words(64)))
     registers, failed = bench.registers, (State.ERROR, Status.TIMEOUT)
+    assert registers.read("RING", "SQ_HEAD", 0) == 0  # no completion
+    assert registers.fields("RING", "STATE", 0)["BUSY"]
     assert registers.read("ENGINE", "IRQ_STATUS") & 0b101100 == 0b101100
     registers.write("ENGINE", "IRQ_STATUS", 0b111111)
     for ring in range(2):
@@ -270,9 +272,31 @@ def test_a_failed_link_stays_failed():
     registers.write("ENGINE", "CTRL", 1)
     assert registers.read("ENGINE", "CTRL") == 1  # waits for the link
     bench.device.host.heal()
-    assert registers.read("ENGINE", "CTRL") == 0
+    assert registers.read("ENGINE", "CTRL") == 1  # and does not end when it responds late
     assert registers.field("ENGINE", "STATUS", "FATAL") == 1
     assert [bench.state(ring) for ring in range(2)] == [failed, failed]
+
+
+@pytest.mark.parametrize(("place", "size"), [(SQ, 64), (CQ, 32)], ids=["fetch", "completion"])
+def test_rings_behind_a_dead_link(place, size):
+    bench = Bench()
+    bench.device.host.fail(place, size, "HANG")
+    bench.put(0, NOP)
+    assert [bench.state(ring) for ring in range(2)] == [(State.ERROR, Status.TIMEOUT)] * 2
+    assert bench.registers.field("ENGINE", "STATUS", "FATAL") == 1
+    assert bench.registers.read("RING", "SQ_HEAD", 0) == 0
+
+
+@pytest.mark.parametrize("abort", [("RING", 2), ("ENGINE", 1)], ids=["ring", "engine"])
+def test_a_link_that_fails_in_an_abort(abort):
+    bench = Bench(automatic=False)
+    bench.put(0, NOP, NOP)
+    assert bench.device.start(0)
+    bench.device.host.fail(CQ, 32, "HANG")
+    bench.registers.write(abort[0], "CTRL", abort[1], 0)
+    assert [bench.state(ring) for ring in range(2)] == [(State.ERROR, Status.TIMEOUT)] * 2
+    assert bench.registers.read("RING", "SQ_HEAD", 0) == 0
+    assert bench.registers.read("ENGINE", "CTRL") == (abort[0] == "ENGINE")
 
 
 def test_halt_on_error():
