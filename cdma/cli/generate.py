@@ -7,8 +7,8 @@ from cdma.cli import engine, options
 from cdma.errors import UserError
 
 EPILOG = """\
-The same version of cdma writes the same bytes on every run. A folder that has units of another
-size is refused, since such units do not fit together; --prefix allows two sizes in one design.
+The same version of cdma writes the same bytes on every run. A folder that has units or an engine of
+another size is refused, and edited files are; --prefix allows two sizes of units in one design.
 
 examples:
   cdma generate both -o rtl
