@@ -22,6 +22,8 @@ LITE = {
 }
 REGISTER_BYTES = 4096
 LINK_ID_BITS, CHANNEL_ID_BITS = 2, 1
+#: What the connections below are made for, as messages call it.
+CONNECTED = {"channels": ("Number of channels", 1), "address_bits": ("Number of address bits", 32)}
 
 
 class Engine(LiteXModule):
@@ -30,7 +32,7 @@ class Engine(LiteXModule):
     Parameters
     ----------
     config : EngineConfig
-        Size of the engine, with 32 address bits.
+        Size of the engine, with one channel and 32 address bits.
 
     Members
     -------
@@ -40,9 +42,17 @@ class Engine(LiteXModule):
         Managers towards device memory and host memory.
     ev : EventManager
         Source ``engine``: the level of ``irq``.
+
+    Raises
+    ------
+    ValueError
+        When the engine has more channels or address bits, which would stay unconnected.
     """
 
     def __init__(self, config):
+        for name, (what, expected) in CONNECTED.items():
+            if (value := getattr(config, name)) != expected:
+                raise ValueError(f"{what} must be {expected} in LiteX, not {value}")
         self.registers = AXILiteInterface(data_width=32, address_width=32)
         self.channel = _manager(config.beat_bytes, CHANNEL_ID_BITS)
         self.link = _manager(config.link_bytes, LINK_ID_BITS)

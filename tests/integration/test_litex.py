@@ -1,6 +1,6 @@
 """The LiteX system: its simulation, its log, and what happens when something is wrong."""
 
-import importlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cdma.engine_config import EngineConfig
 from cdma.errors import UserError
 from cdma.toolchain import cc
 
@@ -34,6 +35,16 @@ def without_cycles(log: list[str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
+def engine_class():
+    """The engine as a module of LiteX."""
+    pytest.importorskip("litex", reason="LiteX is not installed: pip install 'cdma-engine[soc]'")
+    spec = importlib.util.spec_from_file_location("litex_engine", LITEX / "engine.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Engine
+
+
+@pytest.fixture(scope="module")
 def system(tmp_path_factory):
     """Folder of a system that was built and run, and what the run printed."""
     pytest.importorskip("litex", reason="LiteX is not installed: pip install 'cdma-engine[soc]'")
@@ -44,6 +55,24 @@ def system(tmp_path_factory):
     folder = tmp_path_factory.mktemp("soc")
     done = command(folder / "soc", "--save", folder / "soc.json")
     return folder, done
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ({}, "Number of channels must be 1 in LiteX, not 4"),
+        ({"channels": 1}, "Number of address bits must be 32 in LiteX, not 48"),
+        ({"channels": 2, "address_bits": 32}, "Number of channels must be 1 in LiteX, not 2"),
+    ],
+)
+def test_sizes_that_are_not_connected(engine_class, size, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        engine_class(EngineConfig(**size))
+
+
+def test_a_size_that_is_connected(engine_class):
+    engine = engine_class(EngineConfig(channels=1, address_bits=32))
+    assert len(engine.channel.ar.addr) == 32
 
 
 def test_without_a_compiler_it_is_skipped(tmp_path):
@@ -115,7 +144,6 @@ def expected_stream() -> bytes:
     """Stream of the first tensor."""
     from sklearn.datasets import load_digits
 
-    from cdma.engine_config import EngineConfig
     from cdma.golden import engine
 
     words = load_digits().data.astype("<f4").reshape(-1)[:4096]
