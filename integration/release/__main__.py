@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from cdma.errors import UserError
+from cdma.files import make_folder
 from cdma.generate.files import write
 from cdma.hdl.zvc.config import NAMED
 
@@ -40,9 +41,9 @@ def release(output: Path) -> list[Path]:
     Raises
     ------
     UserError
-        When the folder is not empty, a change is not committed, or a tool fails.
+        When the folder is a file or not empty, a change is not committed, or a tool fails.
     """
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     if any(output.iterdir()):
         raise UserError(f"{output}: the folder is not empty")
     if changes := _run("git", "status", "--porcelain", cwd=ROOT):
@@ -116,10 +117,17 @@ def _run(*command, **options) -> str:
     return done.stdout
 
 
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python integration/release DIR")
+def main(argv: list[str]) -> int:
+    """Exit status: 0 written, 2 wrong input, a tool fails."""
     try:
-        print("wrote", ", ".join(map(str, release(Path(sys.argv[1])))))
+        if len(argv) != 1:
+            raise UserError("expected one argument, the folder: python integration/release DIR")
+        print("wrote", ", ".join(map(str, release(Path(argv[0])))))
     except UserError as error:
-        sys.exit(f"release: {error}")
+        print(f"release: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

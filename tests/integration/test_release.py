@@ -14,8 +14,8 @@ from cdma.hdl.zvc.config import NAMED
 
 ROOT = Path(__file__).parents[2]
 
-#: They build in environments that are filled from the package index.
-pytestmark = pytest.mark.slow
+#: A release is built in environments that are filled from the package index.
+slow = pytest.mark.slow
 
 
 def make(checkout, output):
@@ -50,12 +50,14 @@ def releases(checkout, tmp_path_factory):
     return folders
 
 
+@slow
 def test_two_releases_are_the_same_bytes(releases):
     one, other = ({file.name: file.read_bytes() for file in each.iterdir()} for each in releases)
     assert set(one) == set(other)
     assert [name for name, content in one.items() if content != other[name]] == []
 
 
+@slow
 def test_everything_is_there_with_its_checksum(releases):
     folder = releases[0]
     sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
@@ -70,6 +72,7 @@ def test_everything_is_there_with_its_checksum(releases):
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
 
 
+@slow
 def test_verilog_of_each_named_configuration(releases):
     name = f"cdma-verilog-{__version__}"
     with tarfile.open(releases[0] / f"{name}.tar.gz") as packed:
@@ -82,6 +85,7 @@ def test_verilog_of_each_named_configuration(releases):
     }
 
 
+@slow
 def test_changes_and_full_folders_are_refused(checkout, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
@@ -89,5 +93,22 @@ def test_changes_and_full_folders_are_refused(checkout, tmp_path):
     (checkout / "new").touch()
     done = make(checkout, tmp_path / "out")
     (checkout / "new").unlink()
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == "release: 1 changes are not committed; commit them first\n"
+
+
+def test_a_file_in_place_of_the_folder(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for output in (tmp_path / "file", tmp_path / "file" / "below"):
+        done = make(ROOT, output)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"release: {output}: ")
+        assert done.stderr.endswith("is a file, expected a folder\n")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_without_a_folder():
+    command = [sys.executable, "integration/release"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    message = "release: expected one argument, the folder: python integration/release DIR\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
