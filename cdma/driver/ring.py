@@ -82,7 +82,7 @@ class Ring:
             raise ValueError(f"log2 of the ring's size must be in 0..15, not {log2_size!r}")
         self.number, self.log2_size = number, log2_size
         self._registers, self._windows, self._barrier = registers, windows, barrier
-        self._attributes, self._arena = attributes, None
+        self._attributes = attributes
         self._waiting: deque[Ticket] = deque()
         self._buffers: list[Buffer] = []
         try:
@@ -111,27 +111,20 @@ class Ring:
         self._write("CQ_SIZE", self.log2_size)
         if self._attributes is not None:
             self._write("ATTR", self._attributes)
-        if self._arena is not None:
-            self._write_arena()
         self._barrier()
         self._write("CTRL", RUN)
 
     def set_arena(self, base: int, limit: int) -> None:
-        """Set the memory for streams of descriptors with APPEND, also after a reset.
+        """Set the memory for streams of descriptors with APPEND. The ring must be idle.
 
-        The ring must be idle. A reset sets the pointer to ``base``.
+        After a reset there is none: streams that are still in it stay until a new one is set.
         """
-        self._arena = base, limit
         halt = self._halt
         self._write("CTRL", halt)
-        self._write_arena()
-        self._write("CTRL", RUN | halt)
-
-    def _write_arena(self) -> None:
-        base, limit = self._arena
         self._pair("ARENA_BASE", base)
         self._pair("ARENA_LIMIT", limit)
         self._pair("ARENA_POINTER", base)
+        self._write("CTRL", RUN | halt)
 
     @property
     def _halt(self) -> int:

@@ -480,6 +480,9 @@ def test_append_uses_the_arena(build, tensor):
         assert np.array_equal(device.host.read(completion.where, len(wanted)), wanted)
     assert driver.wait(tickets[2]).status == Status.OVERFLOW
     assert driver.registers.read_pair("RING", "ARENA_POINTER", 0) == arena.address + 2 * step
+    driver.reset()
+    (ticket,) = driver.submit(0, job)
+    assert not driver.wait(ticket).is_ok  # it would overwrite the first stream
 
 
 def test_what_is_no_engine_is_refused():
