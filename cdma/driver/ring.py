@@ -301,13 +301,12 @@ class Ring:
         self._barrier()
         with suppress(DriverError):  # a completion of another descriptor counts as lost
             self._take()
-        withdrawn = self._withdraw()
         head = self._registers.read("RING", "SQ_HEAD", self.number)
         lost = (head - self.head) & _COUNT  # completions that could not be written
         entries = self._cq.data.reshape(-1, COMPLETION_BYTES)
-        for ticket in withdrawn[:lost]:
+        for _ in range(min(lost, len(self._waiting))):
+            ticket = self._waiting.popleft()
             ticket.completion = Completion(Status.ABORTED, cookie=ticket.descriptor.cookie)
-            ticket.is_withdrawn = False
             # Write the current phase, or the old entry would look new in the next round.
             entries[self.head % len(entries), -1] = phase(self.head, self.log2_size) << 7
             self.head = self.head + 1 & _COUNT
@@ -316,7 +315,7 @@ class Ring:
         self._write("CQ_HEAD", head)
         self._barrier()
         self._write("CTRL", RUN | halt)
-        return withdrawn[lost:]
+        return self._withdraw()
 
     def close(self) -> None:
         """Give the memory of the rings back; the engine must have been reset."""

@@ -138,8 +138,7 @@ class SoftwareRing:
         self.state, self.status, self._waits_for = State.ABORTING, Status.OK, None
         while self._started:
             started = self._started[0]
-            self._complete(started, started.completion or Completion(Status.ABORTED))
-            if self.link_failed:
+            if not self._complete(started, started.completion or Completion(Status.ABORTED)):
                 return
             self._started.popleft()
         self.state = State.STOPPED
@@ -197,9 +196,7 @@ class SoftwareRing:
         if started.completion is None and self._touched(started.descriptor) & self._disabled:
             return False
         completion = started.completion or self._execute(started.descriptor)
-        if not self.link_failed:
-            self._complete(started, completion)
-        if self.link_failed:
+        if self.link_failed or not self._complete(started, completion):
             return False
         self._started.popleft()
         return True
@@ -275,8 +272,11 @@ class SoftwareRing:
         )
         return set(stripes.channels_of(self._config, addresses).tolist())
 
-    def _complete(self, started: _Started, completion: Completion) -> None:
-        """Write the completion, then update the counts, then signal the interrupt."""
+    def _complete(self, started: _Started, completion: Completion) -> bool:
+        """Write the completion, then update the counts, then signal the interrupt.
+
+        False if the link does not respond to the write.
+        """
         count = self.head
         entry = count & ((1 << self.settings.cq_size) - 1)
         address = self.settings.cq_base + COMPLETION_BYTES * entry
@@ -288,7 +288,7 @@ class SoftwareRing:
         except BusError as error:
             if error.kind == "HANG":
                 self.link_failed = True
-                return
+                return False
             failure = error.status(is_host=True)
         self.head = (count + 1) & _COUNT
         if self.lag:
@@ -303,6 +303,7 @@ class SoftwareRing:
         ):
             self.state, self.status = State.HALTED, Status(completion.status)
         self._on_completion(self.number, started.descriptor.interrupt, result)
+        return True
 
 
 def _with(completion: Completion, **changes) -> Completion:
