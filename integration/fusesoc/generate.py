@@ -6,17 +6,28 @@ the name of the core to write, ``parameters`` are those of ``cdma_generator.core
 
 import json
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import yaml
 
+from cdma.engine_config import ENGINE, EngineConfig
 from cdma.errors import UserError, reason_of, refusals_as_user_errors
 from cdma.files import check_replaceable, write_text
-from cdma.generate.files import write
-from cdma.hdl.zvc.config import Config
+from cdma.generate.engine import write_engine
+from cdma.generate.files import UNITS, write
+from cdma.hdl.codecs import config_named
 
-UNITS = ("compressor", "decompressor")
-DEFAULTS = {"unit": "both", "config": "8x32", "prefix": None, "bench": False}
+#: Values of ``unit``, and the parameters of each beside ``unit`` and ``prefix``.
+OF_UNITS = ("config", "bench")
+OF_ENGINE = tuple(field.name for field in fields(EngineConfig))
+PARAMETERS = {
+    "compressor": OF_UNITS,
+    "decompressor": OF_UNITS,
+    "both": OF_UNITS,
+    ENGINE: OF_ENGINE,
+}
+FILE_TYPES = {".v": "verilogSource", ".sv": "systemVerilogSource"}
 
 
 def generate(request: dict, folder: Path) -> Path:
@@ -36,25 +47,15 @@ def generate(request: dict, folder: Path) -> Path:
         )
     if not isinstance(given, dict):
         raise UserError(f"parameters must be a mapping of names to values, not {given!r}")
-    if unknown := [name for name in given if name not in DEFAULTS]:
-        raise UserError(f"parameter must be one of {', '.join(DEFAULTS)}, not {unknown[0]!r}")
-    chosen = DEFAULTS | given
-    if chosen["unit"] not in (*UNITS, "both"):
-        raise UserError(f"unit must be compressor, decompressor or both, not {chosen['unit']!r}")
-    if not isinstance(chosen["bench"], bool):  # any text would be true
-        raise UserError(f"bench must be true or false without quotes, not {chosen['bench']!r}")
-    if not isinstance(chosen["prefix"], str | None):
-        raise UserError(f"prefix must be a text, not {chosen['prefix']!r}")
+    unit, prefix, sizes = _parameters(given)
     file = folder / f"{vlnv.replace(':', '_')}.core"
     check_replaceable(file)
-    units = UNITS if chosen["unit"] == "both" else (chosen["unit"],)
     with refusals_as_user_errors():
-        config = Config.parse(str(chosen["config"]))
-        options = {"prefix": chosen["prefix"], "with_template": chosen["bench"]}
-        paths = write(folder, config, units, **options).paths
-    kinds = {".v": "verilogSource", ".sv": "systemVerilogSource"}
+        paths = (_write_engine if unit == ENGINE else _write_units)(folder, unit, prefix, **sizes)
     files = [
-        {path.name: {"file_type": kinds[path.suffix]}} for path in paths if path.suffix in kinds
+        {path.name: {"file_type": FILE_TYPES[path.suffix]}}
+        for path in paths
+        if path.suffix in FILE_TYPES
     ]
     core = {
         "name": vlnv,
@@ -64,6 +65,35 @@ def generate(request: dict, folder: Path) -> Path:
     # FuseSoC reads YAML, of which JSON is a part.
     write_text(file, f"CAPI=2:\n{json.dumps(core, indent=2)}\n")
     return file
+
+
+def _parameters(given: dict) -> tuple[str, str | None, dict]:
+    """Unit, prefix, and what else is given, which the unit has."""
+    sizes = dict(given)
+    unit, prefix = sizes.pop("unit", "both"), sizes.pop("prefix", None)
+    if not isinstance(unit, str) or unit not in PARAMETERS:
+        raise UserError(f"unit must be one of {', '.join(PARAMETERS)}, not {unit!r}")
+    if not isinstance(prefix, str | None):
+        raise UserError(f"prefix must be a text, not {prefix!r}")
+    if prefix == "":
+        raise UserError("prefix is empty: give a name, or leave it out")
+    if unknown := [name for name in sizes if name not in PARAMETERS[unit]]:
+        known = ", ".join(("unit", "prefix", *PARAMETERS[unit]))
+        raise UserError(f"parameter of unit {unit} must be one of {known}, not {unknown[0]!r}")
+    return unit, prefix, sizes
+
+
+def _write_units(folder, unit, prefix, config="8x32", bench=False) -> list[Path]:
+    if not isinstance(bench, bool):  # any text would be true
+        raise UserError(f"bench must be true or false without quotes, not {bench!r}")
+    units = UNITS if unit == "both" else (unit,)
+    options = {"prefix": prefix, "with_template": bench}
+    return write(folder, config_named(str(config)), units, **options).paths
+
+
+def _write_engine(folder, unit, prefix, **sizes) -> list[Path]:
+    name = None if prefix is None else f"{prefix}_{unit}"
+    return write_engine(folder, EngineConfig(**sizes), name).paths
 
 
 def read(path: str) -> dict:

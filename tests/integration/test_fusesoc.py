@@ -1,4 +1,4 @@
-"""``fusesoc run`` generates, checks and simulates the units."""
+"""``fusesoc run`` generates and checks units and engine, and simulates the units."""
 
 import os
 import subprocess
@@ -49,9 +49,16 @@ def test_simulates(fusesoc, iverilog):
     assert "PASS: 50 packets, " in text
 
 
-@pytest.mark.parametrize("unit", ["compressor", "decompressor"])
-def test_lints(fusesoc, unit):
-    status, text = fusesoc("run", "--target", f"lint_{unit}", "cdma:dma:units")
+@pytest.mark.parametrize(
+    ("target", "core"),
+    [
+        ("lint_compressor", "cdma:dma:units"),
+        ("lint_decompressor", "cdma:dma:units"),
+        ("lint", "cdma:dma:engine"),
+    ],
+)
+def test_lints(fusesoc, target, core):
+    status, text = fusesoc("run", "--target", target, core)
     assert status == 0, text
     assert "%Warning" not in text
 
@@ -69,9 +76,12 @@ def test_a_core_of_the_user(fusesoc, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ("{unit: engine}", "unit must be compressor, decompressor or both, not 'engine'"),
+        (
+            "{unit: both, channels: 4}",
+            "parameter of unit both must be one of unit, prefix, config, bench, not 'channels'",
+        ),
         ("{config: 7x8}", "Number of lanes must be a power of two in 2..64, not 7"),
-        ("{lanes: 8}", "parameter must be one of unit, config, prefix, bench, not 'lanes'"),
+        ("{unit: engine, channels: 5}", "Number of channels must be 1, 2, 4 or 8, not 5"),
     ],
 )
 def test_mistakes(fusesoc, tmp_path, parameters, message):

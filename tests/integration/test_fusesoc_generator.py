@@ -1,6 +1,7 @@
 """The generator for FuseSoC without FuseSoC: what it refuses, and how."""
 
 import importlib.util
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -68,8 +69,27 @@ def test_requests_that_are_none(refused, tmp_path, text, message):
         ("bench: 'no'", "bench must be true or false without quotes, not 'no'"),
         ("bench: 0", "bench must be true or false without quotes, not 0"),
         ("prefix: 1", "prefix must be a text, not 1"),
-        ("{1: a, size: b}", "parameter must be one of unit, config, prefix, bench, not 1"),
-        ("unit: [both]", "unit must be compressor, decompressor or both, not ['both']"),
+        ("prefix: ''", "prefix is empty: give a name, or leave it out"),
+        (
+            "{1: a, size: b}",
+            "parameter of unit both must be one of unit, prefix, config, bench, not 1",
+        ),
+        (
+            "{unit: compressor, channels: 2}",
+            "parameter of unit compressor must be one of unit, prefix, config, bench, "
+            "not 'channels'",
+        ),
+        (
+            "unit: [both]",
+            "unit must be one of compressor, decompressor, both, engine, not ['both']",
+        ),
+        ("{unit: engine, channels: 3}", "Number of channels must be 1, 2, 4 or 8, not 3"),
+        ("{unit: engine, lanes: '8'}", "Number of lanes must be an integer, not '8'"),
+        (
+            "{unit: engine, prefix: a b}",
+            "Name of a module must be a plain Verilog identifier, not 'a b_engine'",
+        ),
+        ("config: zvcplus-fp8", "Type must be one of fp32, fp16, bf16, int8, not 'fp8'"),
     ],
 )
 def test_parameters_that_are_none(refused, tmp_path, parameters, message):
@@ -108,3 +128,29 @@ def test_a_bench_only_when_asked_for(generator, tmp_path, monkeypatch, bench):
     file = generator.generate({"vlnv": "a:b:c:1", "parameters": {"bench": bench}}, tmp_path)
     assert file == tmp_path / "a_b_c_1.core"
     assert '"name": "a:b:c:1"' in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("config", "name"), [({}, "8x32"), ({"config": "zvcplus-bf16"}, "zvcplus-bf16")]
+)
+def test_units_of_both_codecs(generator, tmp_path, monkeypatch, config, name):
+    def write(folder, config, units, *, prefix, with_template):
+        assert (config.name, units, prefix) == (name, ("decompressor",), "my")
+        return Written({}, [Path("my_decompressor.v")], [])
+
+    monkeypatch.setattr(generator, "write", write)
+    parameters = {"unit": "decompressor", "prefix": "my"} | config
+    generator.generate({"vlnv": "a:b:c:1", "parameters": parameters}, tmp_path)
+
+
+def test_an_engine(generator, tmp_path):
+    size = {"channels": 1, "lanes": 2, "stripe_bytes": 1024, "link_bytes": 8, "latency": 20}
+    parameters = {"unit": "engine", "prefix": "my", **size}
+    file = generator.generate({"vlnv": "a:b:c:1", "parameters": parameters}, tmp_path)
+    core = json.loads(file.read_text().removeprefix("CAPI=2:\n"))
+    (listed,) = core["filesets"]["generated"]["files"]
+    assert listed == {"my_engine.v": {"file_type": "verilogSource"}}
+    assert "module my_engine (" in (tmp_path / "my_engine.v").read_text()
+    assert (tmp_path / "cdma_regs.h").is_file()
+    made = json.loads((tmp_path / "my_engine.json").read_text())["parameters"]
+    assert size.items() <= made.items()
