@@ -1,7 +1,9 @@
 """Writes what a release carries, the same bytes each time: ``python integration/release DIR``.
 
-Wheel, source distribution, Verilog of the named configurations with its manifests, changelog, and
-``SHA256SUMS`` over all of them. Everything is made from the last commit; changes that are not
+Wheel, source distribution, Verilog with its manifests, changelog, and ``SHA256SUMS`` over all of
+them. The Verilog is that of the first codec's named configurations and of the engine with 1 to 8
+channels, with its registers and its driver in C: other sizes and units of ZVC+, which take minutes,
+are generated with the wheel. Everything is made from the last commit; changes that are not
 committed are refused. All times are that commit's (``SOURCE_DATE_EPOCH``), and constraints.txt pins
 the tools that build.
 """
@@ -16,13 +18,16 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from cdma.engine_config import CHANNELS, EngineConfig
 from cdma.errors import UserError
 from cdma.files import make_folder
-from cdma.generate.files import write
+from cdma.generate.engine import write_engine
+from cdma.generate.files import UNITS, write
 from cdma.hdl.zvc.config import NAMED
 
 ROOT = Path(__file__).parents[2]
-UNITS = ("compressor", "decompressor")
+#: The driver in C; its registers are those of each engine.
+DRIVER = ("cdma.c", "cdma.h")
 
 
 def release(output: Path) -> list[Path]:
@@ -80,19 +85,24 @@ def _build(sources: Path, output: Path, epoch: int) -> None:
 
 
 def _verilog(output: Path, epoch: int) -> None:
-    """Both units in each named configuration, packed as ``cdma-verilog-VERSION.tar.gz``."""
+    """Units and engines, a folder of each size, packed as ``cdma-verilog-VERSION.tar.gz``."""
     from cdma import __version__
 
     name = f"cdma-verilog-{__version__}"
     with tempfile.TemporaryDirectory() as folder:
         for config in NAMED.values():
             write(Path(folder, config.name), config, UNITS)
+        for channels in CHANNELS:
+            config = EngineConfig(channels)
+            write_engine(Path(folder, f"engine-{config.name}"), config)
         members = {
             f"{name}/{path.relative_to(folder)}": path.read_bytes()
             for path in Path(folder).rglob("*")
             if path.is_file()
         }
     members[f"{name}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    for file in DRIVER:
+        members[f"{name}/driver/{file}"] = (ROOT / "cdma" / "driver" / "c" / file).read_bytes()
     _pack(output / f"{name}.tar.gz", members, epoch)
 
 

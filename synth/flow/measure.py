@@ -262,7 +262,10 @@ def _work(steps: Steps, job: Job):
     if job.kind == "netlist":
         return TARGETS[job.flow].synthesise(steps, design.label, design.top, design.verilog)
     if job.kind == "clock":
-        return TARGETS[job.flow].fmax(steps, design.label, job.netlist.value, job.seed)
+        fmax = TARGETS[job.flow].fmax
+        if (design.unit, job.flow) == (ENGINE, "ecp5"):
+            fmax = partial(fmax, options=ecp5.FOR_ENGINE)
+        return fmax(steps, design.label, job.netlist.value, job.seed)
     return _cells(steps, design, job.flow, job.liberty.value, job.with_timing)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from cdma import __version__
 from cdma.hdl.zvc.config import NAMED
+from cdma.toolchain import cc
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,16 +74,34 @@ def test_everything_is_there_with_its_checksum(releases):
 
 
 @slow
-def test_verilog_of_each_named_configuration(releases):
+def test_verilog_of_each_named_configuration_and_of_engines(releases):
     name = f"cdma-verilog-{__version__}"
     with tarfile.open(releases[0] / f"{name}.tar.gz") as packed:
         files = set(packed.getnames())
-    assert files == {f"{name}/LICENSE"} | {
+    units = {
         f"{name}/{config.name}/{unit}.{kind}"
         for config in NAMED.values()
         for unit in ("compressor", "decompressor")
         for kind in ("v", "json")
     }
+    engines = {
+        f"{name}/engine-{channels}x8x32s4096l16/{file}"
+        for channels in (1, 2, 4, 8)
+        for file in ("engine.v", "engine.json", "cdma_regs.h", "registers.md", "cdma.rdl")
+    }
+    common = {f"{name}/{file}" for file in ("LICENSE", "driver/cdma.c", "driver/cdma.h")}
+    assert files == common | units | engines
+
+
+@slow
+def test_the_driver_compiles_with_the_registers_of_an_engine(releases, tmp_path):
+    name = f"cdma-verilog-{__version__}"
+    with tarfile.open(releases[0] / f"{name}.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    folder = tmp_path / name
+    includes = [f"-I{folder / 'driver'}", f"-I{folder / 'engine-2x8x32s4096l16'}"]
+    options = (*cc.STRICT, *includes)
+    cc.compile_c([folder / "driver" / "cdma.c"], tmp_path / "driver.so", options, shared=True)
 
 
 @slow

@@ -47,3 +47,8 @@ def test_area_is_of_the_unit_and_the_netlist_of_unit_and_harness(steps, tiny):
 def test_fmax_of_one_seed(steps, tiny):
     netlist = ecp5.synthesise(steps, tiny.label, tiny.top, tiny.verilog)
     assert 100 < ecp5.fmax(steps, tiny.label, netlist, 1) < 1000
+
+
+def test_nextpnr_takes_the_options_for_the_engine(steps, tiny):
+    netlist = ecp5.synthesise(steps, tiny.label, tiny.top, tiny.verilog)
+    assert 100 < ecp5.fmax(steps, tiny.label, netlist, 1, ecp5.FOR_ENGINE) < 1000

@@ -50,6 +50,21 @@ def test_each_seed_is_a_step_and_the_median_is_reported(monkeypatch, tmp_path, t
     assert record["asic"] is None
 
 
+@pytest.mark.parametrize(("unit", "options"), [("compressor", ()), ("engine", ecp5.FOR_ENGINE)])
+def test_the_engine_is_placed_with_options_of_its_own(monkeypatch, tmp_path, tiny, unit, options):
+    given = []
+
+    def fmax(steps, label, netlist, seed, options=()):
+        given.append(options)
+        return 100.0
+
+    area = ecp5.Area(9, 9, 0, 0, 0, 0)
+    monkeypatch.setattr(ecp5, "synthesise", lambda *_: ecp5.Netlist(area, ""))
+    monkeypatch.setattr(ecp5, "fmax", fmax)
+    measure.measure([replace(tiny, unit=unit)], Steps(tmp_path), seeds=2, jobs=1)
+    assert given == [options] * 2
+
+
 def test_a_failing_tool_ends_it(monkeypatch, tmp_path, tiny):
     def fail(*_):
         raise UserError("tiny: no room")
