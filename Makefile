@@ -38,8 +38,9 @@ check: $(READY)  ## before each commit: style, layers, and a sample of every lay
 test: $(READY)  ## the regression, about twelve minutes on two cores
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
 
-test-all: $(READY)  ## the regression with its long sweeps
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST)
+test-all: $(READY)  ## the regression with its long sweeps; RESUME=1 goes on with a run of it that was interrupted
+	$(if $(RESUME),,rm -f $(OUT)/passed.txt)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --passed=$(OUT)/passed.txt $(PYTEST)
 
 formal: $(READY)  ## every proof about the hardware, into the table of docs/verification.md
 	$(BIN)/python -m pytest tests/verify/proofs -n $(JOBS) --dist worksteal -m proof --save-proofs docs/measurements/formal.json
