@@ -13,6 +13,7 @@ from cdma.toolchain.tool import Tool
 TITLE = "ECP5 LFE5UM5G-85F speed 8"
 #: LFE5UM5G-85F, speed grade 8: the device of all compared figures.
 DEVICE = ["--um5g-85k", "--speed", "8", "--package", "CABGA756"]
+DEVICE_LUT4 = 83_640
 GOAL_MHZ = 400
 #: For the engine, which spreads over the device: most of its delay is wires, so the placer gives
 #: timing more weight than it does by default (docs/engine-performance.md has the effect).
@@ -73,7 +74,10 @@ def tools() -> list[Tool]:
 
 
 def synthesise(steps: Steps, label: str, top: str, verilog: str) -> Netlist:
-    """Synthesise a unit, and insert the counted netlist into the harness."""
+    """Synthesise a unit, and insert the counted netlist into the harness.
+
+    A unit with more LUT4 than the device has an area and nothing to place.
+    """
     yosys = yowasp.yosys()
     # `flatten` and hidden wire names first: `synth_ecp5` stops on some designs otherwise.
     script = f"""\
@@ -98,6 +102,9 @@ write_json unit.json
     except ValueError as error:
         raise UserError(f"{label}: {error}") from error
 
+    if area.lut4 > DEVICE_LUT4:
+        steps.announce(f"{label}: {area.lut4:,} LUT4, the device has {DEVICE_LUT4:,}: not placed")
+        return Netlist(area, None)
     ports = ports_of(unit, top)
     # The unit is a black box while the harness is mapped: no optimisation across its boundary.
     script = f"""\

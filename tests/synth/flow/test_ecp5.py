@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from cdma.synth.flow import ecp5
+from cdma.synth.flow import ecp5, measure
 from cdma.synth.flow.ecp5 import Area
+from cdma.toolchain.steps import Steps
 
 
 def test_carries_count_two_and_lut_rams_four():
@@ -42,6 +43,17 @@ def test_area_is_of_the_unit_and_the_netlist_of_unit_and_harness(steps, tiny):
     # The harness has one for each of 18 inputs and two for each of 17 outputs.
     assert cells.count("TRELLIS_FF") == 33 + 18 + 2 * 17
     assert cells.count("CCU2C") == netlist.area.carries
+
+
+def test_a_unit_that_does_not_fit_has_an_area_and_no_clock(monkeypatch, tmp_path, tiny):
+    monkeypatch.setattr(ecp5, "DEVICE_LUT4", 10)
+    said = []
+    steps = Steps(tmp_path, lambda line, _: said.append(line))
+    (found,) = measure.measure([tiny], steps, seeds=2)
+    assert found["ecp5"]["flip_flops"] == 33
+    assert (found["ecp5"]["fmax_mhz"], found["ecp5"]["seeds"]) == (None, 0)
+    lut4 = found["ecp5"]["lut4"]
+    assert said[-1] == f"tiny 2x8b32: {lut4} LUT4, the device has 10: not placed"
 
 
 def test_fmax_of_one_seed(steps, tiny):
