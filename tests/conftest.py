@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from passed import Passed, add_option
+from passed import pytest_addoption, pytest_configure  # noqa: F401 (hooks)
 
 from cdma import progress
 from cdma.cli.main import main
@@ -17,16 +17,6 @@ from cdma.hdl.zvc.config import Config
 from cdma.synth.flow.measure import Design
 from cdma.toolchain import steps as steps_module
 from cdma.toolchain.steps import Steps
-
-
-def pytest_addoption(parser):
-    add_option(parser)
-
-
-def pytest_configure(config):
-    if config.option.passed:
-        config.pluginmanager.register(Passed(config))
-
 
 TINY = """\
 module tiny(input aclk, input aresetn, input [15:0] s_axis_tdata, input s_axis_tvalid,

@@ -8,16 +8,7 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = """\
-from passed import Passed, add_option
-
-def pytest_addoption(parser):
-    add_option(parser)
-
-def pytest_configure(config):
-    if config.option.passed:
-        config.pluginmanager.register(Passed(config))
-"""
+CONFTEST = "from passed import pytest_addoption, pytest_configure\n"
 TESTS = """\
 import os, pytest
 

@@ -1,8 +1,8 @@
 """``pytest --passed=FILE``: a long run that was interrupted goes on where it was.
 
-The file has a digest of the source tree, then the tests that have passed, a line each. A later run
-of the same tree leaves these out and adds its own; in another tree it begins anew. Tests that
-failed, were skipped or were not reached are run again.
+A ``conftest.py`` takes both hooks from here. The file has a digest of the source tree, then the
+tests that have passed, a line each. A later run of the same tree leaves these out and adds its own;
+in another tree it begins anew. Tests that failed, were skipped or were not reached are run again.
 """
 
 import hashlib
@@ -13,10 +13,14 @@ from pathlib import Path
 import pytest
 
 
-def add_option(parser: pytest.Parser) -> None:
-    """Add ``--passed``."""
+def pytest_addoption(parser: pytest.Parser) -> None:
     text = "leave out tests that passed in earlier runs of this tree, and keep those of this run"
     parser.addoption("--passed", type=Path, metavar="FILE", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.passed:
+        config.pluginmanager.register(Passed(config))
 
 
 class Passed:
