@@ -1,7 +1,7 @@
 """Tables and pictures of docs/engine-performance.md, from the measurements.
 
 ``engine_targets.json`` is what ``cdma bench --targets`` saved, ``engine_area.json`` what ``cdma
-synth --unit engine --save-baseline`` saved.
+synth --unit engine --save-baseline`` saved, ``engine_fpga.json`` the same with ``--target xilinx``.
 """
 
 import io
@@ -44,6 +44,7 @@ def fill(text: str) -> str:
         "engine_parts": _parts,
         "engine_memories": _memories,
         "engine_ecp5": _ecp5,
+        "engine_amd": _amd,
         "engine_28nm": _small,
     }
     return tables.fill(text, made, ABSENT)
@@ -236,6 +237,21 @@ def _ecp5() -> str:
             "block RAM": f"{each['ecp5']['block_rams']:,}",
             "Fmax MHz": spread(each["ecp5"]) if each["ecp5"]["fmax_mhz"] else "-",
             "seeds": f"{each['ecp5']['seeds']}",
+        }
+        for each in found
+    ]
+    return format_table(rows, list(rows[0]), "markdown")
+
+
+def _amd() -> str:
+    found = sorted(records("engine_fpga"), key=_channels)
+    rows = [
+        {
+            "engine": each["config"],
+            "LUT6": f"{each['xilinx']['luts']:,}",
+            "FF": f"{each['xilinx']['flip_flops']:,}",
+            "LUT RAM": f"{each['xilinx']['lut_rams']:,}",
+            "block RAM": f"{each['xilinx']['block_rams']:,}",
         }
         for each in found
     ]
