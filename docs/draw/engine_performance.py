@@ -390,16 +390,17 @@ def _draw_area(figure) -> None:
         [str(_channels(each)) for each in clocked],
         [1000 / _cells(each)["critical_ns"] for each in clocked],
         marker="o",
-        label="Nangate45",
+        label="Nangate45, without wires",
     )
     placed = [each for each in _lattice() if each["ecp5"]["fmax_mhz"]]
     if placed:
         clocks = [each["ecp5"]["fmax_mhz"] for each in placed]
-        middle.plot([str(_channels(each)) for each in placed], clocks, "s", label="ECP5")
+        sizes = [str(_channels(each)) for each in placed]
+        middle.plot(sizes, clocks, "s", label="ECP5, placed and routed")
     middle.axhline(1000 / CRITICAL_NS, color="#969696", lw=1, ls="--", label="target, Nangate45")
     middle.set_ylim(0, 1100 / CRITICAL_NS)
     middle.set_xlabel("channels")
-    middle.set_ylabel("MHz before wires")
+    middle.set_ylabel("MHz")
     middle.legend(fontsize=7)
     found = [silicon.areas(_cells(each)) for each in engines]
     logic = [each["logic"] for each in found]
