@@ -232,9 +232,7 @@ def _ecp5() -> str:
         {
             "engine": each["config"],
             "LUT4": f"{each['ecp5']['lut4']:,}",
-            "FF": f"{each['ecp5']['flip_flops']:,}",
-            "LUT RAM": f"{each['ecp5']['lut_rams']:,}",
-            "block RAM": f"{each['ecp5']['block_rams']:,}",
+            **_fpga_cells(each["ecp5"]),
             "Fmax MHz": spread(each["ecp5"]) if each["ecp5"]["fmax_mhz"] else "-",
             "seeds": f"{each['ecp5']['seeds']}",
         }
@@ -249,13 +247,16 @@ def _amd() -> str:
         {
             "engine": each["config"],
             "LUT6": f"{each['xilinx']['luts']:,}",
-            "FF": f"{each['xilinx']['flip_flops']:,}",
-            "LUT RAM": f"{each['xilinx']['lut_rams']:,}",
-            "block RAM": f"{each['xilinx']['block_rams']:,}",
+            **_fpga_cells(each["xilinx"]),
         }
         for each in found
     ]
     return format_table(rows, list(rows[0]), "markdown")
+
+
+def _fpga_cells(figures: dict) -> dict[str, str]:
+    titles = {"FF": "flip_flops", "LUT RAM": "lut_rams", "block RAM": "block_rams"}
+    return {title: f"{figures[name]:,}" for title, name in titles.items()}
 
 
 def _small() -> str:
