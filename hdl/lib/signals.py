@@ -18,6 +18,14 @@ def registered_if(m: Module, enable, value, name: str) -> Signal:
     return register
 
 
+def wire(m: Module, value: Value, name: str) -> Signal:
+    """``value`` as a signal: Amaranth writes the logic of any other value once for each use of it,
+    and of each of its bits."""
+    signal = Signal.like(value, name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
 def select(m: Module, number: Value, values: list, name: str | None = None) -> Signal:
     """``values[number]``; the first of them when ``number`` is beyond the last."""
     # No m.Switch: Yosys writes its multiplexer as a function with overlapping cases. Verilator

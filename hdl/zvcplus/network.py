@@ -104,11 +104,11 @@ class BitPacker(wiring.Component):
             with m.If(self.enable):
                 m.d.sync += part.eq(Cat(*each))
             parts.append(part)
-        return Cat(
+        return [
             is_decided | (is_here & each)
             for is_decided, is_here in zip(*parts[:2], strict=True)
             for each in parts[2]
-        )
+        ]
 
 
 def _stages(levels: int) -> list[range]:

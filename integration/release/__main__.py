@@ -1,11 +1,10 @@
 """Writes what a release carries, the same bytes each time: ``python integration/release DIR``.
 
 Wheel, source distribution, Verilog with its manifests, changelog, and ``SHA256SUMS`` over all of
-them. The Verilog is that of the first codec's named configurations and of the engine with 1 to 8
-channels, with its registers and its driver in C: other sizes and units of ZVC+, which take minutes,
-are generated with the wheel. Everything is made from the last commit; changes that are not
-committed are refused. All times are that commit's (``SOURCE_DATE_EPOCH``), and constraints.txt pins
-the tools that build.
+them. The Verilog is that of both codecs' named configurations, of ZVC+ those without repeats, and
+of the engine with 1 to 8 channels, with its registers and its driver in C: others are generated
+with the wheel. Everything is made from the last commit; changes that are not committed are refused.
+All times are that commit's (``SOURCE_DATE_EPOCH``), and constraints.txt pins the tools that build.
 """
 
 import gzip
@@ -24,6 +23,7 @@ from cdma.files import make_folder
 from cdma.generate.engine import write_engine
 from cdma.generate.files import UNITS, write
 from cdma.hdl.zvc.config import NAMED
+from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
 
 ROOT = Path(__file__).parents[2]
 #: The driver in C; its registers are those of each engine.
@@ -90,7 +90,8 @@ def _verilog(output: Path, epoch: int) -> None:
 
     name = f"cdma-verilog-{__version__}"
     with tempfile.TemporaryDirectory() as folder:
-        for config in NAMED.values():
+        plus = [config for config in PLUS_NAMED.values() if not config.has_repeats]
+        for config in (*NAMED.values(), *plus):
             write(Path(folder, config.name), config, UNITS)
         for channels in CHANNELS:
             config = EngineConfig(channels)

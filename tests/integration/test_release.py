@@ -79,8 +79,8 @@ def test_verilog_of_each_named_configuration_and_of_engines(releases):
     with tarfile.open(releases[0] / f"{name}.tar.gz") as packed:
         files = set(packed.getnames())
     units = {
-        f"{name}/{config.name}/{unit}.{kind}"
-        for config in NAMED.values()
+        f"{name}/{config}/{unit}.{kind}"
+        for config in (*NAMED, *(f"zvcplus-{type_}" for type_ in ("fp32", "fp16", "bf16", "int8")))
         for unit in ("compressor", "decompressor")
         for kind in ("v", "json")
     }

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.delay import DelayLine
 from cdma.hdl.lib.prefix import PrefixSum
+from cdma.hdl.lib.signals import wire
 from cdma.hdl.zvc.network import Compactor, routes
 from cdma.hdl.zvcplus.compressor.records import (
     ALL_ZERO,
@@ -111,7 +112,8 @@ class ControlCoder(wiring.Component):
         size, at = self.config.front_bits, at[:levels]
         for stage in range(stages):
             for level in range(stage * levels // stages, (stage + 1) * levels // stages):
-                bits = Mux(at[level], Cat(Const(0, 1 << level), bits), bits)[:size]
+                moved = Mux(at[level], Cat(Const(0, 1 << level), bits), bits)[:size]
+                bits = wire(m, moved, f"moved{level}")
             late = Signal(len(bits), name=f"appended{stage}", reset_less=True)
             late_at = Signal(levels, name=f"appended_at{stage}", reset_less=True)
             with m.If(self.enable):

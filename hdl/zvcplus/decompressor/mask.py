@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum
-from cdma.hdl.lib.signals import one_of, registered
+from cdma.hdl.lib.signals import one_of, registered, wire
 
 CHAIN = 4  # nibbles whose differences are added up in one cycle
 DENSE = 0b100_1111  # of a nibble: its bits, and how many are 1
@@ -73,10 +73,10 @@ class MaskDecoder(wiring.Component):
         sent = self._sent(m)
         mask = Signal(4 * self.groups)
         for group, rank in enumerate(ranks):
-            bits, count, before = _parts(one_of(rank, sent[: group + 1]))
+            bits, count, before = _parts(wire(m, one_of(rank, sent[: group + 1]), f"sent_{group}"))
             is_sent = flags[group]
             own = Cat(Mux(is_sent, bits, before.replicate(4)), Mux(is_sent, count, before << 2))
-            bits, count, _ = _parts(Mux(dense, DENSE, own))
+            bits, count, _ = _parts(wire(m, Mux(dense, DENSE, own), f"nibble{group}"))
             m.d.comb += mask.word_select(group, 4).eq(bits)
             m.d.sync += self.counts[group].eq(count)
         with m.If(self.load):

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import popcount, tree
-from cdma.hdl.lib.signals import registered, select
+from cdma.hdl.lib.signals import registered, select, wire
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import Header, reach, window_bits
@@ -103,7 +103,7 @@ class RepeatReader(wiring.Component):
     def _count(self, m, bits, is_used):
         """Compare how many bits are 1 with the number."""
         word = self.config.word
-        used = bits & thermometer(self.count, word.block_words)
+        used = wire(m, bits & thermometer(self.count, word.block_words), "used_bits")
         parts = [
             registered(m, popcount(m, used[k:][:PART]), f"part{k}")
             for k in range(0, len(used), PART)

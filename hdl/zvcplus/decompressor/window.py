@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import one_of, registered, registered_if
+from cdma.hdl.lib.signals import any_of, one_of, registered, registered_if, wire
 
 CHUNK = 64  # bits that the first stage selects by, at least; less of a window beyond a row
 MOST_TURN_BITS = 3  # of a place, in one selection of the second stage
@@ -100,10 +100,10 @@ class ControlWindow(wiring.Component):
         else:
             # Of two neighbours, the one with an even number and the one with an odd number.
             chosen = [
-                registered(m, one_of(at[parity::2] | behind, chunks[parity::2]), name)
-                for parity, behind, name in (
-                    (0, at[1::2].rotate_left(1), "even"),
-                    (1, at[::2], "odd"),
+                registered(m, one_of(wire(m, is_chosen, f"at_{name}"), chunks[parity::2]), name)
+                for parity, is_chosen, name in (
+                    (0, at[::2] | at[1::2].rotate_left(1), "even"),
+                    (1, at[1::2] | at[::2], "odd"),
                 )
             ]
             place = Cat(self.bit[:place_bits], self.bit[place_bits] if per_row > 1 else is_odd)
@@ -119,21 +119,15 @@ class ControlWindow(wiring.Component):
 
     def _four(self, m, at, chunks):
         """Four neighbours, by their numbers modulo 4."""
-        count = len(chunks)
-        return [
-            registered(
-                m,
-                one_of(
-                    [
-                        Cat(at[(k - before) % count] for before in range(4)).any()
-                        for k in range(number, count, 4)
-                    ],
-                    chunks[number::4],
-                ),
-                f"chunk{number}",
+        count, four = len(chunks), []
+        for number in range(4):
+            is_chosen = Cat(
+                any_of(at[(k - before) % count] for before in range(4))
+                for k in range(number, count, 4)
             )
-            for number in range(4)
-        ]
+            is_chosen = wire(m, is_chosen, f"is_chosen{number}")
+            four.append(registered(m, one_of(is_chosen, chunks[number::4]), f"chunk{number}"))
+        return four
 
     def _turn(self, m, bits, shift, number):
         """The bits from ``number << shift`` on, cyclically; as many as the next turns need."""

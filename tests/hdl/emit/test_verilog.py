@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 import cdma
+from cdma import designs
 from cdma.hdl.axi.stream import UNITS, top, unit_class
 from cdma.hdl.emit import latency, manifest, verilog
 from cdma.hdl.emit.verilog import few_collections
 from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
 
 CONFIG = Config.of(4, 16)
 BOTH = pytest.mark.parametrize("unit", UNITS)
@@ -31,6 +33,7 @@ SIZES = pytest.mark.parametrize(
 PROGRAM = """
 import json, sys
 from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
 from cdma.hdl.emit import manifest, verilog
 unit = sys.argv[1]
 config = Config.of(4, 16)
@@ -272,3 +275,11 @@ def test_garbage_is_looked_for_as_before_when_verilog_was_made_or_refused():
     with pytest.raises(KeyError), few_collections():
         raise KeyError
     assert gc.get_threshold() == before
+
+
+@pytest.mark.slow
+@BOTH
+@pytest.mark.parametrize("config", PLUS_NAMED.values(), ids=PLUS_NAMED)
+def test_zvcplus_writes_no_logic_many_times(unit, config):
+    """Networks use values bit by bit: one that is not a signal would be written for each bit."""
+    assert len(designs.unit(unit, config)) < 2_000_000

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum
-from cdma.hdl.lib.signals import duplicates
+from cdma.hdl.lib.signals import duplicates, wire
 from cdma.hdl.zvc.network import compact, crossing_of, levels_of, routes, switched
 from cdma.hdl.zvcplus.compressor.control import extension_of
 from cdma.hdl.zvcplus.compressor.plain.place import HIGH, LOW
@@ -117,10 +117,11 @@ class WindowCoder(wiring.Component):
 
     def _place(self, m, has_bits, bits, at, port, passed=0):
         """Bits at their place in a part of a row, in registers; some levels are passed before."""
-        levels = WINDOW_WORD.bit_length() - 1
+        levels, name = WINDOW_WORD.bit_length() - 1, port.as_value().name
         for level in range(passed, levels):
-            bits = Mux(at[level], Cat(Const(0, 1 << level), bits), bits)
-        window = Signal(port.shape(), name=f"{port.as_value().name}_window", reset_less=True)
+            moved = Mux(at[level], Cat(Const(0, 1 << level), bits), bits)
+            bits = wire(m, moved, f"{name}_moved{level}")
+        window = Signal(port.shape(), name=f"{name}_window", reset_less=True)
         with m.If(self.enable):
             m.d.sync += [
                 window.bits.eq(bits),

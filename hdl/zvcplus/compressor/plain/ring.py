@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import any_of, duplicates
+from cdma.hdl.lib.signals import any_of, duplicates, wire
 from cdma.hdl.zvc.beat import COUNT_BITS
 from cdma.hdl.zvcplus.compressor.plain.records import (
     WINDOW_WORD,
@@ -192,12 +192,13 @@ class PlainRing(wiring.Component):
     def _hold_rows(self, m, takes, leaves, head, tail, selected):
         """The ring of rows, and the bits of the row at its head."""
         size, landing = self.config.beat_bits, self.landing
-        from_start = Cat(
+        is_payload = Cat(
             below | (here & low)
             for below, here in zip(landing.below, landing.here, strict=True)
             for low in landing.from_low
         )
-        added = [self.payload & from_start, self.payload & ~from_start, *self._control(m)]
+        from_start = wire(m, is_payload, "from_start")
+        added = [self.payload & from_start, self.payload & ~from_start, *self._control()]
         given = Const(0, size)
         for number in range(ROWS):
             held = Signal(size, name=f"row{number}", reset_less=True)
@@ -215,7 +216,7 @@ class PlainRing(wiring.Component):
             given = given | (held & head[number].replicate(size))
         m.d.comb += self.o.payload.bits.eq(given)
 
-    def _control(self, m):
+    def _control(self):
         """The control in the row of its first bit, and in the row behind."""
         parts = self.config.beat_bits // WINDOW_WORD
         places = [Const(0, WINDOW_WORD)] * (2 * parts)

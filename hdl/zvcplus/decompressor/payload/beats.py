@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import PrefixSum, add, popcount, prefix_sums
 from cdma.hdl.lib.queue import Queue
+from cdma.hdl.lib.signals import wire
 from cdma.hdl.zvc.network import expand, routes
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import Block, SizedBeat
@@ -68,7 +69,10 @@ class BlockBeats(wiring.Component):
             sized.begins.eq(is_first.replicate(2)),
             loads.eq(is_kept & is_free),
         ]
-        moved = _moved(block, self.config)
+        moved = [
+            wire(m, bits, f"moved_{name}")
+            for name, bits in zip(("mask", "widths"), _moved(block, self.config), strict=True)
+        ]
         # What comes next is chosen early; whether it comes is known late.
         is_new, moves = Signal(), Signal()
         first = self.i.payload
@@ -167,7 +171,7 @@ class BlockBeats(wiring.Component):
         m.submodules.spread = spread = Queue(_Spread(self.config), 1, pipe=True)
         kept, tags = spread.o.payload, sized.tags
         new = tags.mask & ~tags.repeated
-        pairs = _pairs(new, block.widths.as_value(), self.config)
+        pairs = _pairs(m, new, block.widths.as_value(), self.config)
         width = []
         if self.config.word.is_float:
             width.append(spread.i.payload.width.eq(block.widths[0]))
@@ -191,6 +195,7 @@ class BlockBeats(wiring.Component):
         lanes = self.config.lanes
         kept, passed = Signal(words, reset_less=True), Signal(range(words))
         bits = Mux(is_first, self.i_repeats.payload[:lanes], (kept >> passed)[:lanes])
+        bits = wire(m, bits, "bits")
         m.submodules.prefix = prefix = PrefixSum(lanes, most=lanes)  # combinational
         starts = routes(m, prefix.ranks, Const(0, lanes.bit_length() - 1))
         spread = expand(m, [Value.cast(bit) for bit in bits], starts)
@@ -212,7 +217,10 @@ class BlockBeats(wiring.Component):
     def _added_up(self, m, mask, widths, pairs):
         """Prefix sums of the words' widths. Those of pairs are known; without repeats, the second
         pair of four words has the sum of all four."""
-        own = [width & bit.replicate(len(width)) for width, bit in zip(widths, mask, strict=True)]
+        own = [
+            wire(m, width & bit.replicate(len(width)), f"own{lane}")
+            for lane, (width, bit) in enumerate(zip(widths, mask, strict=True))
+        ]
         terms = [pairs[lane // 2] if lane % 2 else each for lane, each in enumerate(own)]
         if self.config.has_repeats:
             return prefix_sums(m, terms, 2)
@@ -245,21 +253,21 @@ def _widths(widths, config: Config):
     return [widths[group * size :][:size] for group in groups]
 
 
-def _pairs(mask, widths, config: Config):
+def _pairs(m, mask, widths, config: Config):
     """Sum of the widths of each pair of words: a pair has one width."""
     sums = []
-    for lane, width in enumerate(_widths(widths, config)[::2]):
-        one, other = mask[2 * lane], mask[2 * lane + 1]
-        sums.append(
-            Cat(width & (one ^ other).replicate(len(width)), Const(0, 1))
-            | Cat(Const(0, 1), width & (one & other).replicate(len(width)))
+    for pair, width in enumerate(_widths(widths, config)[::2]):
+        one, other = mask[2 * pair], mask[2 * pair + 1]
+        total = Cat(width & (one ^ other).replicate(len(width)), Const(0, 1)) | Cat(
+            Const(0, 1), width & (one & other).replicate(len(width))
         )
+        sums.append(wire(m, total, f"sum{pair}"))
     return sums
 
 
 def _fours(m, mask, widths, config: Config):
     """The same, but every other sum is that of four words."""
-    sums = _pairs(mask, widths, config)
+    sums = _pairs(m, mask, widths, config)
     return [add(m, each, sums[k - 1]) if k % 2 else each for k, each in enumerate(sums)]
 
 

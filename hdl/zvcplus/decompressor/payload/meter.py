@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.prefix import popcount, tree
-from cdma.hdl.lib.signals import registered
+from cdma.hdl.lib.signals import registered, wire
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvcplus.config import GROUP_WORDS, Config
 
@@ -101,6 +101,7 @@ class PayloadMeter(wiring.Component):
         for group in range(GROUPS):
             count, width = counts[group], widths[group]
             own = rest[:GROUP_WORDS] & thermometer(count, GROUP_WORDS)
+            own = wire(m, own, f"own{group}")
             repeated = registered(m, popcount(m, own), f"repeated{group}")
             words = registered(m, count, f"words{group}")
             width = registered(m, width, f"width{group}")

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import copies_of, one_of
+from cdma.hdl.lib.signals import copies_of, one_of, wire
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import (
     BIT_BITS,
@@ -203,12 +203,11 @@ class PayloadReader(wiring.Component):
         for name, (chosen, rows) in choices.items():
             copies = copies_of(m, chosen, name, COPIES, enable=moves)
             part = -(-size // len(copies))
-            pair.append(
-                Cat(
-                    one_of(copy, [row[k * part :][:part] for row in rows])
-                    for k, copy in enumerate(copies)
-                )
+            row_bits = Cat(
+                one_of(copy, [row[k * part :][:part] for row in rows])
+                for k, copy in enumerate(copies)
             )
+            pair.append(wire(m, row_bits, f"{name}_row"))
         chosen = [
             Mux(is_below, is_odd_up_to[part], is_odd_up_to[part + 1])
             for part in range(1 << len(high))

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import registered_if
+from cdma.hdl.lib.signals import registered_if, wire
 from cdma.hdl.zvcplus.network import exceeded, levels_of
 
 #: Levels of multiplexers in front of the register.
@@ -111,7 +111,7 @@ class FieldUnpacker(wiring.Component):
             crossing = Signal(span, name=f"crossing{level}_{group}")
             is_first = 2 * span == len(bits)
             split = self.crossing if is_first else _split(m, start[: level + 1])
-            m.d.comb += crossing.eq(_joined(split, start[level]))
+            m.d.comb += crossing.eq(_joined(m, split, start[level]))
             low, high = bits[group : group + span], bits[group + span : group + 2 * span]
             m.d.comb += exchanged[group : group + 2 * span].eq(
                 Cat(
@@ -136,18 +136,16 @@ def _split(m, start):
     return split
 
 
-def _joined(crossing, level) -> Value:
+def _joined(m, crossing, level) -> Value:
     """Bits that change sides: those below the start, if this is in the lower half, or else from it
     on.
 
     The upper part of a number decides, but where it is equal; so all but the last gates are for a
     few numbers, not for each.
     """
-    decided = [
-        ~(level ^ above) & ~equal
-        for above, equal in zip(crossing.above, crossing.equal, strict=True)
-    ]
-    chosen = [~(level ^ each) for each in crossing.below]
+    decided = ~(level.replicate(len(crossing.above)) ^ crossing.above) & ~crossing.equal
+    decided = wire(m, decided, "decided")
+    chosen = wire(m, ~(level.replicate(len(crossing.below)) ^ crossing.below), "chosen")
     return Cat(
         is_decided | (is_equal & each)
         for is_decided, is_equal in zip(decided, crossing.equal, strict=True)

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from cdma.hdl.lib.signals import any_of, one_of, registered_if
+from cdma.hdl.lib.signals import any_of, one_of, registered_if, wire
 from cdma.hdl.zvc.beat import thermometer
 from cdma.hdl.zvcplus.config import Config
 from cdma.hdl.zvcplus.decompressor.layouts import BeatTags
@@ -64,7 +64,7 @@ class WordBuilder(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         word, lanes, tags = self.config.word, self.config.lanes, self.o_tags
-        kept = thermometer(tags.words, lanes)
+        kept = wire(m, thermometer(tags.words, lanes), "kept")
         cut, made = self._floats(m) if word.is_float else self._integers(m)
         past = []
         for lane in range(lanes):

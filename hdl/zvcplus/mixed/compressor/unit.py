@@ -8,7 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.lib.queue import Queue
-from cdma.hdl.lib.signals import one_of
+from cdma.hdl.lib.signals import one_of, wire
 from cdma.hdl.zvc.beat import Beat, CompressorStatus, thermometer
 from cdma.hdl.zvc.output import PacketOutput
 from cdma.hdl.zvcplus.compressor import Compressor
@@ -140,7 +140,7 @@ class MixedCompressor(wiring.Component):
     def _join(self, m, fronts, line, turns, rows):
         """The line, and the items of all fronts, of which one at most is not zero."""
         enters = [front.enters for front in fronts]
-        keep = one_of(enters, [front.keep for front in fronts])
+        keep = wire(m, one_of(enters, [front.keep for front in fronts]), "keep")
         words = self.i.payload.words
         item = reduce(or_, (Value.cast(front.item) for front in fronts))
         m.d.comb += [
