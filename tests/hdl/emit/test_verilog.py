@@ -33,7 +33,6 @@ SIZES = pytest.mark.parametrize(
 PROGRAM = """
 import json, sys
 from cdma.hdl.zvc.config import Config
-from cdma.hdl.zvcplus.config import NAMED as PLUS_NAMED
 from cdma.hdl.emit import manifest, verilog
 unit = sys.argv[1]
 config = Config.of(4, 16)

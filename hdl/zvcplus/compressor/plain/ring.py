@@ -192,12 +192,12 @@ class PlainRing(wiring.Component):
     def _hold_rows(self, m, takes, leaves, head, tail, selected):
         """The ring of rows, and the bits of the row at its head."""
         size, landing = self.config.beat_bits, self.landing
-        is_payload = Cat(
+        from_start = Cat(
             below | (here & low)
             for below, here in zip(landing.below, landing.here, strict=True)
             for low in landing.from_low
         )
-        from_start = wire(m, is_payload, "from_start")
+        from_start = wire(m, from_start, "from_start")
         added = [self.payload & from_start, self.payload & ~from_start, *self._control()]
         given = Const(0, size)
         for number in range(ROWS):
