@@ -23,7 +23,8 @@ class Counters(wiring.Component):
     flip-flops are copied at once and start over; during the next frame the copies leave through a
     shift register, and are added to the memory one after the other. A snapshot is the state of all
     counters at the end of the frame in which it was asked for, so it is atomic; it is complete two
-    frames later at most. An event of a channel counts in the cycle after it.
+    frames later at most. Until the first one is complete, all counters read zero. An event of a
+    channel counts in the cycle after it.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class Counters(wiring.Component):
     -------
     error : In, a completion with a status other than OK
     events : In, :class:`~cdma.hdl.engine.job.Events` of each channel, ``events0`` and so on
-    clear : In, all counters start over
+    clear : In, all counters start over, and read zero; a snapshot that was asked for is dropped
     take : In, one cycle: take a snapshot
     busy : Out, a snapshot is not complete
     address, read : In, byte address of a register, and one cycle of asking for it
@@ -177,25 +178,16 @@ class Counters(wiring.Component):
         write, old = running.write_port(), running.read_port()
         keep, read = taken.write_port(), taken.read_port()
         # After reset the memories are unknown: the first frame writes them without adding.
-        is_first, is_wanted = Signal(init=1), Signal()
-        starts_over, takes = Signal(init=1), Signal()
+        is_first, starts_over, writes_first = Signal(init=1), Signal(init=1), Signal(init=1)
         last_place = Signal(len(place))
         with m.If(self.clear):
             m.d.sync += is_first.eq(1)
         with m.Elif(ends):
             m.d.sync += is_first.eq(0)
-        with m.If(self.take):
-            m.d.sync += is_wanted.eq(1)
-        with m.Elif(ends):
-            m.d.sync += is_wanted.eq(0)
-        writes_first, takes_now = Signal(init=1), Signal()
         with m.If(ends):
-            m.d.sync += [starts_over.eq(is_first), takes.eq(is_wanted)]
-        m.d.sync += [
-            last_place.eq(place),
-            writes_first.eq(starts_over),
-            takes_now.eq(takes),
-        ]
+            m.d.sync += starts_over.eq(is_first)
+        m.d.sync += [last_place.eq(place), writes_first.eq(starts_over)]
+        takes_now, is_taken = self._snapshot(m, ends)
         total = Signal(64)
         is_fresh = writes_first | is_maximum
         m.d.comb += [
@@ -206,16 +198,36 @@ class Counters(wiring.Component):
             write.en.eq(1),
             keep.addr.eq(last_place),
             keep.data.eq(total),
-            keep.en.eq(takes_now | writes_first),
-            self.busy.eq(is_wanted | takes | takes_now),
+            keep.en.eq(takes_now),
         ]
-        half = Signal()
+        half, is_known = Signal(), Signal()
         m.d.comb += [
             read.addr.eq(Cat(self.address[3:7], (self.address[7:] - _BASE)[:4])),
             read.en.eq(1),
-            self.data.eq(Mux(half, read.data[32:], read.data[:32])),
+            self.data.eq(Mux(is_known, Mux(half, read.data[32:], read.data[:32]), 0)),
         ]
-        m.d.sync += [half.eq(self.address[2]), self.done.eq(self.read)]
+        m.d.sync += [
+            half.eq(self.address[2]),
+            is_known.eq(is_taken),
+            self.done.eq(self.read),
+        ]
+
+    def _snapshot(self, m, ends):
+        """Whether sums of this cycle belong to a snapshot, and whether one is complete."""
+        is_wanted, takes, takes_now, is_taken = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += self.busy.eq(is_wanted | takes | takes_now)
+        m.d.sync += takes_now.eq(takes)
+        with m.If(self.take):
+            m.d.sync += is_wanted.eq(1)
+        with m.Elif(ends):
+            m.d.sync += is_wanted.eq(0)
+        with m.If(ends):
+            m.d.sync += takes.eq(is_wanted)
+        with m.If(takes_now & ~takes):
+            m.d.sync += is_taken.eq(1)
+        with m.If(self.clear):
+            m.d.sync += Cat(is_wanted, takes, takes_now, is_taken).eq(0)
+        return takes_now, is_taken
 
 
 def _names(block) -> list[str]:

@@ -33,6 +33,8 @@ async def run(dut):
             buffers = begin(model, job["array"])
             engine.run(wait)
             engine.reset(cycles)
+            for address in model.map.addresses():
+                engine.access(address)  # a violation when it is X
             for ring in model.rings:
                 buffers += [ring.descriptors, ring.completions]
             model.free(*buffers)

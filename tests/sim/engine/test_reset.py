@@ -150,6 +150,45 @@ def test_registers_that_lost_their_reset_are_found(module):
         assert_resets(range(20, BUSY, 90), text[:at] + spoiled + text[end:])
 
 
+def reset_values(map_):
+    """What the register table says that each register is after a reset."""
+    return {
+        (block.name, register.name, instance): (0, register.reset)
+        for block, instance, register in map_.addresses().values()
+    }
+
+
+def test_registers_right_behind_a_reset_have_their_reset_values():
+    """Also counters, in a memory that powers up at any value."""
+    for seed in range(1, 4):
+        engine = started(power_up=seed)
+        assert registers(engine) == reset_values(register_map(CONFIG))
+        begin(engine, seed)
+        engine.run(BUSY)
+        engine.reset(1)
+        assert registers(engine) == reset_values(register_map(CONFIG))
+        forget(engine)
+
+
+def test_counters_right_behind_a_reset_by_software_are_zero():
+    """One that comes at any time of a snapshot, after another one."""
+    engine = started()
+    for wait in range(0, 60, 7):
+        model = EngineModel(CONFIG, engine=engine)
+        model.offload(np.arange(1, 65, dtype=np.uint32))
+        assert model.counters()["raw_beats[0]"] > 0
+        model.write("ENGINE", "SNAPSHOT", 1)
+        engine.run(wait)
+        model.write("ENGINE", "CTRL", 1)
+        while model.read("ENGINE", "CTRL"):
+            pass
+        found = registers(engine)
+        counters = {name: value for name, value in found.items() if "COUNTERS" in name[0]}
+        assert set(counters.values()) == {(0, 0)}
+        assert found["ENGINE", "SNAPSHOT", 0] == (0, 0)
+        forget(engine)
+
+
 @pytest.mark.parametrize("cycles", [1, 2])
 def test_a_timeout_from_before_a_reset_does_not_count(small_zvc, cycles):
     """The first address waits for longer than the TIMEOUT that software wrote before the reset."""

@@ -36,6 +36,7 @@ class CountsAll(_Software):
 
     A snapshot has the sum of all events of one counter since the last clear, up to the end of the
     frame in which it was asked for. When it is complete, both registers of the counter show it.
+    Without a snapshot since the last clear or reset they are zero.
     """
 
     def __init__(self, name, channels=1, channel=0):
@@ -53,8 +54,8 @@ class CountsAll(_Software):
             *(Assume(getattr(dut, each)[name] <= 2) for each in self.channels for name in BEATS),
         ]
         m.d.sync += place.eq(Mux(ends, 0, place + 1))
-        snapshot, is_stable = self._snapshot(m, ends, self._count(m, ends))
-        self._read(m, snapshot, is_stable)
+        snapshot, is_known = self._snapshot(m, ends, self._count(m, ends))
+        self._read(m, snapshot, is_known)
         return m
 
     def _count(self, m, ends):
@@ -78,9 +79,10 @@ class CountsAll(_Software):
         return count
 
     def _snapshot(self, m, ends, count):
-        """Total at the end of the frame with the last take or clear, and whether it is complete."""
+        """Total at the end of the frame with the last take, zero after a clear, and whether both
+        registers must show it."""
         dut = self.dut
-        is_cleared, is_wanted, changes = Signal(init=1), Signal(), Signal(3, init=1)
+        is_cleared, is_wanted, changes = Signal(init=1), Signal(), Signal(3)
         total, snapshot = Signal(_TOTAL_BITS), Signal(_TOTAL_BITS)
         is_new = is_cleared | (self.name == "LATENCY_MAX")
         following = Mux(is_new, 0, total) + count
@@ -90,21 +92,27 @@ class CountsAll(_Software):
             changes[1:].eq(changes[:2]),
         ]
         with m.If(ends):
-            m.d.sync += [total.eq(following), changes[0].eq(is_cleared | is_wanted)]
-            with m.If(is_cleared | is_wanted):
+            m.d.sync += [total.eq(following), changes[0].eq(is_wanted)]
+            with m.If(is_wanted):
                 m.d.sync += snapshot.eq(following)
         # The snapshot of a take is complete when it is no more busy.
         is_taken = Signal()
-        with m.If(dut.take | dut.clear):
-            m.d.sync += is_taken.eq(dut.take & ~dut.clear)
-        is_complete = is_taken & ~dut.busy & ~dut.clear & ~is_wanted
-        m.d.comb += Cover(is_complete & (snapshot > 1) & (snapshot != total))
-        return snapshot, ~changes.any() | is_complete & ~is_cleared
+        with m.If(dut.take):
+            m.d.sync += is_taken.eq(1)
+        with m.If(dut.clear):
+            m.d.sync += [Cat(is_wanted, changes, is_taken).eq(0), snapshot.eq(0)]
+        is_complete = is_taken & ~dut.busy & ~is_wanted
+        m.d.comb += [
+            Assert(is_taken | ~dut.busy),
+            Cover(is_complete & (snapshot > 1) & (snapshot != total)),
+            Cover(is_cleared & ~ends & (total > 1)),
+        ]
+        return snapshot, ~changes.any() | is_complete
 
-    def _read(self, m, snapshot, is_stable):
+    def _read(self, m, snapshot, is_known):
         """A register is its half of the snapshot, in the cycle after it was asked for."""
         dut = self.dut
-        half, was_high, was_asked, was_stable = Signal(), Signal(), Signal(), Signal()
+        half, was_high, was_asked, was_known = Signal(), Signal(), Signal(), Signal()
         was = Signal(_TOTAL_BITS)
         block = "COUNTERS" if self.name in dut._totals else "CHANNEL_COUNTERS"
         address = self.map.block(block).address(f"{self.name}_LO", self.channel)
@@ -116,16 +124,16 @@ class CountsAll(_Software):
         m.d.sync += [
             was_high.eq(half),
             was_asked.eq(dut.read),
-            was_stable.eq(is_stable),
+            was_known.eq(is_known),
             was.eq(snapshot),
         ]
-        with m.If(was_stable):
+        with m.If(was_known):
             m.d.comb += Assert(dut.data == Mux(was_high, was[32:], was[:32]))
 
 
 class KeepsSnapshots(_Software):
-    """A word of the snapshot changes only while ``busy``, or in the first frames after a clear.
-    What is read is half of its word.
+    """A word of the snapshot changes only while ``busy``. What is read is half of its word, or zero
+    from a clear or reset on until a snapshot is complete.
 
     In its turn, a running counter of 64 bits, whatever it is, grows by what was counted, or starts
     over with that. A word of the snapshot changes only to the counter, in the same cycle.
@@ -151,21 +159,27 @@ class KeepsSnapshots(_Software):
         rows = Array(probe(m, f"dut.taken[{row}]", _TOTAL_BITS) for row in range(depth))
         place, asked = Signal(range(depth)), Signal(range(depth))
         word, was_word, was_asked = (Signal(_TOTAL_BITS, name=f"word{k}") for k in range(3))
-        may_change, was_high = Signal(), Signal()
+        may_change, was_high, completes = Signal(), Signal(), Signal()
+        names = ("is_taken", "takes", "takes_now")
+        is_taken, takes, takes_now = (probe(m, f"dut.{name}", 1) for name in names)
         m.d.comb += [place.eq(AnyConst(len(place))), word.eq(rows[place])]
         m.d.comb += asked.eq(Cat(dut.address[3 : 3 + _BLOCK_BITS], (dut.address >> 7) - _BASE))
         m.d.sync += [
             has_run.eq(1),
             was_word.eq(word),
-            may_change.eq(dut.busy | was_over),
-            was_asked.eq(rows[asked]),
+            may_change.eq(dut.busy),
+            was_asked.eq(Mux(is_taken, rows[asked], 0)),
+            completes.eq(~dut.clear & (is_taken | takes_now & ~takes)),
             was_high.eq(dut.address[2]),
         ]
         is_there = Signal()
         blocks = dut.address >> 7
         m.d.sync += is_there.eq((blocks >= _BASE) & (blocks <= _BASE + dut.channels))
-        with m.If(has_run):
+        with m.If(~has_run):
+            m.d.comb += Assert(~is_taken & ~dut.busy)
+        with m.Else():
             m.d.comb += Assert(may_change | (word == was_word))
+            m.d.comb += Assert(is_taken == completes)
             with m.If(is_there):
                 m.d.comb += Assert(dut.data == was_asked.word_select(was_high, 32))
         m.d.comb += Cover(has_run & ~may_change & ~dut.busy & (word != 0))
@@ -194,7 +208,7 @@ class KeepsSnapshots(_Software):
         ]
         m.d.sync += [
             next_count.eq(Mux(is_turn, total, count)),
-            next_word.eq(Mux(is_turn & (takes | is_over), total, word)),
+            next_word.eq(Mux(is_turn & takes, total, word)),
         ]
         with m.If(has_run):
             m.d.comb += [
@@ -238,7 +252,8 @@ _SIZES |= {
 PROOFS = (
     Proof(
         name="counters",
-        promise="A snapshot has each event of a counter once, up to the end of one frame for all",
+        promise="A snapshot has each event of a counter once, up to the end of one frame for all; "
+        "without one since the last clear or reset, a counter reads zero",
         components=(Counters,),
         design=lambda size: CountsAll(*size),
         sizes=_SIZES,
@@ -256,8 +271,8 @@ PROOFS = (
     ),
     Proof(
         name="snapshots",
-        promise="A snapshot stays until the next one or a clear, and what is read is a word of it; "
-        "a counter grows by what was counted in all of its bits",
+        promise="A snapshot stays until the next one, and what is read is a word of it, or zero "
+        "until one is complete; a counter grows by what was counted in all of its bits",
         components=(Counters,),
         design=KeepsSnapshots,
         sizes={"1 channel": 1},
@@ -266,6 +281,7 @@ PROOFS = (
             40,
             stuck_at(0, "dut.busy"),
             stuck_at(0, "dut.half"),
+            stuck_at(1, "dut.is_known"),
             stuck_at(0, "dut.is_maximum"),
             stuck_at(0, "dut.write__data", 0),
         ),
