@@ -8,7 +8,8 @@ from cdma.errors import UserError
 
 EPILOG = """\
 The same version of cdma writes the same bytes on every run. A folder that has units or an engine of
-another size is refused, and edited files are; --prefix allows two sizes of units in one design.
+another size is refused, and edited files are. Two sizes of units in one design: --prefix. Two
+engines: --name, and a folder for each.
 
 examples:
   cdma generate both -o rtl
@@ -23,7 +24,7 @@ rtl/registers.md to read, rtl/cdma.rdl in SystemRDL
 """
 HELP = "write the Verilog of a unit or of the engine"
 DESCRIPTION = "Write the Verilog of a unit (an AXI4-Stream top level) or of the engine (AXI4 and \
-AXI4-Lite) and its manifest: parameters, ports, latency, error codes, checksum and tool versions."
+AXI4-Lite) and its manifest: parameters, ports, checksum, versions; of units latency, error codes."
 
 
 def add_parser(subparsers) -> None:
@@ -41,7 +42,7 @@ def add_parser(subparsers) -> None:
     add("--target", choices=("fpga", "asic"), help=target)
     engine.add_engine_options(parser)
     options.add_folder_option(parser)
-    add("--name", metavar="MODULE", help="name of the top module and its files, for one unit")
+    add("--name", metavar="MODULE", help="name of the files and modules of one unit or the engine")
     add("--prefix", metavar="TEXT", help="modules and files are called TEXT_compressor and so on")
     add("--template", action="store_true", help="also write a test bench that connects both units")
     add("--sources", action="store_true", help="keep attributes with the Amaranth source lines")
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         if args.unit == engine.ENGINE:
             for option in ("prefix", "template"):
                 if getattr(args, option):
-                    raise UserError(f"--{option} is for units, not for the engine")
+                    raise UserError(f"--{option} is for units, not for the engine: see --name")
             written = write_engine(args.output, engine.engine_config_from(args), **how)
         else:
             engine.refuse_engine_options(args)

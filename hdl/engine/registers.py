@@ -165,11 +165,16 @@ def register_map(config: EngineConfig) -> Map:
         Block("RING", "0 offload, 1 prefetch", 0x100, 0x80, 2, _ring(config)),
         Block("CHANNEL", "one for each memory channel", 0x200, 0x40, config.channels, _channel()),
         Block(
-            "COUNTERS", "of the whole engine, as of the last snapshot", 0x400, 0x80, 1, _totals()
+            "COUNTERS",
+            "of the whole engine, as of the last snapshot; 0 before the first",
+            0x400,
+            0x80,
+            1,
+            _totals(),
         ),
         Block(
             "CHANNEL_COUNTERS",
-            "of each channel, as of the last snapshot",
+            "of each channel, as of the last snapshot; 0 before the first",
             0x480,
             0x80,
             config.channels,

@@ -7,6 +7,7 @@ with the wheel. Everything is made from the last commit; changes that are not co
 All times are that commit's (``SOURCE_DATE_EPOCH``), and constraints.txt pins the tools that build.
 """
 
+import argparse
 import gzip
 import hashlib
 import io
@@ -130,10 +131,16 @@ def _run(*command, **options) -> str:
 
 def main(argv: list[str]) -> int:
     """Exit status: 0 written, 2 wrong input, a tool fails."""
+    parser = argparse.ArgumentParser(
+        prog="python integration/release",
+        description=__doc__,
+        epilog="example: python integration/release dist",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder for all files")
+    options = parser.parse_args(argv)
     try:
-        if len(argv) != 1:
-            raise UserError("expected one argument, the folder: python integration/release DIR")
-        print("wrote", ", ".join(map(str, release(Path(argv[0])))))
+        print("wrote", ", ".join(map(str, release(options.folder))))
     except UserError as error:
         print(f"release: {error}", file=sys.stderr)
         return 2

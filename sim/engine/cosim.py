@@ -128,10 +128,11 @@ def round_trip(
         with _vcd(waves) as file:
             model = EngineModel(config, device, host, seed, waves=file, **made)
             try:
-                return travel(model, array, **options)
+                return travel(model, array, is_given=verilog is not None, **options)
             finally:
                 model.engine.close()
     names = pins.managers(pins.declared(text, build.TOP))
+    options["is_given"] = verilog is not None
     job = {"config": config, "device": device, "host": host, "ports": names, "seed": seed}
     folder = simulators.build(text, build.TOP, simulator, cache, progress, waves is not None)
     seconds = 600 + 40 * np.asarray(array).nbytes / config.link_bytes / _CYCLES_PER_SECOND
@@ -150,8 +151,19 @@ def round_trip(
     return trip
 
 
-def travel(model: EngineModel, array: np.ndarray, *, raw: str = "auto", crc: bool = True) -> Trip:
-    """A round trip on an existing model. For the arguments see :func:`round_trip`."""
+def travel(
+    model: EngineModel,
+    array: np.ndarray,
+    *,
+    raw: str = "auto",
+    crc: bool = True,
+    is_given: bool = False,
+) -> Trip:
+    """A round trip on an existing model. For the arguments see :func:`round_trip`.
+
+    The size of an engine whose Verilog was given may be another one: its capabilities are compared
+    first.
+    """
     config, words = model.config, to_words(np.asarray(array))
     least = tuple(
         golden.cycles(words, config, raw, model.tensor_address(), latency=0, direction=direction)
@@ -159,6 +171,8 @@ def travel(model: EngineModel, array: np.ndarray, *, raw: str = "auto", crc: boo
     )
     out = back = None
     try:
+        if is_given:
+            _check_size(model)
         out = model.offload(array, raw, crc=crc)
         expected = golden.offload(words, config, raw, crc=crc)
         problem = _named("offload", offload_difference(out, expected, config))
@@ -170,6 +184,22 @@ def travel(model: EngineModel, array: np.ndarray, *, raw: str = "auto", crc: boo
         problem = str(error)
     stream = np.zeros(0, np.uint8) if out is None else out.stream
     return Trip(out, back, stream, least, problem)
+
+
+def _check_size(model):
+    """Raise Violation for an engine whose capabilities are not those of the model's size."""
+    for register in model.map.block("ENGINE").registers:
+        if not register.name.startswith("CAP"):
+            continue
+        value = model.read("ENGINE", register.name)
+        for field in register.fields:
+            found = (value & field.mask) >> field.low
+            if found != field.reset:
+                raise Violation(
+                    f"the Verilog is an engine of another size than {model.config.name}: "
+                    f"{register.name}.{field.name} ({field.text}) is {found}, expected "
+                    f"{field.reset}. Give the options that it was generated with"
+                )
 
 
 @contextmanager

@@ -129,5 +129,12 @@ def test_a_file_in_place_of_the_folder(tmp_path):
 def test_without_a_folder():
     command = [sys.executable, "integration/release"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    message = "release: expected one argument, the folder: python integration/release DIR\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("error: the following arguments are required: DIR\n")
+
+
+def test_help_makes_no_folder(tmp_path):
+    command = [sys.executable, ROOT / "integration/release", "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "example: python integration/release dist" in done.stdout
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,8 @@
 #ifndef CDMA_REGS_H
 #define CDMA_REGS_H
 
+#include <stdint.h>
+
 #define CDMA_ID_VALUE 0x43444D41u
 #define CDMA_VERSION_MAJOR 1u
 #define CDMA_VERSION_MINOR 0u
@@ -275,7 +277,7 @@
 #define CDMA_CHANNEL_FROZEN_WAIT_VALID_LOW 8u
 #define CDMA_CHANNEL_FROZEN_WAIT_VALID_MASK 0x00000100u
 
-/* COUNTERS: of the whole engine, as of the last snapshot */
+/* COUNTERS: of the whole engine, as of the last snapshot; 0 before the first */
 #define CDMA_COUNTERS_CYCLES_LO 0x400u
 #define CDMA_COUNTERS_CYCLES_LO_LOW_LOW 0u
 #define CDMA_COUNTERS_CYCLES_LO_LOW_MASK 0xFFFFFFFFu
@@ -289,7 +291,7 @@
 #define CDMA_COUNTERS_ERRORS_HI_HIGH_LOW 0u
 #define CDMA_COUNTERS_ERRORS_HI_HIGH_MASK 0xFFFFFFFFu
 
-/* CHANNEL_COUNTERS: of each channel, as of the last snapshot */
+/* CHANNEL_COUNTERS: of each channel, as of the last snapshot; 0 before the first */
 #define CDMA_CHANNEL_COUNTERS_RAW_BEATS_LO(i) (0x480u + 0x80u * (uint32_t)(i))
 #define CDMA_CHANNEL_COUNTERS_RAW_BEATS_LO_LOW_LOW 0u
 #define CDMA_CHANNEL_COUNTERS_RAW_BEATS_LO_LOW_MASK 0xFFFFFFFFu

@@ -10,6 +10,8 @@ _TOP = """\
 /* Registers and codes of the cdma engine. Generated from its register table: do not edit. */
 #ifndef CDMA_REGS_H
 #define CDMA_REGS_H
+
+#include <stdint.h>
 """
 _CODES = {
     "OP": engine_codes.Op,

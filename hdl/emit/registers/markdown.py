@@ -5,15 +5,16 @@ from cdma.hdl.engine.registers import Access, Block, Guard, Map, Register
 _TOP = """\
 # Registers of the engine
 
-Generated from `hdl/engine/registers.py` by `python -m cdma.generate.registers`: do not edit.
+Generated from the register table of cdma: do not edit.
+Engine {config}: {shape}.
 
 The register port is AXI4-Lite with 32 bits of data and 12 bits of address. SLVERR answers an access
 to an address without a register, a misaligned address, a write to a read-only register, and a write
 with WSTRB other than 1111. No read has a side effect. Bits that no field has read as zero and
 ignore what is written. Addresses in memory are bytes; a pair `_LO`, `_HI` holds one address.
 
-Reset values that depend on the size of the engine are those of the default engine (4 channels, 8
-lanes of 32 bits). `C` is the number of a channel, `R` that of a ring: 0 is offload, 1 is prefetch.
+Reset values that depend on the size are those of this engine. `C` is the number of a channel, `R`
+that of a ring: 0 is offload, 1 is prefetch.
 
 | Access | Software | Engine |
 |---|---|---|
@@ -37,9 +38,15 @@ def markdown(table: Map) -> str:
     Parameters
     ----------
     table : Map
-        Registers of the default engine.
+        Registers of an engine; resets and capabilities are those of its size.
     """
-    return "\n".join([_TOP, *(_block(block) for block in table.blocks)])
+    config = table.config
+    shape = (
+        f"channels {config.channels}, lanes {config.lanes}, words of {config.word_bits} bits, "
+        f"link of {config.link_bytes} bytes"
+    )
+    top = _TOP.format(config=config.name, shape=shape)
+    return "\n".join([top, *(_block(block) for block in table.blocks)])
 
 
 def _block(block: Block) -> str:

@@ -1,6 +1,6 @@
 """The register table as SystemRDL 2.0, for tools that make documents or models of it."""
 
-from cdma.hdl.engine.registers import Access, Block, Field, Map, Register
+from cdma.hdl.engine.registers import Access, Block, Field, Guard, Map, Register
 
 _ACCESS = {
     Access.CONST: "sw = r; hw = na;",
@@ -11,6 +11,15 @@ _ACCESS = {
     Access.W1S: "sw = rw; hw = r; onwrite = woset;",
     Access.START: "sw = rw; hw = rw; onwrite = woset; hwclr;",
 }
+
+
+#: What no property of SystemRDL says.
+_GUARDED = {
+    Guard.NONE: "",
+    Guard.IDLE: "; a write while the ring is active gets SLVERR",
+    Guard.WINDOW: "; a write while the ring is active, or after LOCK, gets SLVERR",
+}
+_HELD = {Access.W1S: "; only aresetn clears it, not CTRL.RESET"}
 
 
 def system_rdl(table: Map) -> str:
@@ -44,8 +53,9 @@ def _block(block: Block) -> list[str]:
 
 def _register(register: Register) -> list[str]:
     if not register.fields:  # SystemRDL has no register without a field
-        return []
-    lines = ["        reg {", f"            desc = {_quoted(register.text)};"]
+        return [f"        // {register.name} @ 0x{register.offset:X}: reads as zero in this size"]
+    text = f"{register.text}{_GUARDED[register.guard]}"
+    lines = ["        reg {", f"            desc = {_quoted(text)};"]
     for field in register.fields:
         lines += _field(field)
     return [*lines, f"        }} {register.name} @ 0x{register.offset:X};"]
@@ -53,8 +63,9 @@ def _register(register: Register) -> list[str]:
 
 def _field(field: Field) -> list[str]:
     high = field.low + field.bits - 1
+    text = f"{field.text}{_HELD.get(field.access, '')}"
     return [
-        f"            field {{ {_ACCESS[field.access]} desc = {_quoted(field.text)}; }} "
+        f"            field {{ {_ACCESS[field.access]} desc = {_quoted(text)}; }} "
         f"{field.name}[{high}:{field.low}] = 0x{field.reset:X};"
     ]
 

@@ -181,7 +181,10 @@ def test_an_engine_of_another_name_in_the_same_files_is_refused(quick, tmp_path,
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["engine", "--prefix", "a"], "--prefix is for units, not for the engine"),
+        (
+            ["engine", "--prefix", "a"],
+            "--prefix is for units, not for the engine: see --name",
+        ),
         (["engine", "--template"], "--template is for units, not for the engine"),
         (["both", "--channels", "2"], "--channels is for the engine, not for units"),
         (

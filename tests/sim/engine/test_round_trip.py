@@ -1,12 +1,16 @@
 """Offload and prefetch against the golden engine: lengths, policies, rows, memories, sizes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from cdma import designs
 from cdma.engine_codes import Op, Status
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine as golden
 from cdma.golden.engine.descriptor import Descriptor
+from cdma.sim.engine.cosim import round_trip
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer
 from cdma.sim.engine.memory import PROFILES, Memory
 from cdma.sim.engine.model import OFFLOAD, PREFETCH
@@ -292,3 +296,13 @@ def test_other_sizes(model_with, tensor, offload, prefetch, config):
                 words = tensor(config, size, density)
                 job = offload(model, words, "auto", crc=True, channel=config.channels - 1)
                 prefetch(model, job, crc=True)
+
+
+def test_given_verilog_of_another_size(small_zvc):
+    verilog = designs.engine(small_zvc)
+    words = np.arange(100, dtype=np.uint32)
+    assert not round_trip(words, small_zvc, verilog=verilog).problem
+    longer = replace(small_zvc, stripe_bytes=2 * small_zvc.stripe_bytes)
+    problem = round_trip(words, longer, verilog=verilog).problem
+    log2 = small_zvc.stripe_bytes.bit_length() - 1
+    assert f"CAP0.STRIPE (log2 of the bytes in a stripe) is {log2}, expected {log2 + 1}" in problem

@@ -1,13 +1,14 @@
 """Texts that are made of the register table."""
 
 import re
+import subprocess
 
 import pytest
 
 from cdma.engine_codes import Status
 from cdma.engine_config import EngineConfig
 from cdma.hdl.emit.registers import c_header, markdown, system_rdl
-from cdma.hdl.engine.registers import register_map
+from cdma.hdl.engine.registers import Guard, register_map
 
 TABLE = register_map(EngineConfig())
 
@@ -69,6 +70,38 @@ def test_system_rdl_compiles(tmp_path):
             if register.fields
         }
         assert found == expected
+
+
+def test_the_page_is_of_its_size():
+    table = register_map(EngineConfig(channels=1, lanes=2, link_bytes=8, stripe_bytes=1024))
+    page = markdown(table)
+    assert f"Engine {table.config.name}: channels 1, lanes 2, words of 32 bits, link of 8" in page
+    assert "| | | 3:0 | LANES | const | 1 | log2 of the words in a beat |" in page
+
+
+def test_the_header_compiles_by_itself(tmp_path):
+    (tmp_path / "cdma_regs.h").write_text(c_header(TABLE))
+    source = tmp_path / "main.c"
+    source.write_text('#include "cdma_regs.h"\nint at(int i) { return CDMA_RING_SQ_TAIL(i); }\n')
+    command = ["gcc", "-Wall", "-Werror", "-c", source, "-o", tmp_path / "main.o"]
+    subprocess.run(command, check=True)
+
+
+def test_system_rdl_says_when_a_write_is_refused():
+    text = system_rdl(register_map(EngineConfig(address_bits=32)))
+    described = [part for part in text.split("reg {\n") if part.lstrip().startswith("desc")]
+    registers = [each for block in TABLE.blocks for each in block.registers]
+    guarded = {each.name for each in registers if each.guard is not Guard.NONE}
+    found = {
+        re.search(r"^        \} (\w+) @", part, re.M)[1]
+        for part in described
+        if "gets SLVERR" in part
+    }
+    assert found
+    assert found <= guarded
+    assert all(f"// {name} @ 0x" in text for name in guarded - found)
+    assert "only aresetn clears it" in text
+    assert "// DEV_BASE_HI @ 0x" in text
 
 
 def test_system_rdl_has_balanced_braces_and_quotes():
