@@ -60,8 +60,9 @@ class StripeWriter(wiring.Component):
     such a multiple within six cycles after its stripe began.
     ``client.aw`` comes from registers, ``client.w`` from the buffer; ``client.b`` is always ready.
 
-    In quarantine nothing more is written: the oldest burst that is not answered is a TIMEOUT, or
-    each stripe that comes.
+    In quarantine nothing more is written. TIMEOUT is reported of the oldest burst that is not
+    answered, or else not issued, when it begins, and of each stripe whose place is taken meanwhile,
+    whether its beats come before the quarantine ends or later: they are dropped.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ class StripeWriter(wiring.Component):
         is_open = self._collect(m, beats, bursts)
         self._issue(m, bursts, sent, waiting)
         self._send(m, beats, sent)
-        error, was_lost = self._answer(m, platform, waiting)
+        error, was_lost = self._answer(m, platform, waiting, bursts.o)
         m.d.comb += [
             self.drained.eq(
                 beats.empty & ~is_open & ~bursts.o.valid & ~sent.o.valid & (self.outstanding == 0)
@@ -265,12 +266,13 @@ class StripeWriter(wiring.Component):
         with m.If(moves):
             m.d.sync += number.eq(Mux(is_last, 1, number + 1))
 
-    def _answer(self, m, platform, waiting):
+    def _answer(self, m, platform, waiting, bursts):
         """Take the responses, report errors and the quarantine.
 
         Gives the slot of the reports, and whether the channel was lost a cycle ago.
         """
-        b, oldest = self.client.b, waiting.o.payload
+        b, oldest, following = self.client.b, waiting.o.payload, bursts.payload
+        is_out = Signal()
         tag, address = self._stripe
         slot = ErrorSlot(StripeError(self.config))
         m.submodules.errors = slot
@@ -279,22 +281,24 @@ class StripeWriter(wiring.Component):
         m.d.sync += was_lost.eq(self.lost)
         m.d.comb += [
             b.ready.eq(1),
+            is_out.eq(self.outstanding != 0),
             waiting.o.ready.eq(b.valid),
             self.written.eq(b.valid & oldest.last & ~self.lost),
             fails.eq(b.valid & is_error(b.payload)),
             # The first report counts, and no later one is of an earlier stripe.
-            is_stuck.eq(self.lost & ~was_lost & (self.outstanding != 0)),
+            is_stuck.eq(self.lost & ~was_lost & (is_out | bursts.valid)),
             slot.valid.eq(fails | is_stuck),
-            report.tag.eq(oldest.tag),
-            report.where.eq(oldest.address),
+            report.tag.eq(Mux(is_out, oldest.tag.as_value(), following.tag.as_value())),
+            report.where.eq(Mux(is_out, oldest.address, following.address)),
             report.status.eq(
                 Mux(fails, status_of(b.payload, Status.DEVICE_SLVERR), Status.TIMEOUT)
             ),
         ]
         with m.If(~fails & ~is_stuck):
-            is_stripe = self.has_place & self.i.valid & ~self.halt.all
+            # A stripe whose place came in the last cycle of the quarantine is dropped, too.
+            is_lost = self.lost | was_lost
             m.d.comb += [
-                slot.valid.eq(self.lost & is_stripe & ~self.discard),
+                slot.valid.eq(is_lost & self.has_place & ~self.halt.all & ~self.discard),
                 report.tag.eq(tag),
                 report.where.eq(address),
             ]

@@ -237,3 +237,72 @@ def test_an_abort_of_a_job_that_waits_for_a_disabled_channel(
     model.write("RING", "CTRL", 1, ring)
     prefetch(model, job)
     offload(model, words)
+
+
+def burst_on_channel_0(model, offload, words):
+    """A prefetch of one burst to channel 0: descriptor, buffers and words."""
+    few = words[:16]
+    made = offload(model, few)
+    while True:
+        wanted, buffers = descriptor(model, PREFETCH, made, few)
+        if buffers[0].address // model.config.stripe_bytes % 2 == 0:
+            return wanted, buffers, few
+
+
+def ends(model, ring):
+    """The next completion of a ring, which comes in 20,000 cycles."""
+    for _ in range(100):
+        if model.peek(ring) is not None:
+            return model.collect(ring, 1)[0]
+        model.engine.run(200)
+    raise AssertionError("the job does not end")
+
+
+@pytest.mark.parametrize("wait", [60, 100, 150, 200, 250, 300])
+def test_a_stripe_whose_beats_come_behind_the_quarantine(model_of, words, offload, prefetch, wait):
+    """Its place is there in the quarantine: it is a TIMEOUT, and is not waited for."""
+    model = model_of()
+    job = offload(model, words)
+    wanted, buffers, few = burst_on_channel_0(model, offload, words)
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.engine.hold(0, "r", TIMEOUT + 500)
+    wrong, _ = descriptor(model, OFFLOAD, job, words)
+    model.submit(OFFLOAD, wrong)
+    while not model.read("CHANNEL", "QUARANTINE", 0):
+        pass
+    model.submit(PREFETCH, wanted)
+    model.engine.run(wait)
+    model.engine.hold(model.engine.link, "r", 900)
+    while model.read("CHANNEL", "QUARANTINE", 0):
+        model.write("CHANNEL", "QUARANTINE", 1, 0)
+    found = ends(model, PREFETCH)
+    is_there = np.array_equal(buffers[0].data, few.view(np.uint8))
+    assert (found.status == Status.OK) == is_there
+    if found.status:
+        assert (found.status, found.channel) == (Status.TIMEOUT, 0)
+    assert ends(model, OFFLOAD).status == Status.TIMEOUT
+    prefetch(model, job)
+
+
+def test_a_burst_that_is_held_when_the_quarantine_begins(model_of, words, offload, prefetch):
+    """Nothing is outstanding of the prefetch: its burst is a TIMEOUT and is not written."""
+    model = model_of()
+    job = offload(model, words)
+    wanted, buffers, few = burst_on_channel_0(model, offload, words)
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.engine.hold(0, "r", 3 * TIMEOUT)
+    wrong, _ = descriptor(model, OFFLOAD, job, words)
+    model.submit(OFFLOAD, wrong)
+    model.engine.run(300)
+    model.write("CHANNEL", "ENABLE", 0, 0)
+    model.submit(PREFETCH, wanted)
+    model.engine.run(5 * TIMEOUT)
+    model.write("CHANNEL", "QUARANTINE", 1, 0)
+    assert model.read("CHANNEL", "QUARANTINE", 0) == 0
+    model.write("CHANNEL", "ENABLE", 1, 0)
+    found = ends(model, PREFETCH)
+    assert (found.status, found.channel) == (Status.TIMEOUT, 0)
+    assert found.where == buffers[0].address
+    assert not np.array_equal(buffers[0].data, few.view(np.uint8))
+    assert ends(model, OFFLOAD).status == Status.TIMEOUT
+    prefetch(model, job)
