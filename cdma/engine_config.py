@@ -133,11 +133,7 @@ class EngineConfig:
             object.__setattr__(self, "queue_bytes", 2 * self.stripe_bytes)
         for name in ("stage_bytes", "queue_bytes", "link_fifo_bytes"):
             self._power_of_two(name, _LEAST_STAGE, 1 << 20)
-        if not self.counts_early and self.stage_bytes <= self.stripe_bytes:
-            raise ValueError(
-                f"STAGE must be larger than a stripe of {self.stripe_bytes} bytes with this codec, "
-                f"not {self.stage_bytes!r} bytes"
-            )
+        self._check_stage(fmt)
 
     def _complete(self) -> None:
         """Check codec and type, and fill in what they determine."""
@@ -209,6 +205,26 @@ class EngineConfig:
             raise ValueError(
                 f"Stripe must be whole blocks of {self.block_bytes} bytes, "
                 f"not {self.stripe_bytes!r} bytes"
+            )
+
+    def _check_stage(self, fmt: Format) -> None:
+        """Refuse a STAGE in which a stripe would wait for room for ever."""
+        if not self.counts_early:
+            if self.stage_bytes <= self.stripe_bytes:
+                raise ValueError(
+                    f"STAGE must be larger than a stripe of {self.stripe_bytes} bytes with this "
+                    f"codec, not {self.stage_bytes!r} bytes"
+                )
+            return
+        # A block leaves the compressor when all of it has come. Beside it are the rest of a row
+        # and what the next burst is charged.
+        burst = self.burst_bytes // self.word_bytes
+        masks = fmt.mask_words * (1 + max(1, burst // self.block_words))
+        least = (self.block_words + self.lanes - 1 + burst + masks) * self.word_bytes
+        if self.stage_bytes < least:
+            raise ValueError(
+                f"STAGE must hold a block of {self.block_bytes} bytes and a burst, {least} bytes, "
+                f"not {self.stage_bytes!r} bytes"
             )
 
     def _stage_for_latency(self) -> int:

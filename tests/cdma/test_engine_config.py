@@ -89,6 +89,11 @@ def test_every_size_is_one_of_the_units(lanes, word_bits):
             "STAGE size in bytes must be a power of two, not 3000",
         ),
         (
+            {"block_words": 512, "stage_bytes": 2048},
+            ValueError,
+            "STAGE must hold a block of 2048 bytes and a burst, 2716 bytes, not 2048 bytes",
+        ),
+        (
             {"block_words": 2048},
             ValueError,
             "Block length must be at most 1024 words and a multiple of the 8 lanes, not 2048",
