@@ -72,13 +72,13 @@ class Answers(Elaboratable):
         """One access of the bus and one B for each pair of AW and W, with what these carried."""
         axi, bus = self.dut.axi, self.dut.bus
         has_address, has_data, owed = Signal(), Signal(), Signal()
-        address, strobe, data = Signal(ADDRESS_BITS), Signal(4), Signal(2)
+        address, strobe, data = Signal(ADDRESS_BITS), Signal(4), Signal(32)
         expected, waited = Signal(2), Signal(3)
         answered = axi.bvalid & axi.bready
         with m.If(axi.awvalid & axi.awready):
             m.d.sync += [has_address.eq(1), address.eq(axi.awaddr)]
         with m.If(axi.wvalid & axi.wready):
-            m.d.sync += [has_data.eq(1), strobe.eq(axi.wstrb), data.eq(axi.wdata[:2])]
+            m.d.sync += [has_data.eq(1), strobe.eq(axi.wstrb), data.eq(axi.wdata)]
         is_valid = (strobe == 15) & (address[:2] == 0)
         is_due = has_address & has_data & (~owed | answered)
         m.d.comb += [
@@ -86,11 +86,11 @@ class Answers(Elaboratable):
             Assert(bus.write == (is_due & is_valid)),
             Assert(~(axi.awvalid & axi.awready & has_address)),
             Assert(~(axi.wvalid & axi.wready & has_data)),
-            Cover(bus.write & (bus.write_data[:2] == 3)),
+            Cover(bus.write & (bus.write_data == 3)),
             Cover(is_due & ~is_valid),
         ]
         with m.If(bus.write):
-            m.d.comb += [Assert(bus.write_address == address), Assert(bus.write_data[:2] == data)]
+            m.d.comb += [Assert(bus.write_address == address), Assert(bus.write_data == data)]
         with m.If(answered):
             m.d.sync += owed.eq(0)
         with m.If(is_due):
@@ -120,7 +120,7 @@ class Answers(Elaboratable):
         """One access of the bus and one R for each aligned AR; none for the others."""
         axi, bus = self.dut.axi, self.dut.bus
         is_open, is_asked, address = Signal(), Signal(), Signal(ADDRESS_BITS)
-        expected, data, has_answer = Signal(2), Signal(2), Signal()
+        expected, data, has_answer = Signal(2), Signal(32), Signal()
         is_aligned = address[:2] == 0
         done = Signal()
         m.d.comb += [
@@ -147,7 +147,7 @@ class Answers(Elaboratable):
                 is_asked.eq(0),
                 has_answer.eq(1),
                 expected.eq(Mux(is_wrong, SLVERR, OKAY)),
-                data.eq(Mux(is_wrong, 0, bus.read_data[:2])),
+                data.eq(Mux(is_wrong, 0, bus.read_data)),
             ]
         with m.If(axi.rvalid & axi.rready):
             m.d.sync += has_answer.eq(0)
@@ -156,7 +156,7 @@ class Answers(Elaboratable):
         self._taken(m, "ar", axi.arvalid, axi.arready, has_answer | waits_for_bus)
         m.d.comb += Cover(axi.rvalid & axi.rready)
         with m.If(has_answer):
-            m.d.comb += [Assert(axi.rresp == expected), Assert(axi.rdata[:2] == data)]
+            m.d.comb += [Assert(axi.rresp == expected), Assert(axi.rdata == data)]
 
 
 PROOFS = (
@@ -177,6 +177,8 @@ PROOFS = (
             stuck_at(0, "dut.axi__rresp", 1),
             stuck_at(0, "dut.axi__arready"),
             late("dut.axi__rdata"),
+            stuck_at(0, "dut.axi__rdata", 31),
+            stuck_at(1, "dut.bus__write_data", 31),
         ),
     ),
 )

@@ -80,11 +80,13 @@ class WalksOverRows(Elaboratable):
                 Assert(~stripe.raw),
                 Assert(dut.last == is_last),
             ]
-        # A stripe in two cycles, and a new row in three.
-        idle = Signal(2)
-        m.d.sync += idle.eq(Mux(is_running & ~dut.o.valid, idle + 1, 0))
+        # A stripe in two cycles, and a new row in three. The maker of tasks relies on it that none
+        # follows in the next cycle.
+        idle, just_gave = Signal(2), Signal()
+        m.d.sync += [idle.eq(Mux(is_running & ~dut.o.valid, idle + 1, 0)), just_gave.eq(gives)]
         m.d.comb += [
             Assert(idle <= 2),
+            Assert(~just_gave | ~dut.o.valid),
             Cover(gives & (number == 3) & (rows == 1)),
             Cover(gives & is_last & (left < size) & (number == 2)),
         ]

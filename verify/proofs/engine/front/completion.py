@@ -46,7 +46,7 @@ class ArrivesWhole(Elaboratable):
             dut.link_bytes,
             most=2 * slots,
             depth=2,
-            gap=2,
+            gap=0,
             keeps_address=True,
         )
         level = Signal(range(slots + 2))

@@ -1,11 +1,11 @@
-"""Registers: reads change nothing, and writes change only what they name."""
+"""Registers: reads change nothing and are answered, and writes change only what they name."""
 
-from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_config import EngineConfig
-from cdma.hdl.engine.front.registers import RegisterBlock
-from cdma.verify.formal.fault import stuck_at
+from cdma.hdl.engine.front.registers import IN_MEMORY, RegisterBlock
+from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything
 from cdma.verify.proofs.proof import Proof, faults, swapped
 
@@ -17,6 +17,9 @@ class ReadsChangeNothing(Elaboratable):
 
     Only what is read differs, and the reads of the counters, which have a memory of their own. A
     write that is refused changes nothing either: it drives no output.
+
+    The read of a register ends two cycles after it has begun, that of a counter with the answer of
+    the counters, which are asked in the cycle in which it begins.
     """
 
     def __init__(self, one, other):
@@ -62,7 +65,27 @@ class ReadsChangeNothing(Elaboratable):
                             m.d.comb += Assert(value == 0)
                     else:
                         self._kept(m, block, name, value, write & ~one.bus.write_refused, clear)
+        self._answers(m)
         return m
+
+    def _answers(self, m):
+        """When a read ends, and what is read of a counter."""
+        dut, bus = self.one, self.one.bus
+        was_read, is_counter = Signal(2), Signal()  # a cycle ago, and two
+        words = [
+            address >> 2
+            for address, (block, *_) in dut.map.addresses().items()
+            if block.name in IN_MEMORY
+        ]
+        m.d.sync += was_read.eq(Cat(bus.read, was_read))
+        m.d.comb += [
+            is_counter.eq(Cat(bus.read_address[2:] == word for word in words).any()),
+            Assert(dut.counter_read == (bus.read & is_counter)),
+            Assert(dut.counter_address == bus.read_address),
+            Assert(bus.read_done == Mux(is_counter, dut.counter_done, was_read[1])),
+            Assert(~is_counter | ((bus.read_data == dut.counter_data) & ~bus.read_refused)),
+            Cover(bus.read_done & ~is_counter & ~bus.read_refused),
+        ]
 
     def _kept(self, m, block, name, value, accepted, clear):
         """A register changes only two cycles after an accepted write, or when all are cleared, or
@@ -88,10 +111,20 @@ class ReadsClear(RegisterBlock):
         return m
 
 
+class AsksForOne(RegisterBlock):
+    """Asks for the counter at address 0, whatever is read."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        m.d.comb += self.counter_address.eq(0)
+        return m
+
+
 PROOFS = (
     Proof(
         name="register_block",
-        promise="A read has no side effect, and a refused write neither",
+        promise="A read has no side effect, and a refused write neither; a read ends after two "
+        "cycles, or with the counters",
         components=(RegisterBlock,),
         design=lambda config: ReadsChangeNothing(
             RegisterBlock.of(config), RegisterBlock.of(config)
@@ -105,10 +138,21 @@ PROOFS = (
                 {
                     "reads clear": lambda: ReadsChangeNothing(
                         ReadsClear.of(SIZE), RegisterBlock.of(SIZE)
-                    )
+                    ),
+                    "asks for one counter": lambda: ReadsChangeNothing(
+                        AsksForOne.of(SIZE), RegisterBlock.of(SIZE)
+                    ),
                 },
             ),
-            *faults(SIZE, 3, stuck_at(1, "dut.engine0_timeout_accepted")),
+            *faults(
+                SIZE,
+                5,
+                stuck_at(1, "dut.engine0_timeout_accepted"),
+                stuck_at(0, "dut.bus__read_done"),
+                late("dut.last"),
+                stuck_at(0, "dut.is_counter"),
+                stuck_at(1, "dut.bus__read_refused"),
+            ),
         ),
     ),
 )

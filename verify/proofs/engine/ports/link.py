@@ -25,6 +25,7 @@ from cdma.verify.proofs.proof import InvertsField, Proof, faults, swapped
 
 BURST, PAGE, DATA_BYTES, WAITING = 4, 8, 1, 4
 SIZES = {"burst_bytes": BURST, "page_bytes": PAGE}
+_GAP = 1  # cycles for which a client's data pauses at most: its senders' proofs have this rule
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Widths:
 
 
 class Merges(Elaboratable):
-    """Clients that obey the rules, each with at most two bursts whose data is not complete.
+    """Clients that obey the rules, each with at most two bursts whose data is not complete. Data
+    may come before its address is taken, and pauses for a cycle at most behind it.
 
     Data and strobes, addresses, lengths and attributes, read data and answers are any. Each is at
     the other side as it is.
@@ -72,7 +74,7 @@ class Merges(Elaboratable):
             DATA_BYTES,
             most=1,
             depth=WAITING,
-            gap=0,
+            gap=_GAP,
             ids=CLIENTS,
             answers=False,
             **SIZES,
@@ -137,7 +139,8 @@ class Merges(Elaboratable):
             ]
 
     def _write(self, m, number):
-        """A client: addresses at any time, and the data of each at once; gives its transfers."""
+        """A client: addresses at any time, and the data of each from its offer on; gives its
+        transfers."""
         client = self.dut.writes[number]
         aw, w = client.aw, client.w
         asks = offer(m, aw, f"aw{number}")
@@ -145,15 +148,19 @@ class Merges(Elaboratable):
         beats = [Signal(3, name=f"w{number}_beats{k}") for k in range(2)]
         level = Signal(2, name=f"w{number}_level")
         done = Signal(3, name=f"w{number}_done")
-        self.clients.append((beats, level, done))
+        pause = Signal(range(_GAP + 2), name=f"w{number}_pause")
+        self.clients.append((beats, level, done, pause))
         was_stalled = Signal(name=f"w{number}_was_stalled")
         fresh = anything(m, len(Cat(w.payload.data, w.payload.strobe)), f"w{number}_fresh")
         kept = Signal.like(fresh, name=f"w{number}_kept")
         moves, ends = Signal(name=f"w{number}_moves"), Signal(name=f"w{number}_ends")
         m.d.comb += [
             Assume(~aw.valid | (level != 2)),
-            w.valid.eq(level != 0),
-            w.payload.last.eq(done + 1 == beats[0]),
+            w.valid.eq(
+                ((level != 0) | aw.valid) & (was_stalled | anything(m, 1, f"w{number}_any_valid"))
+            ),
+            Assume(pause <= _GAP),
+            w.payload.last.eq(done + 1 == Mux(level == 0, aw.payload.beats, beats[0])),
             Cat(w.payload.data, w.payload.strobe).eq(Mux(was_stalled, kept, fresh)),
             moves.eq(w.valid & w.ready),
             ends.eq(moves & w.payload.last),
@@ -162,6 +169,7 @@ class Merges(Elaboratable):
         m.d.sync += [
             level.eq(level + asks - ends),
             done.eq(Mux(ends, 0, done + moves)),
+            pause.eq(Mux((level != 0) & ~w.valid, pause + 1, 0)),
             was_stalled.eq(w.valid & ~w.ready),
             kept.eq(Cat(w.payload.data, w.payload.strobe)),
         ]
@@ -194,7 +202,7 @@ class Merges(Elaboratable):
                 for number, (beats, *_) in enumerate(self.clients):
                     with m.If(view.id == number):
                         m.d.comb += Assert(view.beats == Mux(rank == 0, beats[0], beats[1]))
-        for number, (beats, level, done) in enumerate(self.clients):
+        for number, (beats, level, done, pause) in enumerate(self.clients):
             own = [valid[k] & (view.id == number) for k, view in enumerate(views)]
             is_head = valid[0] & (views[0].id == number)
             m.d.comb += [
@@ -203,8 +211,10 @@ class Merges(Elaboratable):
                 Assert((level == 0) | (done < beats[0])),
                 Assert(level <= 2),
                 Assert((level != 2) | (beats[1] != 0)),
+                # The port waits for data no longer than the client pauses.
+                Assert(~is_head | (writes.idle <= pause)),
             ]
-        m.d.comb += Assert(valid[0] | (writes.sent == 0))
+        m.d.comb += Assert(valid[0] | ((writes.sent == 0) & (writes.idle == 0)))
 
     def _addresses(self, m):
         """A request of a client is on the port in the next cycle, as it is, with its ID."""
@@ -239,6 +249,18 @@ class Merges(Elaboratable):
 
 class _Inverts(InvertsField, LinkArbiter):
     pass
+
+
+class Pauses(LinkArbiter):
+    """Gives no data for two cycles behind each beat."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        w, left = self.port.w, Signal(range(3))
+        m.d.sync += left.eq(Mux(w.valid & w.ready, 2, left - (left != 0)))
+        with m.If(left != 0):
+            m.d.comb += [w.valid.eq(0), *(client.w.ready.eq(0) for client in self.writes)]
+        return m
 
 
 #: Fields of answers: where they go, and where they come from.
@@ -278,6 +300,10 @@ PROOFS = (
                 f"{name} inverted": lambda field=field: Merges(_Inverts(Widths(), field=field))
                 for name, field in _FIELDS.items()
             },
+        )
+        + swapped(
+            8,
+            {"pauses behind a beat": lambda: Merges(Pauses(Widths()))},
         ),
     ),
 )

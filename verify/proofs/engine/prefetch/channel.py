@@ -1,9 +1,10 @@
 """A prefetch's channel: its tasks reach decompressor and writer once each, and in order."""
 
+from functools import partial
 from unittest import mock
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Const, Cover, Elaboratable, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -14,9 +15,9 @@ from cdma.hdl.engine.prefetch.writer import StripeWriter
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
-from cdma.verify.formal.stream_rules import anything, leave_ports_open
+from cdma.verify.formal.stream_rules import anything, joined, leave_ports_open
 from cdma.verify.proofs.engine.small import small
-from cdma.verify.proofs.proof import Proof, faults, named
+from cdma.verify.proofs.proof import InvertsField, Proof, faults, named, swapped
 
 #: Pointers count to twice the tasks that wait.
 _POINTER = 2 * WAITING
@@ -67,8 +68,8 @@ class KeepsTasks(Elaboratable):
     Tasks come as the task maker gives them: while there is room, and not in two cycles in a row.
     """
 
-    def __init__(self, config):
-        self.config, self.dut = config, PrefetchChannel(config)
+    def __init__(self, config, made=PrefetchChannel):
+        self.config, self.dut = config, made(config)
         self.dut.writer._MustUse__used = True
         self.dut.writer = AnyWriter(config)
 
@@ -121,12 +122,26 @@ class KeepsTasks(Elaboratable):
                 for name, number in (("tail", came), ("begun", begun), ("taken", taken))
             ),
             # Nothing is to be done only when nothing is.
-            Assert(~dut.idle | ((waits == 0) & (to_begin == 0) & ~has_place & codec.idle)),
+            Assert(~dut.idle | ((waits == 0) & (to_begin == 0) & ~has_place)),
+            Assert(~dut.idle | (codec.idle & writer.idle)),
             Assert(dut.decoded == codec.done),
             Assert(dut.events.stripe_valid == has_place),
             Cover(waits == WAITING // 2),
         ]
         self._follow(m, codec, writer, (came, begun, taken))
+        self._passes(m, writer)
+
+    def _passes(self, m, writer):
+        """The writer is told what the channel is, and the channel says what the writer does."""
+        dut = self.dut
+        names = ("halt", "discard", "lost", "hold", "attr")
+        names += ("outstanding", "issued", "written", "drained")
+        m.d.comb += [
+            *(Assert(_is_shared(dut, writer, name)) for name in names),
+            *joined(dut.client, writer.client),
+            *joined(dut.o_error[1], writer.o_error),
+            Cover(dut.idle),
+        ]
 
     def _follow(self, m, codec, writer, numbers):
         """The task of one slot: its fields where it is read."""
@@ -173,20 +188,72 @@ def _same(one, other, name):
     return Value.cast(one[name]) == Value.cast(other[name])
 
 
+def _is_shared(one, other, name):
+    return Value.cast(getattr(one, name)) == Value.cast(getattr(other, name))
+
+
+class _Inverts(InvertsField, PrefetchChannel):
+    pass
+
+
+#: What the channel passes: where it goes, and where it comes from.
+_FIELDS = {
+    "lost": lambda dut: (dut.writer.lost, dut.lost),
+    "issued": lambda dut: (dut.issued, dut.writer.issued),
+    "WDATA": lambda dut: (dut.client.w.payload.data, dut.writer.client.w.payload.data),
+    "status": lambda dut: (dut.o_error[1].payload.status, dut.writer.o_error.payload.status),
+}
+
+
+class AlwaysDrained(PrefetchChannel):
+    """Says that it is drained and nothing outstanding, whatever its writer says."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        m.d.comb += [self.drained.eq(1), self.outstanding.eq(0)]
+        return m
+
+
+class IdleEarly(PrefetchChannel):
+    """Is idle whatever its writer has to do."""
+
+    def elaborate(self, platform):
+        self.writer.idle, idle = Const(1), self.writer.idle
+        m = super().elaborate(platform)
+        self.writer.idle = idle
+        return m
+
+
 PROOFS = (
     Proof(
         name="prefetch_channel",
-        promise="The tasks of a prefetch's channel reach decompressor and writer once, in order",
+        promise="The tasks of a prefetch's channel reach decompressor and writer once, in order; "
+        "the channel says what its writer does",
         components=(PrefetchChannel,),
         design=KeepsTasks,
         sizes=named(small()),
         slow=(small().name,),
-        broken=faults(
-            small(),
-            8,
-            late("dut.current"),
-            stuck_at(0, "dut.begun", 1),
-            inverted("dut.taken", 2),
+        broken=(
+            *faults(
+                small(),
+                8,
+                late("dut.current"),
+                stuck_at(0, "dut.begun", 1),
+                inverted("dut.taken", 2),
+            ),
+            *swapped(
+                8,
+                {
+                    "always drained": lambda: KeepsTasks(small(), AlwaysDrained),
+                    "idle while its writer is not": lambda: KeepsTasks(small(), IdleEarly),
+                    **{
+                        f"{name} inverted": lambda field=field: KeepsTasks(
+                            small(), partial(_Inverts, field=field)
+                        )
+                        for name, field in _FIELDS.items()
+                    },
+                },
+            ),
         ),
     ),
 )

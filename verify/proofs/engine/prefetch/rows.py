@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Assert, Assume, Cover, Elaboratable, Module, Mux
 from amaranth.lib import data
 
 from cdma.hdl.engine.prefetch.rows import RowPlanner, _Rows, beat_words
-from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, offer, take
@@ -48,9 +48,10 @@ class DividesStripes(Elaboratable):
         place = Signal.like(dut.first, name="place")
         ends, has_rest, skips = Signal(), Signal(), Signal()
         count, behind = Signal.like(plan.count), Signal(range(words + config.lanes + 1))
-        is_last = head.left <= config.lanes
+        is_last, word = head.left <= config.beat_bytes, config.word_bytes
         m.d.comb += [
-            count.eq(Mux(is_last, head.left, config.lanes)),
+            # A stripe may end inside a word.
+            count.eq(Mux(is_last, (head.left + (word - 1)) // word, config.lanes)),
             behind.eq(place + count),
             ends.eq(gives & ~skips & is_last),
             Assert(level <= _INSIDE),
@@ -76,7 +77,7 @@ class DividesStripes(Elaboratable):
             with m.Elif(ends):
                 m.d.sync += stripe.eq(stripes[k + 1] if k + 1 < _INSIDE else new)
         with m.If(gives & ~skips & ~is_last):
-            m.d.sync += head.left.eq(head.left - config.lanes)
+            m.d.sync += head.left.eq(head.left - config.beat_bytes)
         with m.If(dut.o.valid & skips):
             m.d.comb += [
                 Assert((plan.count == 0) & (plan.keep == 0) & (plan.needs == 0)),
@@ -100,6 +101,9 @@ class DividesStripes(Elaboratable):
                 Cover(gives & (level == 2) & ~plan.last & (place != 0)),
                 Cover(gives & (level == 3) & (count != config.lanes)),
             ]
+            if config.has_padding:
+                missing = Mux(is_last, count * word - head.left, 0)
+                m.d.comb += [Assert(plan.missing == missing), Cover(gives & (missing == 1))]
         # A plan a cycle: none is missing while a stripe is left.
         waits, has_rows = Signal(range(6)), probe(m, "dut.has_rows", 1)
         m.d.sync += waits.eq(Mux((level != 0) & ~dut.o.valid, waits + 1, 0))
@@ -136,25 +140,28 @@ class DividesStripes(Elaboratable):
             third.eq(Array(stripe.as_value() for stripe in stripes)[ahead]),
             Assert(level == ahead + waits),
             Assert(~is_real | plan.last | has_rows),
-            Assert(~(is_real & ~plan.last) | (stripes[0].left > config.lanes)),
+            Assert(~(is_real & ~plan.last) | (stripes[0].left > config.beat_bytes)),
         ]
         for valid, entry, stripe, less in (
-            (has_rows, rows, second, Mux(is_real & ~plan.last, config.lanes, 0)),
+            (has_rows, rows, second, Mux(is_real & ~plan.last, config.beat_bytes, 0)),
             (waits, waiting, third, 0),
         ):
-            left = Signal(len(entry.full) + len(entry.rest) + 1, name="words_left")
-            m.d.comb += left.eq(entry.full * config.lanes + entry.rest)
+            left = Signal(len(stripe.left) + 1, name="bytes_left")
+            partial = entry.rest * config.word_bytes - entry.missing  # bytes of the partial row
+            m.d.comb += left.eq(entry.full * config.beat_bytes + partial)
             with m.If(valid):
                 m.d.comb += [
                     Assert(left != 0),
                     Assert(left + less == stripe.left),
-                    Assert(entry.rest < config.lanes),
+                    Assert((partial >= 0) & (partial < config.beat_bytes)),
                     Assert(entry.is_whole == (entry.rest == 0)),
-                    Assert(entry.is_last == (left <= config.lanes)),
+                    Assert(entry.is_last == (left <= config.beat_bytes)),
                     Assert(entry.channel == stripe.channel),
                     Assert(Value.cast(entry.tag) == stripe.tag),
                 ]
 
+
+_PADDED = replace(small(), codec="zvcplus", type="bf16", word_bits=16, link_bytes=4)
 
 PROOFS = (
     Proof(
@@ -166,14 +173,18 @@ PROOFS = (
             "2 lanes, 2 words a beat": small(),
             "4 lanes, 2 words a beat": replace(small(lanes=4), link_bytes=2),
             "2 lanes, 4 words a beat": replace(small(), link_bytes=4),
+            "2 lanes of 16 bits, padding": _PADDED,
         },
-        broken=faults(
-            small(),
-            12,
-            late("dut.has_rest"),
-            stuck_at(0, "dut.steps"),
-            stuck_at(0, "dut.end", 1),
-            late("dut.has_rows"),
+        broken=(
+            *faults(
+                small(),
+                12,
+                late("dut.has_rest"),
+                stuck_at(0, "dut.steps"),
+                stuck_at(0, "dut.end", 1),
+                late("dut.has_rows"),
+            ),
+            *faults(_PADDED, 12, inverted("dut.o__payload.missing")),
         ),
     ),
 )

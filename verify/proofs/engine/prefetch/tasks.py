@@ -81,14 +81,18 @@ class ChecksIndex(Elaboratable):
     def _is_possible(self):
         """A stripe can have the size that its entry says, as the format has it."""
         config, stripe, entry = self.dut.config, self.dut.i.payload, self.dut.i_entry.payload
-        masks = 0  # bytes of the masks: those of each block that the stripe reaches
+        coded, masks = Const(0), 0  # bytes of the masks: those of each block that it reaches
         for first in range(0, config.stripe_bytes, config.block_bytes):
-            masks += Mux(stripe.bytes > first, config.format.mask_bytes, 0)
-        coded = (
-            (entry.bytes >= masks)
-            & (entry.bytes <= masks + stripe.bytes)
-            & (entry.bytes % config.word_bytes == 0)
-        )
+            if config.is_plus:
+                words = (first + config.block_bytes) // config.word_bytes
+                least, most = config.format.least_bytes(words), config.format.most_bytes(words)
+            else:
+                masks += config.format.mask_bytes
+                least, most = masks, masks + stripe.bytes
+            fits = (entry.bytes >= least) & (entry.bytes <= most)
+            coded = Mux(stripe.bytes > first, fits, coded)
+        if not config.is_plus:
+            coded = coded & (entry.bytes % config.word_bytes == 0)
         is_read = (entry.resp != Response.SLVERR) & (entry.resp != Response.DECERR)
         size_fits = Mux(entry.raw, entry.bytes == stripe.bytes, coded)
         return self.is_copy | (is_read & (entry.reserved == 0) & size_fits)
@@ -103,15 +107,21 @@ class ChecksIndex(Elaboratable):
             dut.job.limit,
         )
         self.size = Mux(self.is_copy, stripe.bytes, entry.bytes)
+        # In the stream it takes whole words.
+        word = dut.config.word_bytes if dut.config.has_padding else 1
+        space = Signal(len(entry.bytes) + 1, name="space")
         self.is_over = Signal(init=1)
         self.total = Signal(len(task.offset), name="total")
         self.number, self.raws = Signal(32, name="tasks"), Signal(32, name="raws")
         self.has_failed, self.resp = Signal(name="has_failed"), Signal(2, name="resp")
         self.gives, fails, is_good = Signal(name="gives"), Signal(), Signal()
+        just_gave = Signal(name="just_gave")
+        m.d.sync += just_gave.eq(self.gives)
         rest = Signal(len(limit), name="rest")  # bytes up to the limit
         m.d.comb += [
             rest.eq(limit - self.total),
-            is_good.eq(self.is_copy | (self._is_possible() & (self.size <= rest))),
+            space.eq((self.size + (word - 1)) // word * word),
+            is_good.eq(self.is_copy | (self._is_possible() & (space <= rest))),
             self.gives.eq(self.takes & ~task.end),
             # A stripe that is taken without a task, of a job that goes on, was bad.
             fails.eq(self.stripes & ~self.is_over & ~self.gives),
@@ -120,11 +130,13 @@ class ChecksIndex(Elaboratable):
             Assert(self.entries == ((self.gives | fails) & ~self.is_copy)),
             Assert(~self.gives | self.stripes),
             Assert(dut.ended == self.is_over),
+            # A channel relies on it: no two tasks in a row.
+            Assert(~just_gave | ~dut.o.valid | task.end),
             # Never more than the limit.
             Assert(dut.idle | self.is_copy | (self.total <= limit)),
         ]
         self.is_good = is_good
-        is_short = dut.i_last & (self.size != rest)
+        is_short = dut.i_last & (space != rest)
         moves = self.gives | fails
         with m.If(dut.start):
             m.d.sync += [self.is_over.eq(0), self.has_failed.eq(0)]
@@ -132,7 +144,7 @@ class ChecksIndex(Elaboratable):
         with m.Else():
             with m.If(self.gives):
                 m.d.sync += [
-                    self.total.eq(self.total + self.size),
+                    self.total.eq(self.total + space),
                     self.number.eq(self.number + 1),
                     self.raws.eq(self.raws + (task.raw & ~self.is_copy)),
                 ]
@@ -146,6 +158,7 @@ class ChecksIndex(Elaboratable):
         m.d.comb += [
             Cover(self.gives & dut.i_last & (self.number == 1)),
             Cover(fails & self._is_possible()),
+            *([Cover(self.gives & (space != self.size))] if word > 1 else []),
         ]
 
     def _tasks(self, m):
@@ -271,6 +284,16 @@ def sized(word_bits: int):
     )
 
 
+def sized_plus():
+    """A small engine with ZVC+: stripes of two blocks, streams that end inside a word."""
+    return replace(
+        sized(16), codec="zvcplus", type="bf16", block_words=64, stripe_bytes=256, stage_bytes=512
+    )
+
+
+SIZES = {f"stripes of 64 bytes, {bits} bits": sized(bits) for bits in (8, 16)}
+SIZES["stripes of 256 bytes, 16 bits, ZVC+"] = sized_plus()
+
 PROOFS = (
     Proof(
         name="task_maker",
@@ -278,16 +301,19 @@ PROOFS = (
         "beyond the limit of its stream",
         components=(TaskMaker,),
         design=lambda config: ChecksIndex(TaskMaker(config)),
-        sizes={f"stripes of 64 bytes, {bits} bits": sized(bits) for bits in (8, 16)},
-        slow=("stripes of 64 bytes, 8 bits", "stripes of 64 bytes, 16 bits"),
+        sizes=SIZES,
+        slow=tuple(SIZES),
         depth=8,
-        broken=faults(
-            sized(8),
-            16,
-            stuck_at(1, "dut.is_good"),
-            stuck_at(0, "dut.left", 0),
-            late("dut.ended"),
-            stuck_at(0, "dut.is_read"),
+        broken=(
+            *faults(
+                sized(8),
+                16,
+                stuck_at(1, "dut.is_good"),
+                stuck_at(0, "dut.left", 0),
+                late("dut.ended"),
+                stuck_at(0, "dut.is_read"),
+            ),
+            *faults(sized_plus(), 16, stuck_at(0, "dut.whole", 1), stuck_at(1, "dut.most", 0)),
         ),
     ),
 )

@@ -10,6 +10,7 @@ from cdma.engine_config import INDEX_BYTES
 from cdma.hdl.engine.prefetch.unit import PrefetchUnit
 from cdma.verify.formal.axi_rules import Writes, check_address, check_strobes
 from cdma.verify.formal.fault import stuck_at
+from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, hold_to_rule
 from cdma.verify.proofs.engine.small import tiny
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
@@ -69,6 +70,8 @@ class CarriesOut(Elaboratable):
             dut.hold[0].eq(anything(m, 1, "hold") if self.freedom.stalls else 0),
         ]
         self._answer(m)
+        if self.freedom.stalls:
+            self._parts(m)
         return m
 
     def _offer(self, m):
@@ -190,6 +193,24 @@ class CarriesOut(Elaboratable):
         if not self.freedom.errors:
             m.d.comb += Assume(~Value.cast(b.payload)[1])
         return b.valid & Value.cast(b.payload)[1]
+
+    def _parts(self, m):
+        """What the proofs of parts assume, where several others together see to it."""
+        names = "start", "next", "clear", "stop", "asked", "begun", "idle", "is_open"
+        start, next_, clear, stop, asked, begun, idle, is_open = (
+            probe(m, f"dut.entries.{name}", 1) for name in names
+        )
+        push, room = (probe(m, f"dut.channel0.{name}", 1) for name in ("push", "has_room"))
+        had_push, has_run = Signal(name="had_push"), Signal(name="has_run")
+        m.d.sync += [had_push.eq(push), has_run.eq(1)]
+        m.d.comb += [
+            # ``stop`` has no reset: of the cycle before, it may be anything. No engine gives a job
+            # in the first cycle.
+            Assert(~start | (asked & ~(stop & has_run) & ~clear)),
+            Assert(~next_ | (begun & ~is_open & ~stop & ~clear)),
+            Assert(~clear | (stop & idle)),
+            Assert(~push | (room & ~had_push)),
+        ]
 
     def _answer(self, m):
         """The job is answered once, in its time, and OK only if all is well."""

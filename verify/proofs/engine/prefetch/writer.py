@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from cdma.engine_codes import Status
 from cdma.hdl.engine.common.errors import is_error, status_of
 from cdma.hdl.engine.prefetch.records import is_stripe_halted
-from cdma.hdl.engine.prefetch.writer import StripeWriter
+from cdma.hdl.engine.prefetch.writer import StripeWriter, _Burst
 from cdma.verify.formal.axi_rules import Writes, check_strobes
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import all_named
@@ -35,6 +36,104 @@ class WriterConfig(SmallConfig):
         return _WRITES
 
 
+class LongConfig(WriterConfig):
+    """Bursts of four beats."""
+
+    @property
+    def burst_bytes(self) -> int:
+        """Four beats."""
+        return 4 * self.beat_bytes
+
+
+def _drops(m, dut):
+    """Discards and the quarantine begin at any time. Discards stay until nothing is left, the
+    quarantine as the port of the channel keeps it: a stripe may be left whose beats have not all
+    come."""
+    for name, is_left in (("discard", ~dut.drained | dut.has_place), ("lost", ~dut.drained)):
+        stays = Signal(name=f"{name}_stays")
+        m.d.comb += getattr(dut, name).eq(anything(m, 1, name) | stays)
+        m.d.sync += stays.eq(getattr(dut, name) & is_left)
+
+
+def _has_beats(m, dut, inside):
+    """Invariants, which only shorten the search: the beats ``inside`` the buffer are those of the
+    bursts that wait, that are issued or dropped, and of the open one."""
+    layout, bits = _Burst(dut.config), len(dut.issued)
+    most = dut.config.burst_bytes // dut.config.beat_bytes
+    issued = data.StructLayout({"beats": bits, "dropped": 1})
+    number, count = probe(m, "dut.number", bits), probe(m, "dut.count", bits)
+    left, has_entry = [], {}
+    for name, shape in (("bursts", layout), ("sent", issued)):
+        valid = has_entry[name] = probe(m, f"dut.{name}.valid", 2)
+        m.d.comb += Assert(valid != 2)
+        for k in range(2):
+            beats = data.View(shape, probe(m, f"dut.{name}.entry{k}", shape.size)).beats
+            m.d.comb += Assert(~valid[k] | ((beats != 0) & (beats <= most)))
+            # A burst whose address is offered is in both queues.
+            is_twice = dut.client.aw.valid if (name, k) == ("bursts", 0) else 0
+            left.append(Mux(valid[k] & ~is_twice, beats, 0))
+    first = left[2]
+    m.d.comb += [
+        Assert(inside == sum(left, count) - (number - 1)),
+        Assert((number != 0) & Mux(has_entry["sent"][0], number <= first, number == 1)),
+        Assert(~dut.client.aw.valid | has_entry["bursts"][0]),
+        Assert(count < most),
+    ]
+
+
+class CountsBursts(Elaboratable):
+    """Stripes, their beats, answers, halts, discards, holds and the quarantine come at any time.
+
+    A burst is outstanding from the first cycle of its address up to its answer. The writer is
+    drained only when no burst is outstanding, and no beat in its buffer. The data of a burst whose
+    address was taken has no gap, but behind a burst that was dropped: it waits while the beats of
+    that one leave the buffer.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+
+    def elaborate(self, platform):
+        m = Module()
+        dut, config = self.dut, self.dut.config
+        m.submodules.dut = all_named(dut, platform)
+        client, most = dut.client, config.burst_bytes // config.beat_bytes
+        writes = Writes(
+            m,
+            client.aw,
+            client.w,
+            client.b,
+            config.beat_bytes,
+            most=_WRITES,
+            depth=2,
+            gap=most,
+            holds_data=False,
+            burst_bytes=config.burst_bytes,
+            page_bytes=2 * config.burst_bytes,
+        )
+        leave_open(m, dut, "halt", "hold")
+        offer(m, dut.i_place, "place")
+        offer(m, dut.i, "i")
+        _drops(m, dut)
+        attr = Value.cast(dut.attr)
+        inside, is_dropped = Signal(range(2 * most + 2)), Signal()
+        m.d.comb += [
+            dut.o_error.ready.eq(anything(m, 1, "error_ready")),
+            attr.eq(AnyConst(len(attr))),
+            is_dropped.eq(probe(m, "dut.moves", 1) & ~client.w.valid),
+            Assert(dut.outstanding == writes.waiting + writes.offers),
+            Assert(~dut.drained | ((dut.outstanding == 0) & (inside == 0))),
+            Assert(~writes.is_due | client.w.valid | is_dropped),
+            Cover(dut.drained & dut.has_place),
+            Cover(writes.ends & (writes.level == 2)),
+        ]
+        m.d.sync += inside.eq(inside + probe(m, "dut.takes", 1) - probe(m, "dut.moves", 1))
+        stored = probe(m, "dut.beats.stored", (2 * most).bit_length())
+        m.d.comb += Assert(inside == stored + probe(m, "dut.beats.o__valid", 1))
+        _has_beats(m, dut, inside)
+        return m
+
+
 class WritesInside(Elaboratable):
     """Stripes and their beats come at any time and lie in any one range; halts, discards, holds and
     the quarantine at any time. The memory answers at any time.
@@ -45,8 +144,8 @@ class WritesInside(Elaboratable):
     is answered, its stripe is reported if it is the last beat, and only then.
 
     An error is reported, with its status, of an answer, of a quarantine that begins while bursts
-    are not answered, and in quarantine of each stripe that comes, unless it is dropped. In
-    quarantine no address is issued.
+    are not answered or not issued, and of each stripe whose place is there in quarantine, unless
+    it is dropped. In quarantine no address is issued.
     """
 
     def __init__(self, dut):
@@ -65,8 +164,8 @@ class WritesInside(Elaboratable):
             b,
             size,
             most=_WRITES,
-            depth=4,
-            gap=8,
+            depth=2,
+            gap=0,
             holds_data=False,
             keeps_address=True,
             burst_bytes=config.burst_bytes,
@@ -75,11 +174,7 @@ class WritesInside(Elaboratable):
         check_strobes(m, client.w, writes, 0)
         leave_open(m, dut, "halt", "hold")
         places, beats = offer(m, dut.i_place, "place"), offer(m, dut.i, "i")
-        # Both stay until nothing is left.
-        for name in ("discard", "lost"):
-            stays = Signal(name=f"{name}_stays")
-            m.d.comb += getattr(dut, name).eq(anything(m, 1, name) | stays)
-            m.d.sync += stays.eq(getattr(dut, name) & ~(dut.drained & ~dut.has_place))
+        _drops(m, dut)
         attr = Value.cast(dut.attr)
         m.d.comb += [
             dut.o_error.ready.eq(anything(m, 1, "error_ready")),
@@ -102,6 +197,7 @@ class WritesInside(Elaboratable):
             # As the decompressor gives them.
             Assume(~dut.i.valid | (keep[0] & ((keep & (keep + 1)) == 0) & (is_end | keep.all()))),
             Assert(dut.has_place == has_place),
+            Assert(dut.outstanding == writes.waiting + writes.offers),
             Assert(~beats | has_place),
             Assert(~places | ~has_place | (beats & dut.i.payload.last)),
         ]
@@ -135,8 +231,8 @@ class WritesInside(Elaboratable):
         m.d.sync += was_lost.eq(dut.lost)
         m.d.comb += [
             fails.eq(b.valid & is_error(b.payload)),
-            is_stuck.eq(dut.lost & ~was_lost & (dut.outstanding != 0)),
-            is_stripe.eq(has_place & dut.i.valid & dut.lost & ~dut.discard & ~dut.halt.all),
+            is_stuck.eq(dut.lost & ~was_lost & ((dut.outstanding != 0) | dut.is_ready)),
+            is_stripe.eq(has_place & (dut.lost | was_lost) & ~dut.discard & ~dut.halt.all),
             Assert(dut.o_error.valid == waits),
             Assert(dut.idle == ((dut.drained | was_lost) & ~waits)),
             Assert(~(dut.lost | dut.discard | dut.hold) | (dut.issued == 0)),
@@ -180,6 +276,7 @@ class WritesInside(Elaboratable):
             halts.eq(was_halted | drops | is_stripe_halted(m, dut.halt, own, "picked")),
             leads.eq(is_inside & leaves & (before == 0)),
             Assert(~is_inside | (before < inside)),
+            Assert(~dut.drained | ((inside == 0) & (dut.outstanding == 0))),
             Assert(~writes.moves | leaves),
             Assert(~leads | writes.moves | halts),
         ]
@@ -198,6 +295,7 @@ class WritesInside(Elaboratable):
                 Assert(~picked.last | w.payload.last),
             ]
         self._store(m, inside, is_inside, before, picked)
+        _has_beats(m, dut, inside)
         with m.If(is_sent & writes.answers):
             m.d.sync += [ahead.eq(ahead - 1), is_sent.eq(ahead != 0)]
         is_answered = is_sent & writes.answers & (ahead == 0)
@@ -255,8 +353,31 @@ class WritesZeroWords(StripeWriter):
         return m
 
 
-def _sized(channels: int) -> WriterConfig:
-    return replace(WriterConfig(**vars(small(channels=channels))), address_bits=5)
+class DrainedEarly(StripeWriter):
+    """Is drained when its buffer is empty, whatever is not answered."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        parts = m.submodules
+        is_left = parts.bursts.o.valid | parts.sent.o.valid
+        m.d.comb += self.drained.eq(parts.beats.empty & ~is_left)
+        return m
+
+
+class PausesInBurst(StripeWriter):
+    """Gives no data in the cycle behind each beat."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        w, waits = self.client.w, Signal()
+        m.d.sync += waits.eq(w.valid & w.ready)
+        with m.If(waits):
+            m.d.comb += [w.valid.eq(0), m.submodules.beats.o.ready.eq(0)]
+        return m
+
+
+def sized(channels: int, config=WriterConfig) -> WriterConfig:
+    return replace(config(**vars(small(channels=channels))), address_bits=5)
 
 
 PROOFS = (
@@ -266,13 +387,13 @@ PROOFS = (
         "reported when its last burst was answered, and an error with its status",
         components=(StripeWriter,),
         design=lambda config: WritesInside(StripeWriter(config)),
-        sizes={"bursts of 2": _sized(1), "aligned stripes": _sized(2)},
+        sizes={"bursts of 2": sized(1), "aligned stripes": sized(2)},
         slow=("bursts of 2", "aligned stripes"),
         mode=PDR,
         depth=8,
         broken=(
             *faults(
-                _sized(1),
+                sized(1),
                 16,
                 stuck_at(1, "dut.is_edge"),
                 stuck_at(1, "dut.has_credit"),
@@ -283,12 +404,37 @@ PROOFS = (
                 16,
                 {
                     "reports a stripe before its answer": lambda: WritesInside(
-                        ReportsEarly(_sized(1))
+                        ReportsEarly(sized(1))
                     ),
-                    "sends zeros without strobes": lambda: WritesInside(WritesZeros(_sized(1))),
-                    "sends zeros": lambda: WritesInside(WritesZeroWords(_sized(1))),
+                    "sends zeros without strobes": lambda: WritesInside(WritesZeros(sized(1))),
+                    "sends zeros": lambda: WritesInside(WritesZeroWords(sized(1))),
+                    "is drained before the answers": lambda: WritesInside(DrainedEarly(sized(1))),
+                    "pauses in a burst": lambda: WritesInside(PausesInBurst(sized(1))),
                 },
             ),
         ),
+    ),
+    Proof(
+        name="stripe_writer_counts",
+        promise="A writer of stripes is drained only when no burst is outstanding and its buffer "
+        "empty; data waits only for a burst that was dropped",
+        components=(StripeWriter,),
+        design=lambda config: CountsBursts(StripeWriter(config)),
+        sizes={
+            "bursts of 2": sized(1),
+            "aligned stripes": sized(2),
+            "bursts of 4": sized(1, LongConfig),
+        },
+        slow=("bursts of 2", "aligned stripes", "bursts of 4"),
+        mode=PDR,
+        depth=8,
+        broken=swapped(
+            16,
+            {
+                "is drained before the answers": lambda: CountsBursts(DrainedEarly(sized(1))),
+                "pauses in a burst": lambda: CountsBursts(PausesInBurst(sized(1))),
+            },
+        )
+        + faults(sized(1), 16, stuck_at(1, "dut.has_credit"), late("dut.outstanding")),
     ),
 )

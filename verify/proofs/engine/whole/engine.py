@@ -272,6 +272,14 @@ PROOFS = (
         slow=(_SIZE,),
         mode=BOUNDED,
         depth=48,
-        broken=faults(_EAGER, 22, stuck_at(1, "dut.front.rings.fetcher.address", 9)),
+        broken=(
+            *faults(_EAGER, 22, stuck_at(1, "dut.front.rings.fetcher.address", 9)),
+            # The stream is written beside its buffer.
+            *faults(
+                _EAGER,
+                47,
+                stuck_at(0, "dut.data.offload.host.data_writer.sender.client__aw__payload", 7),
+            ),
+        ),
     ),
 )

@@ -7,7 +7,7 @@ from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import Proof, faults, swapped
 
 _LOW = ALIGNMENT.bit_length() - 1
 _PART = 8
@@ -19,6 +19,8 @@ class KeepsPointer(Elaboratable):
 
     While the ring does not run, the arena's end changes at any time; software writes the pointer
     when nothing is in flight and no stream has ended for as many cycles as a sum takes.
+
+    While the ring runs, the arena stays free until a stream is started.
     """
 
     def __init__(self, dut):
@@ -66,6 +68,9 @@ class KeepsPointer(Elaboratable):
                 Cover((room != 0) & (pointer == ALIGNMENT << 8)),
                 Cover((room == 0) & (dut.end != pointer)),
             ]
+        was_free = Signal()
+        m.d.sync += was_free.eq(dut.is_free & dut.run & ~dut.takes)
+        m.d.comb += Assert(dut.is_free | ~was_free)
         # Carries on their way are what the pointer lacks; none is after as many cycles as parts.
         carries = [probe(m, f"dut.carry{low}", 1) for low in range(0, bits - _LOW - _PART, _PART)]
         lacks = Signal(bits)
@@ -85,6 +90,18 @@ class KeepsPointer(Elaboratable):
         return m
 
 
+class FreeInTurns(Arena):
+    """Is free in every other cycle only."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        waits = Signal()
+        m.d.sync += waits.eq(~waits)
+        with m.If(waits):
+            m.d.comb += self.is_free.eq(0)
+        return m
+
+
 PROOFS = (
     Proof(
         name="arena",
@@ -93,13 +110,16 @@ PROOFS = (
         design=lambda bits: KeepsPointer(Arena(bits)),
         sizes={f"{bits} bits of address": bits for bits in (20, 28, 33, 40)},
         depth=12,
-        broken=faults(
-            20,
-            16,
-            late("dut.carry0"),
-            stuck_at(0, "dut.borrow0"),
-            stuck_at(1, "dut.settled", 2),
-            late("dut.is_busy"),
+        broken=(
+            *faults(
+                20,
+                16,
+                late("dut.carry0"),
+                stuck_at(0, "dut.borrow0"),
+                stuck_at(1, "dut.settled", 2),
+                late("dut.is_busy"),
+            ),
+            *swapped(16, {"is free in turns": lambda: KeepsPointer(FreeInTurns(20))}),
         ),
     ),
 )

@@ -102,13 +102,13 @@ class StartsInOrder(Elaboratable):
         leave_open(m, dut, "arena_room", "arena_end", "failed", "completes")
         m.d.comb += Assume((dut.asks & dut.run) == 0)
         self.halted, self.heads = Signal(RINGS), []
-        free, was_free, appended = Signal(), Signal(), Signal()
-        m.d.sync += [was_free.eq(free), appended.eq(dut.appends)]
+        free, was_free = Signal(), Signal()
+        m.d.sync += was_free.eq(free & dut.run[0] & ~dut.appends)
         m.d.comb += [
             free.eq(anything(m, 1, "arena_is_free")),
             dut.arena_is_free.eq(free),
-            # The arena is free until something is appended.
-            Assume(free | ~was_free | appended),
+            # The arena is free until something is appended, or its ring stops.
+            Assume(free | ~was_free),
         ]
         for ring in range(RINGS):
             log2 = Signal(4, name=f"log2_{ring}")

@@ -6,7 +6,7 @@ from cdma.engine_codes import State
 from cdma.hdl.engine.front.ring.state import RingState
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.stream_rules import anything
-from cdma.verify.proofs.proof import Proof, faults
+from cdma.verify.proofs.proof import Proof, faults, swapped
 
 ADDRESS_BITS = 12
 
@@ -14,10 +14,12 @@ ADDRESS_BITS = 12
 class MovesByRules(Elaboratable):
     """The states of a ring, and what may change them.
 
-    An abort ends only when nothing is outstanding; from ERROR only an abort leads away; a ring
-    starts to run only when it is drained, and when both of its rings were found in the window, and
-    never after a stop or an abort, until software asks for it again. Its registers cannot be
-    written from when that is asked for.
+    An abort ends only when the ring is drained, as ``is_drained`` says: nothing is started,
+    outstanding or on its way, but what a channel in quarantine still owes. From ERROR only an abort
+    leads away. A ring starts to run only when it is drained, and when both of its rings were found
+    in the window, and never after a stop or an abort, until software asks for it again. It does not
+    run while it is compared with the window. Its registers cannot be written from when that is
+    asked for.
     """
 
     def __init__(self, dut):
@@ -77,6 +79,7 @@ class MovesByRules(Elaboratable):
             Assert(dut.aborts == (state == aborts)),
             Assert(dut.run == (state == runs)),
             Assert(~dut.run | dut.is_active),
+            Assert(~(dut.asks & dut.run)),
             Assert(~dut.asks | dut.is_active),
             Assert(dut.is_drained | dut.is_active),
             Cover((was == aborts) & (state == State.STOPPED)),
@@ -86,20 +89,34 @@ class MovesByRules(Elaboratable):
         return m
 
 
+class AsksAlways(RingState):
+    """Compares the rings with their window while the ring runs, too."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        with m.If(self.run):
+            m.d.comb += self.asks.eq(1)
+        return m
+
+
 PROOFS = (
     Proof(
         name="ring_state",
-        promise="An abort ends only when nothing is outstanding; only an abort ends an error",
+        promise="An abort ends only when the ring is drained, without what a channel in quarantine "
+        "owes; only an abort ends an error",
         components=(RingState,),
         design=lambda bits: MovesByRules(RingState(bits)),
         sizes={"12 bits of address": ADDRESS_BITS},
-        broken=faults(
-            ADDRESS_BITS,
-            10,
-            stuck_at(1, "dut.asks"),
-            stuck_at(1, "dut.can_start"),
-            stuck_at(1, "dut.starts"),
-            late("dut.run"),
+        broken=(
+            *faults(
+                ADDRESS_BITS,
+                10,
+                stuck_at(1, "dut.asks"),
+                stuck_at(1, "dut.can_start"),
+                stuck_at(1, "dut.starts"),
+                late("dut.run"),
+            ),
+            *swapped(10, {"asks while it runs": lambda: MovesByRules(AsksAlways(ADDRESS_BITS))}),
         ),
     ),
 )

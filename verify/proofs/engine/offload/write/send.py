@@ -52,7 +52,7 @@ class SendsBursts(Elaboratable):
             dut.link_bytes,
             most=MOST,
             depth=WAITING + 1,
-            gap=2,
+            gap=1,
             burst_bytes=self.block,
             page_bytes=self.block,
         )
@@ -266,8 +266,8 @@ class SendsBursts(Elaboratable):
         # The next frame of what was issued is loaded at once.
         is_waiting = self.has_issued[0] & ~has_frame
         m.d.comb += [
-            Assert(self.was_issued | (more == 0)),
-            Assert(~is_waiting | (writes.idle <= (left != 0))),
+            Assert(more == Mux(self.was_issued, Mux(self.has_issued[1], due[1], due[0]), 0)),
+            Assert(~is_waiting | (writes.idle == 0)),
         ]
         with m.If(is_begun):
             m.d.comb += [
