@@ -180,9 +180,11 @@ def test_counters_right_behind_a_reset_by_software_are_zero():
         model.write("ENGINE", "SNAPSHOT", 1)
         engine.run(wait)
         model.write("ENGINE", "CTRL", 1)
-        while model.read("ENGINE", "CTRL"):
-            pass
+        for _ in range(100):
+            if not model.read("ENGINE", "CTRL"):
+                break
         found = registers(engine)
+        assert found["ENGINE", "CTRL", 0] == (0, 0)
         counters = {name: value for name, value in found.items() if "COUNTERS" in name[0]}
         assert set(counters.values()) == {(0, 0)}
         assert found["ENGINE", "SNAPSHOT", 0] == (0, 0)

@@ -11,6 +11,7 @@ from cdma.driver import RegisterError, c
 from cdma.engine_codes import Op, Raw, State, Status
 from cdma.engine_config import EngineConfig
 from cdma.golden import engine
+from cdma.toolchain import cc
 
 
 @pytest.fixture
@@ -30,6 +31,16 @@ def test_the_header_is_that_of_the_register_table():
     from cdma.hdl.engine.registers import register_map
 
     assert c.HEADERS[1].read_text() == c_header(register_map(EngineConfig()))
+
+
+@pytest.mark.usefixtures("library")  # skips without a compiler
+def test_the_header_compiles_by_itself(tmp_path):
+    source = tmp_path / "main.c"
+    source.write_text(
+        f'#include "{c.HEADERS[1]}"\n'
+        "uint32_t at(int i);\nuint32_t at(int i) { return CDMA_RING_SQ_TAIL(i); }\n"
+    )
+    cc.compile_c([source], tmp_path / "libmain.so", shared=True)
 
 
 def test_the_size_of_the_engine(library, c_bench):
