@@ -11,14 +11,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 #: Layers from the bottom to the top: what each may import of this package, beside itself.
-BASE = {"engine_codes", "engine_config", "errors", "files", "format", "integers", "labels"}
-BASE |= {"progress", "signals", "tables", "zvcplus"}
+BASE = {"engine_codes", "engine_config", "engine_limits", "errors", "files", "format"}
+BASE |= {"integers", "labels", "progress", "signals", "tables", "zvcplus"}
 LAYERS = {
     **dict.fromkeys(sorted(BASE), BASE),
     "toolchain": BASE,
     "sweep": BASE,
     "golden": BASE,
-    "hdl": {"engine_codes", "engine_config", "format", "integers", "zvcplus"},
+    "hdl": {"engine_codes", "engine_config", "engine_limits", "format", "integers", "zvcplus"},
     "tensors": BASE | {"golden"},
     "torch": BASE | {"golden"},
     "designs": BASE | {"toolchain", "hdl"},

@@ -7,15 +7,15 @@ from importlib.metadata import version
 
 from cdma import __version__
 from cdma.engine_config import EngineConfig
+from cdma.engine_limits import outstanding
 from cdma.hdl.emit.ports import declare_ports, port_list
 from cdma.hdl.emit.verilog import checked_name, converted, framed
 from cdma.hdl.engine.engine import AxiEngine
-from cdma.hdl.engine.ports.link import CLIENTS
 from cdma.hdl.engine.registers import ADDRESS_BITS, MAJOR, MINOR
 
 TOP = "cdma_engine"
 #: Version of the manifest's own form.
-VERSION = 1
+VERSION = 2
 
 
 def verilog(config: EngineConfig, name: str = TOP, *, with_sources: bool = False) -> str:
@@ -76,8 +76,9 @@ def manifest(config: EngineConfig, name: str = TOP, *, with_sources: bool = Fals
     -------
     dict
         ``manifest_version``, ``unit``, ``module``, ``config``, ``parameters``, ``clock``,
-        ``reset``, ``interfaces`` (prefix, protocol, role, widths), ``ports`` (name, direction,
-        bits), ``register_map``, ``verilog_sha256`` and ``tools``.
+        ``reset``, ``interrupt``, ``interfaces`` (prefix, protocol, role, widths, and of a manager
+        the most that each ID has outstanding), ``ports`` (name, direction, bits),
+        ``register_map``, ``verilog_sha256`` and ``tools``.
     """
     axi, text = _generate(config, checked_name(name), with_sources)
     ports = port_list(axi)
@@ -90,7 +91,7 @@ def manifest(config: EngineConfig, name: str = TOP, *, with_sources: bool = Fals
         "clock": {"name": "aclk", "edge": "rising"},
         "reset": {"name": "aresetn", "active": "low", "synchronous": True, "least_cycles": 1},
         "interrupt": {"name": "irq", "kind": "level", "active": "high"},
-        "interfaces": [_interface(prefix, meaning, ports) for prefix, meaning in axi.streams()],
+        "interfaces": [_interface(config, *stream, ports) for stream in axi.streams()],
         "ports": ports,
         "register_map": {"version": f"{MAJOR}.{MINOR}", "bytes": 1 << ADDRESS_BITS},
         "verilog_sha256": hashlib.sha256(text.encode()).hexdigest(),
@@ -101,7 +102,7 @@ def manifest(config: EngineConfig, name: str = TOP, *, with_sources: bool = Fals
     }
 
 
-def _interface(prefix: str, meaning: str, ports: list[dict]) -> dict:
+def _interface(config: EngineConfig, prefix: str, meaning: str, ports: list[dict]) -> dict:
     bits = {port["name"]: port["bits"] for port in ports}
     is_manager = prefix.startswith("m_")
     found = {
@@ -113,6 +114,8 @@ def _interface(prefix: str, meaning: str, ports: list[dict]) -> dict:
         "data_bits": bits[f"{prefix}_wdata"],
     }
     if is_manager:
+        most = outstanding(config, is_link=prefix.endswith("link"))
         found["id_bits"] = bits[f"{prefix}_awid"]
-        found["ids"] = CLIENTS if prefix.endswith("link") else 1
+        found["ids"] = len(most)
+        found["outstanding"] = [asdict(each) for each in most]
     return found

@@ -1,21 +1,9 @@
-"""What each port of the engine may have outstanding, and other limits that its rules check."""
+"""Limits of the engine's ports as the rules of the simulated memories check them."""
 
-from cdma.engine_config import DESCRIPTOR_BYTES, EngineConfig
+from cdma.engine_config import EngineConfig
+from cdma.engine_limits import outstanding
 from cdma.sim.engine import pins
 
-#: IDs of the link (``docs/integrating-the-engine.md``).
-DATA, INDEX, RINGS = range(3)
-#: Bursts that a channel reads at a time beyond those that its reader has room for: one waits in
-#: front of the pipeline.
-_READS_IN_FRONT = 1
-#: Bursts of data or index that have begun and are not issued: they take room of those that the
-#: writer may have outstanding.
-_NOT_ISSUED = 4
-#: Bursts of the index that the engine writes at a time, and bytes of the index that it reads ahead:
-#: four bursts.
-_INDEX_WRITES, _INDEX_AHEAD = 32, 2048
-#: Descriptors on their way, eight of each ring, and completions on their way (``docs/engine.md``).
-_DESCRIPTORS, _COMPLETIONS = 2 * 8, 16
 #: Most consecutive cycles without WVALID while data is due. A burst is whole at hand when its
 #: address is issued. On a channel its first beat is valid with the address, on the link two cycles
 #: after the writer has issued the address, of which the register in front of the port takes one.
@@ -24,48 +12,18 @@ _CHANNEL_BUBBLE, _LINK_BUBBLE = 0, 1
 
 def port_limits(config: EngineConfig, number: int) -> pins.Limits:
     """Limits of a port. A channel's port has the number of the channel, the link's port is last."""
-    return _link_limits(config) if number == config.channels else _channel_limits(config, number)
-
-
-def _channel_limits(config, number):
+    is_link = number == config.channels
+    most = outstanding(config, is_link=is_link)
+    has_stripes = not is_link and config.channels > 1
     return pins.Limits(
-        beat_bytes=config.beat_bytes,
+        beat_bytes=config.link_bytes if is_link else config.beat_bytes,
         burst_bytes=config.burst_bytes,
-        ids=1,
-        reads=(config.channel_reads + _READS_IN_FRONT,),
-        read_beats=(_stage_beats(config),),
-        writes=(config.channel_writes,),
-        bubble=_CHANNEL_BUBBLE,
-        channels=config.channels,
-        channel=number,
-        stripe_bytes=0 if config.channels == 1 else config.stripe_bytes,
-    )
-
-
-def _stage_beats(config):
-    """Most beats for which STAGE has room: a stripe takes its beats and those of its growth."""
-    growth = 1 if config.counts_early else config.growth_beats
-    whole, rest = divmod(config.stage_bytes // config.beat_bytes, config.stripe_beats + growth)
-    return whole * config.stripe_beats + max(rest - growth, 0)
-
-
-def _link_limits(config):
-    link = config.link_bytes
-    # The buffers of the readers have room for all that is read. A burst has one beat or more.
-    beats = (
-        config.link_fifo_bytes // link,
-        _INDEX_AHEAD // link,
-        _DESCRIPTORS * DESCRIPTOR_BYTES // link,
-    )
-    return pins.Limits(
-        beat_bytes=link,
-        burst_bytes=config.burst_bytes,
-        ids=len(beats),
-        reads=(beats[DATA], beats[INDEX], _DESCRIPTORS),
-        read_beats=beats,
-        writes=(config.link_writes - _NOT_ISSUED, _INDEX_WRITES - _NOT_ISSUED, _COMPLETIONS),
-        bubble=_LINK_BUBBLE,
-        channels=1,
-        channel=0,
-        stripe_bytes=0,
+        ids=len(most),
+        reads=tuple(each.reads for each in most),
+        read_beats=tuple(each.read_beats for each in most),
+        writes=tuple(each.writes for each in most),
+        bubble=_LINK_BUBBLE if is_link else _CHANNEL_BUBBLE,
+        channels=1 if is_link else config.channels,
+        channel=0 if is_link else number,
+        stripe_bytes=config.stripe_bytes if has_stripes else 0,
     )

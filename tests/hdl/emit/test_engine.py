@@ -48,6 +48,20 @@ def test_the_manifest_lists_the_interfaces(described):
     assert found["s_axil"]["role"] == "subordinate"
 
 
+def test_the_manifest_has_what_each_id_has_outstanding(described):
+    """The engine comes to these limits, and to no more (``tests/sim/engine/test_limits.py``)."""
+    found = {each["prefix"]: each.get("outstanding") for each in described["interfaces"]}
+    assert found["s_axil"] is None
+    # STAGE of 4 KiB: stripes of 64 beats, each with one more beat for its masks.
+    assert found["m_axi_ch0"] == [{"reads": 17, "read_beats": 252, "writes": 16}]
+    assert found["m_axi_ch1"] == found["m_axi_ch0"]
+    assert found["m_axi_link"] == [
+        {"reads": 2048, "read_beats": 2048, "writes": 28},
+        {"reads": 256, "read_beats": 256, "writes": 28},
+        {"reads": 16, "read_beats": 128, "writes": 16},
+    ]
+
+
 def test_all_modules_begin_with_the_name(text):
     modules = re.findall(r"^module (\S+?)\s*\(", text, re.M)
     assert modules.count("cdma_engine") == 1

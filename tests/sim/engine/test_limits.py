@@ -5,11 +5,12 @@ import pytest
 
 from cdma.engine_codes import Op
 from cdma.engine_config import EngineConfig
+from cdma.engine_limits import DATA, INDEX, RINGS
 from cdma.golden.engine.descriptor import Descriptor
 from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine import engine as simulated
 from cdma.sim.engine.engine import DEVICE, HOST
-from cdma.sim.engine.limits import DATA, INDEX, RINGS, port_limits
+from cdma.sim.engine.limits import port_limits
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, PREFETCH
 
