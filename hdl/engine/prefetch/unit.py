@@ -215,7 +215,9 @@ class PrefetchUnit(wiring.Component):
             entries.address.eq(job.index_address),
             entries.last.eq(sequencer.last),
             # What is left then belongs to jobs that are halted.
-            entries.stop.eq(registered(m, control.drains & tasks.ended, "entries_stop")),
+            entries.stop.eq(
+                registered(m, control.drains & tasks.ended, "entries_stop", is_reset=True)
+            ),
             entries.clear.eq(control.clear),
             sequencer.load.eq(made.start),
             sequencer.first.eq(job),

@@ -61,8 +61,8 @@ class StripeWriter(wiring.Component):
     ``client.aw`` comes from registers, ``client.w`` from the buffer; ``client.b`` is always ready.
 
     In quarantine nothing more is written. TIMEOUT is reported of the oldest burst that is not
-    answered, or else not issued, when it begins, and of each stripe whose place is taken meanwhile,
-    whether its beats come before the quarantine ends or later: they are dropped.
+    answered, or else not issued, when it begins; and of each stripe whose place is taken meanwhile,
+    when its first beat comes, before the quarantine ends or later: its beats are dropped.
 
     Parameters
     ----------
@@ -127,10 +127,10 @@ class StripeWriter(wiring.Component):
         m.submodules.waiting = waiting = Fifo(_Waiting(config), config.channel_writes)
         issued = data.StructLayout({"beats": _Burst(config)["beats"].shape, "dropped": 1})
         m.submodules.sent = sent = Queue(issued, 2)
-        is_open = self._collect(m, beats, bursts)
+        is_open, is_dropped = self._collect(m, beats, bursts)
         self._issue(m, bursts, sent, waiting)
         self._send(m, beats, sent)
-        error, was_lost = self._answer(m, platform, waiting, bursts.o)
+        error, was_lost = self._answer(m, platform, waiting, bursts.o, is_dropped)
         m.d.comb += [
             self.drained.eq(
                 beats.empty & ~is_open & ~bursts.o.valid & ~sent.o.valid & (self.outstanding == 0)
@@ -141,7 +141,10 @@ class StripeWriter(wiring.Component):
         return m
 
     def _collect(self, m, beats, bursts):
-        """Put beats into the buffer, and note a burst when it ends; gives whether one is open."""
+        """Put beats into the buffer, and note a burst when it ends.
+
+        Gives whether one is open, and whether what comes of the stripe is dropped.
+        """
         config, beat, burst = self.config, self.i.payload, bursts.i.payload
         low, high = config.beat_bytes.bit_length() - 1, config.burst_bytes.bit_length() - 1
         place, has_place, tag = self.i_place.payload, self.has_place, Signal(StripeTag(config))
@@ -192,7 +195,7 @@ class StripeWriter(wiring.Component):
                 is_dropped.eq(self.discard | self.lost),
             ]
         self._stripe = tag, Cat(Const(0, low), position, upper)
-        return is_open
+        return is_open, is_dropped
 
     def _cross(self, m, upper, crosses, loads):
         """Go on to the next multiple of the longest burst; gives whether that one is known.
@@ -266,7 +269,7 @@ class StripeWriter(wiring.Component):
         with m.If(moves):
             m.d.sync += number.eq(Mux(is_last, 1, number + 1))
 
-    def _answer(self, m, platform, waiting, bursts):
+    def _answer(self, m, platform, waiting, bursts, is_dropped):
         """Take the responses, report errors and the quarantine.
 
         Gives the slot of the reports, and whether the channel was lost a cycle ago.
@@ -281,7 +284,8 @@ class StripeWriter(wiring.Component):
         m.d.sync += was_lost.eq(self.lost)
         m.d.comb += [
             b.ready.eq(1),
-            is_out.eq(self.outstanding != 0),
+            # A burst that is issued is the oldest of ``bursts`` until it is here.
+            is_out.eq(waiting.o.valid),
             waiting.o.ready.eq(b.valid),
             self.written.eq(b.valid & oldest.last & ~self.lost),
             fails.eq(b.valid & is_error(b.payload)),
@@ -295,10 +299,11 @@ class StripeWriter(wiring.Component):
             ),
         ]
         with m.If(~fails & ~is_stuck):
-            # A stripe whose place came in the last cycle of the quarantine is dropped, too.
-            is_lost = self.lost | was_lost
+            # Not before a beat comes: then all of the stripes before has been read. A report ends
+            # the reading of its job, and stripes that are not read get beats of any data.
+            comes = self.has_place & self.i.valid
             m.d.comb += [
-                slot.valid.eq(is_lost & self.has_place & ~self.halt.all & ~self.discard),
+                slot.valid.eq((self.lost | is_dropped) & comes & ~self.halt.all & ~self.discard),
                 report.tag.eq(tag),
                 report.where.eq(address),
             ]

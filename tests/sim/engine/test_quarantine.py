@@ -1,5 +1,6 @@
 """Channels that do not answer: what is stuck, what goes on, and when memory is free again."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -27,8 +28,8 @@ def words(tensor, small_zvc):
     return tensor(small_zvc, SIZE)
 
 
-def descriptor(model, ring, job, words):
-    """A job on both channels that uses a ring, and its buffers."""
+def descriptor(model, ring, job, words, channel=0):
+    """A job on both channels, a prefetch from this one on, that uses a ring; and its buffers."""
     index = model.allocate(HOST, job.index.size)
     fields = {"row_bytes": words.nbytes, "with_index": True, "index": index.address}
     if ring == OFFLOAD:
@@ -36,7 +37,7 @@ def descriptor(model, ring, job, words):
         host = model.allocate(HOST, model.config.bound(words.nbytes))
         fields["op"] = Op.OFFLOAD
     else:
-        memory = model.allocate(DEVICE, words.nbytes, align=2048)
+        memory = model.allocate(DEVICE, words.nbytes, align=2048, offset=1024 * channel)
         host = model.allocate(HOST, job.stream.size)
         host.data[:], index.data[:] = job.stream, job.index
         fields["op"] = Op.PREFETCH
@@ -239,15 +240,11 @@ def test_an_abort_of_a_job_that_waits_for_a_disabled_channel(
     offload(model, words)
 
 
-def burst_on_channel_0(model, offload, words):
-    """A prefetch of one burst to channel 0: descriptor, buffers and words."""
-    few = words[:16]
-    made = offload(model, few)
-    for _ in range(100):
-        wanted, buffers = descriptor(model, PREFETCH, made, few)
-        if buffers[0].address // model.config.stripe_bytes % 2 == 0:
-            return wanted, buffers, few
-    raise AssertionError("no buffer begins on channel 0")
+def prefetch_of(model, offload, words, channel=0, *, crc=False):
+    """A prefetch whose first stripe is on a channel, and its buffers."""
+    made = offload(model, words, crc=crc)
+    wanted, buffers = descriptor(model, PREFETCH, made, words, channel)
+    return replace(wanted, crc=crc), buffers
 
 
 def ends(model, ring):
@@ -264,7 +261,8 @@ def test_a_stripe_whose_beats_come_behind_the_quarantine(model_of, words, offloa
     """Its place is there in the quarantine: it is a TIMEOUT, and is not waited for."""
     model = model_of()
     job = offload(model, words)
-    wanted, buffers, few = burst_on_channel_0(model, offload, words)
+    few = words[:16]
+    wanted, buffers = prefetch_of(model, offload, few)
     model.write("ENGINE", "TIMEOUT", TIMEOUT)
     model.engine.hold(0, "r", TIMEOUT + 500)
     wrong, _ = descriptor(model, OFFLOAD, job, words)
@@ -291,7 +289,8 @@ def test_a_burst_that_is_held_when_the_quarantine_begins(model_of, words, offloa
     """Nothing is outstanding of the prefetch: its burst is a TIMEOUT and is not written."""
     model = model_of()
     job = offload(model, words)
-    wanted, buffers, few = burst_on_channel_0(model, offload, words)
+    few = words[:16]
+    wanted, buffers = prefetch_of(model, offload, few)
     model.write("ENGINE", "TIMEOUT", TIMEOUT)
     model.engine.hold(0, "r", 3 * TIMEOUT)
     wrong, _ = descriptor(model, OFFLOAD, job, words)
@@ -309,3 +308,48 @@ def test_a_burst_that_is_held_when_the_quarantine_begins(model_of, words, offloa
     assert not np.array_equal(buffers[0].data, few.view(np.uint8))
     assert ends(model, OFFLOAD).status == Status.TIMEOUT
     prefetch(model, job)
+
+
+@pytest.mark.parametrize("crc", [False, True])
+def test_stripes_before_one_in_quarantine(model_of, words, offload, prefetch, crc):
+    """They are read, checked and written before that one is a TIMEOUT."""
+    model, rows = model_of(), 24
+    job = offload(model, words)
+    wanted, buffers = prefetch_of(model, offload, words[: 2 * 1024 // 4], 1, crc=crc)
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.engine.hold(0, "r", STUCK)
+    model.submit(OFFLOAD, descriptor(model, OFFLOAD, job, words)[0])
+    assert ends(model, OFFLOAD).status == Status.TIMEOUT
+    # A copy to the other channel, which is slow: it fills the buffer of the link, so the places of
+    # the stripes are taken before their stream is read.
+    source = model.allocate(HOST, 1024 * rows)
+    target = model.allocate(DEVICE, 2048 * rows, align=2048, offset=1024)
+    sizes = {"row_bytes": 1024, "rows": rows, "pitch": 2048, "limit": 1024 * rows}
+    copy = Descriptor(Op.COPY_IN, device=target.address, host=source.address, **sizes)
+    model.engine.hold(1, "w", TIMEOUT - 200)
+    model.submit(PREFETCH, copy, wanted)
+    assert ends(model, PREFETCH).status == Status.OK
+    found = ends(model, PREFETCH)
+    assert (found.status, found.channel, found.stripe) == (Status.TIMEOUT, 0, 1)
+    assert found.where == buffers[0].address + 1024
+    assert np.array_equal(buffers[0].data[:1024], words[: 1024 // 4].view(np.uint8))
+    leave_quarantine(model)
+    prefetch(model, job)
+
+
+@pytest.mark.parametrize("wait", range(864, 888))
+def test_quarantine_in_any_cycle_of_a_burst(model_of, words, offload, prefetch, wait):
+    """One that begins in the cycle behind the burst's address ends the right job, too."""
+    model = model_of()
+    job = offload(model, words)
+    wanted, buffers = prefetch_of(model, offload, words[:16])
+    prefetch(model, job)  # other bursts were issued before
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.engine.hold(0, "r", STUCK)
+    model.submit(OFFLOAD, descriptor(model, OFFLOAD, job, words)[0])
+    model.engine.run(wait)
+    model.engine.hold(0, "b", STUCK)
+    model.submit(PREFETCH, wanted)
+    found = ends(model, PREFETCH)
+    assert (found.status, found.channel) == (Status.TIMEOUT, 0)
+    assert buffers[0].address <= found.where < buffers[0].end

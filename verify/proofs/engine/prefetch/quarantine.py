@@ -1,4 +1,4 @@
-"""No stripe of a prefetch is lost in silence when its channel is in quarantine."""
+"""Each stripe of a prefetch that a quarantine drops is reported, and not too early."""
 
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
@@ -18,6 +18,7 @@ class ReportsAll(Elaboratable):
     the port of the channel ends when nothing is outstanding.
 
     When all is quiet and no error was reported, each stripe whose last beat has come was written.
+    A stripe is reported when a beat of it has come: all of the stripes before has been read then.
     """
 
     def __init__(self, dut):
@@ -28,11 +29,12 @@ class ReportsAll(Elaboratable):
         dut = self.dut
         m.submodules.dut = all_named(dut, platform)
         client, beat = dut.client, dut.i.payload
-        offer(m, dut.i_place, "place")
+        places = offer(m, dut.i_place, "place")
         beats = offer(m, dut.i, "i")
-        stays, unanswered = Signal(), Signal(4)
-        ended, written, reported = Signal(4), Signal(4), Signal()
-        quiet = Signal(range(_QUIET + 1))
+        stays, unanswered = Signal(), Signal(5)
+        ended, written, reported = Signal(5), Signal(5), Signal()
+        quiet, begun, is_open = Signal(range(_QUIET + 1)), Signal(5), Signal()
+        placed, tag = Signal(5), dut.i_place.payload.tag
         is_quiet = dut.drained & ~dut.lost & ~dut.o_error.valid
         m.d.comb += [
             dut.hold.eq(anything(m, 1, "hold")),
@@ -43,8 +45,13 @@ class ReportsAll(Elaboratable):
             client.b.valid.eq(anything(m, 1, "b") & (unanswered != 0)),
             # Where a stripe lies is that of another proof.
             Assume((dut.i_place.payload.address == 0) & (~dut.i.valid | beat.keep.all())),
+            Assume(tag.slot == placed),
+            begun.eq(ended + (is_open | dut.i.valid)),
+            Assert(~dut.o_error.valid | (dut.o_error.payload.tag.slot < begun)),
         ]
         m.d.sync += [
+            placed.eq(placed + places),
+            is_open.eq(Mux(beats, ~beat.last, is_open)),
             stays.eq(dut.lost & ~dut.drained),
             unanswered.eq(unanswered + (client.w.valid & client.w.payload.last) - client.b.valid),
             ended.eq(ended + (beats & beat.last)),
@@ -52,19 +59,29 @@ class ReportsAll(Elaboratable):
             reported.eq(reported | dut.o_error.valid),
             quiet.eq(Mux(is_quiet, quiet + (quiet != _QUIET), 0)),
         ]
-        with m.If((quiet == _QUIET) & dut.drained & ~reported):
+        with m.If((quiet == _QUIET) & is_quiet & ~reported):
             m.d.comb += Assert(ended == written)
         m.d.comb += [Cover(written == 1), Cover(reported & ~dut.lost & (ended == 1))]
         return m
 
 
-class NeedsBeat(StripeWriter):
-    """Reports a stripe in quarantine only with a beat of it."""
+class ReportsInQuarantine(StripeWriter):
+    """Reports a stripe only while the quarantine lasts."""
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        with m.If(self.has_place & ~self.i.valid & (self.outstanding == 0)):
+        with m.If(~self.lost & (self.outstanding == 0)):
             m.d.comb += m.submodules.errors.valid.eq(0)
+        return m
+
+
+class ReportsPlaces(StripeWriter):
+    """Reports a stripe in quarantine when its place is taken."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        with m.If(self.lost & self.has_place):
+            m.d.comb += m.submodules.errors.valid.eq(1)
         return m
 
 
@@ -72,7 +89,7 @@ PROOFS = (
     Proof(
         name="stripe_writer_reports",
         promise="A stripe of a prefetch that the quarantine drops is reported, whenever its beats "
-        "come; for 20 cycles from reset",
+        "come, and not before; for 20 cycles from reset",
         components=(StripeWriter,),
         design=lambda config: ReportsAll(StripeWriter(config)),
         sizes={"bursts of 2": sized(1), "aligned stripes": sized(2)},
@@ -80,7 +97,13 @@ PROOFS = (
         depth=20,
         broken=(
             *faults(sized(1), 20, stuck_at(0, "dut.is_stuck")),
-            *swapped(20, {"needs a beat": lambda: ReportsAll(NeedsBeat(sized(1)))}),
+            *swapped(
+                20,
+                {
+                    "in the quarantine only": lambda: ReportsAll(ReportsInQuarantine(sized(1))),
+                    "before its beats": lambda: ReportsAll(ReportsPlaces(sized(1))),
+                },
+            ),
         ),
     ),
 )

@@ -144,8 +144,8 @@ class WritesInside(Elaboratable):
     is answered, its stripe is reported if it is the last beat, and only then.
 
     An error is reported, with its status, of an answer, of a quarantine that begins while bursts
-    are not answered or not issued, and of each stripe whose place is there in quarantine, unless
-    it is dropped. In quarantine no address is issued.
+    are not answered or not issued, and of each stripe whose place is there in quarantine, when a
+    beat of it comes, unless all is dropped. In quarantine no address is issued.
     """
 
     def __init__(self, dut):
@@ -216,11 +216,13 @@ class WritesInside(Elaboratable):
         tag = Signal.like(dut.i_place.payload.tag, name="tag")
         with m.If(places):
             m.d.sync += tag.eq(dut.i_place.payload.tag)
-        self._follow(m, writes, places, beats, at, tag)
-        self._report(m, has_place, tag)
+        was_dropped = Signal(name="was_dropped")  # of the stripe whose place is there
+        m.d.sync += was_dropped.eq((was_dropped & ~places) | dut.discard | dut.lost)
+        self._follow(m, writes, places, beats, at, tag, was_dropped)
+        self._report(m, has_place, tag, was_dropped)
         return m
 
-    def _report(self, m, has_place, tag):
+    def _report(self, m, has_place, tag, was_dropped):
         """Errors. The first one waits until it is collected, others meanwhile are dropped."""
         dut, b, report = self.dut, self.dut.client.b, self.dut.o_error.payload
         waits, was_lost = Signal(name="waits"), Signal(name="was_lost")
@@ -232,13 +234,13 @@ class WritesInside(Elaboratable):
         m.d.comb += [
             fails.eq(b.valid & is_error(b.payload)),
             is_stuck.eq(dut.lost & ~was_lost & ((dut.outstanding != 0) | dut.is_ready)),
-            is_stripe.eq(has_place & (dut.lost | was_lost) & ~dut.discard & ~dut.halt.all),
+            is_stripe.eq(has_place & dut.i.valid & (dut.lost | was_dropped)),
             Assert(dut.o_error.valid == waits),
             Assert(dut.idle == ((dut.drained | was_lost) & ~waits)),
             Assert(~(dut.lost | dut.discard | dut.hold) | (dut.issued == 0)),
             Cover(waits & is_own & (report.tag.job == 3)),
         ]
-        with m.If((fails | is_stuck | is_stripe) & ~waits):
+        with m.If((fails | is_stuck | (is_stripe & ~dut.discard & ~dut.halt.all)) & ~waits):
             answered = status_of(b.payload, Status.DEVICE_SLVERR)
             m.d.sync += [
                 waits.eq(1),
@@ -254,12 +256,10 @@ class WritesInside(Elaboratable):
                 Assert(~is_own | (report.tag.as_value() == own.as_value())),
             ]
 
-    def _follow(self, m, writes, places, beats, at, tag):
+    def _follow(self, m, writes, places, beats, at, tag, was_dropped):
         """A beat that is picked at any time: its way, and the answer of the burst that it ends."""
         dut, w = self.dut, self.dut.client.w
-        drops, was_dropped = dut.discard | dut.lost, Signal(name="was_dropped")
-        own = Signal.like(tag, name="own_tag")
-        m.d.sync += was_dropped.eq((was_dropped & ~places) | drops)
+        drops, own = dut.discard | dut.lost, Signal.like(tag, name="own_tag")
         # Beats in the buffer.
         inside, enters, leaves = Signal(4), Signal(name="enters"), probe(m, "dut.moves", 1)
         m.d.comb += enters.eq(beats & ~drops & ~was_dropped)
