@@ -23,6 +23,7 @@ from cdma.verify.fuzz.engine import (
     design,
     fuzz,
     outcome_of,
+    rounds,
     scenarios,
 )
 from cdma.verify.fuzz.engine import play as module
@@ -58,6 +59,18 @@ def test_jobs_of_every_kind_end_as_they_must(here):
     assert found["replay"] is None
     assert found["design"] == design(CONFIG) != design(replace(CONFIG, link_bytes=16))
     assert same(outcome_of(json.loads(json.dumps(found)))) == same(here)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_rounds_of_one_scenario(monkeypatch, scenario):
+    """Of a million jobs, few are in a rare one."""
+    only = {name: (name == scenario, play) for name, (_, play) in SCENARIOS.items()}
+    monkeypatch.setattr(rounds, "SCENARIOS", only)
+    for number in range(10):
+        batch = Batch(SIZES[0][0], 6, number)
+        assert batch.play() == ""
+        batch.close()
 
 
 @pytest.mark.slow
