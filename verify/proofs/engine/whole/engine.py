@@ -15,6 +15,7 @@ from amaranth.hdl import (
 
 from cdma.engine_codes import OFFLOAD_RING, PREFETCH_RING, Op
 from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, INDEX_BYTES
+from cdma.engine_limits import DATA, INDEX, RINGS
 from cdma.hdl.engine.engine import LINK, AxiEngine, channel_prefix
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.ports import channel, link
@@ -26,8 +27,6 @@ from cdma.verify.proofs.engine.whole.ports import Freedom, Port, asks_inside, st
 from cdma.verify.proofs.engine.whole.software import write_anything, write_program
 from cdma.verify.proofs.proof import BOUNDED, Proof, faults
 
-#: IDs of the link.
-_DATA, _INDEX, _RINGS = range(link.CLIENTS)
 #: Where a job has its memory: ends of the windows, completion ring, stream and index.
 _DEVICE_END, _HOST_END = 64, 256
 _COMPLETIONS, _STREAM, _ENTRIES = 64, 128, 192
@@ -117,7 +116,7 @@ class _FirstJob(_Engine):
             for direction in (port.axi.ar, port.axi.aw):
                 asks_inside(m, direction, port.data_bytes, [(0, end)])
         # How far the job comes.
-        reached = [is_rung, _asks(host, _RINGS), *self._check(m, host, device)]
+        reached = [is_rung, _asks(host, RINGS), *self._check(m, host, device)]
         # TIMEOUT is long.
         failed, lost = probe(m, "dut.link.failed", 1), probe(m, "dut.data.memory0.lost", 1)
         m.d.comb += Assert(~failed & ~lost)
@@ -145,7 +144,7 @@ class _FirstJob(_Engine):
 
     def _data_of(self, number, beat):
         """Descriptors come from the ring; all else is any."""
-        if number != _RINGS:
+        if number != RINGS:
             return None
         link_bytes = self.config.link_bytes
         parts = DESCRIPTOR_BYTES // link_bytes
@@ -172,15 +171,15 @@ class Offloads(_FirstJob):
         m.d.comb += Assert(~device.axi.aw.valid & ~device.axi.w.valid)
         reached = [device.axi.ar.valid]
         if not self.freedom.stalls:
-            reached += [w.valid & (number == client) for client in (_DATA, _INDEX)]
+            reached += [w.valid & (number == client) for client in (DATA, INDEX)]
         return reached
 
     def _is_own(self, number, at):
         """A byte belongs to the job's part that the ID stands for."""
         return (
-            ((number == _RINGS) & _lies(at, _COMPLETIONS, COMPLETION_BYTES))
-            | ((number == _DATA) & _lies(at, _STREAM, self.descriptor.limit))
-            | ((number == _INDEX) & _lies(at, _ENTRIES, self._index_bytes))
+            ((number == RINGS) & _lies(at, _COMPLETIONS, COMPLETION_BYTES))
+            | ((number == DATA) & _lies(at, _STREAM, self.descriptor.limit))
+            | ((number == INDEX) & _lies(at, _ENTRIES, self._index_bytes))
         )
 
 
@@ -201,16 +200,16 @@ class Prefetches(_FirstJob):
         stays_inside(
             m,
             host,
-            lambda at: (host.writes.head.id == _RINGS) & _lies(at, _COMPLETIONS, COMPLETION_BYTES),
+            lambda at: (host.writes.head.id == RINGS) & _lies(at, _COMPLETIONS, COMPLETION_BYTES),
         )
         for number, base, size in (
-            (_DATA, _STREAM, d.limit),
-            (_INDEX, _ENTRIES, self._index_bytes),
+            (DATA, _STREAM, d.limit),
+            (INDEX, _ENTRIES, self._index_bytes),
         ):
             with m.If(ar.payload.id == number):
                 asks_inside(m, ar, host.data_bytes, [(base, base + size)])
         m.d.comb += Assert(~device.axi.ar.valid)
-        return [_asks(host, _INDEX)]
+        return [_asks(host, INDEX)]
 
 
 def _asks(port, number):
