@@ -19,6 +19,8 @@ PAGE_BYTES = 4096
 BURST_BYTES = 512
 #: A burst of a stream to the host may end early at a multiple of this.
 PART_BYTES = 128
+#: Alignment of the host streams of offloads and of the arena, in bytes.
+HOST_ALIGNMENT = 64
 #: Bytes of an entry of the index, of a descriptor and of a completion.
 INDEX_BYTES, DESCRIPTOR_BYTES, COMPLETION_BYTES = 8, 64, 32
 

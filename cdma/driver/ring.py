@@ -11,7 +11,7 @@ from cdma.driver.errors import LINK_FAILED, DriverError, RegisterError
 from cdma.driver.memory import Buffer, Memory
 from cdma.driver.registers import Registers
 from cdma.engine_codes import State, Status
-from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES
+from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, HOST_ALIGNMENT
 from cdma.golden.engine.descriptor import Completion, Descriptor, phase
 
 _COUNT = 0xFFFF
@@ -61,7 +61,7 @@ class Ring:
         log2 of the entries of both rings.
     windows : (int, int, int, int)
         First byte and first byte past the end, of device memory and then of host memory. Windows
-        that are locked in the engine stay as they are.
+        and attributes that are locked in the engine stay as they are.
     attributes : int or None
         Value of the register ATTR; ``None`` leaves that of a reset.
     barrier : callable
@@ -105,12 +105,12 @@ class Ring:
             names = ("DEV_BASE", "DEV_LIMIT", "HOST_BASE", "HOST_LIMIT")
             for name, value in zip(names, self._windows, strict=True):
                 self._pair(name, value)
+            if self._attributes is not None:
+                self._write("ATTR", self._attributes)
         self._pair("SQ_BASE", self._sq.address)
         self._pair("CQ_BASE", self._cq.address)
         self._write("SQ_SIZE", self.log2_size)
         self._write("CQ_SIZE", self.log2_size)
-        if self._attributes is not None:
-            self._write("ATTR", self._attributes)
         self._barrier()
         self._write("CTRL", RUN)
 
@@ -118,7 +118,22 @@ class Ring:
         """Set the memory for streams of descriptors with APPEND. The ring must be idle.
 
         After a reset there is none: streams that are still in it stay until a new one is set.
+
+        Raises
+        ------
+        ValueError
+            When an address is not a multiple of 64, or they are not in order. Nothing is written.
+        DriverError
+            When the ring has jobs. It runs on.
         """
+        if base % HOST_ALIGNMENT or limit % HOST_ALIGNMENT or not 0 <= base <= limit:
+            raise ValueError(
+                f"arena from {base:#x} to {limit:#x}: expected multiples of {HOST_ALIGNMENT}, the "
+                "first address and the one past the end"
+            )
+        is_busy = self._registers.field("RING", "STATE", "BUSY", self.number)
+        if is_busy or self._registers.read("RING", "SQ_HEAD", self.number) != self.tail:
+            raise DriverError(f"ring {self.number} has jobs: set the arena when they have ended")
         halt = self._halt
         self._write("CTRL", halt)
         self._pair("ARENA_BASE", base)
@@ -162,11 +177,11 @@ class Ring:
     def standstill(self) -> str | None:
         """Why no completion follows, such as HALTED after HOST_SLVERR, and what to do.
 
-        ``None`` unless the ring is HALTED or in ERROR, and nothing is outstanding or the link has
-        failed. After a read of this property and a barrier, all completions are in memory.
+        ``None`` while the ring runs or aborts, and while something is outstanding, unless the link
+        has failed. After a read of this property and a barrier, all completions are in memory.
         """
         found = self._registers.fields("RING", "STATE", self.number)
-        if found["STATE"] not in (State.HALTED, State.ERROR):
+        if found["STATE"] in (State.RUNNING, State.ABORTING):
             return None
         if self._registers.has_failed_link:
             return LINK_FAILED

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 from cdma.engine_codes import CODED_OPS, RING_OPS, Op, Raw
-from cdma.engine_config import INDEX_BYTES, EngineConfig
+from cdma.engine_config import HOST_ALIGNMENT, INDEX_BYTES, EngineConfig
 from cdma.golden.engine.descriptor import Descriptor
 
-#: Alignment of the host streams of offloads and of the arena, in bytes.
-HOST_ALIGNMENT = 64
 _OUT = (Op.OFFLOAD, Op.COPY_OUT)
 _MOST_STRIPES = 1 << 32
 

@@ -264,7 +264,7 @@ def _control(config: EngineConfig) -> tuple[Register, ...]:
                     Access.START,
                     0,
                     "abort both rings, then clear all registers, counts and counters; "
-                    "locked windows and LOCK stay",
+                    "LOCK stays, with the windows and ATTR of a locked ring",
                 ),
             ),
         ),
@@ -374,7 +374,7 @@ def _ring(config: EngineConfig) -> tuple[Register, ...]:
                 Field("PROT", 8, 3, Access.RW, 0, "AxPROT"),
                 Field("CACHE", 12, 4, Access.RW, 0b0010, "AxCACHE"),
             ),
-            idle,
+            window,
         ),
     )
 
@@ -391,7 +391,8 @@ def _ring_control() -> Register:
                 1,
                 Access.RWH,
                 0,
-                "fetch and start descriptors; the engine clears it on HALTED, ERROR and ABORT",
+                "fetch and start descriptors, as soon as nothing is outstanding; the engine "
+                "clears it on HALTED, ERROR and ABORT; ignored while ENGINE.CTRL.RESET is 1",
             ),
             Field(
                 "ABORT",
@@ -402,7 +403,7 @@ def _ring_control() -> Register:
                 "complete started descriptors as ABORTED, drop fetched copies, enter STOPPED",
             ),
             Field("HALT", 2, 1, Access.RW, 0, "enter HALTED after a status other than OK"),
-            Field("LOCK", 3, 1, Access.W1S, 0, "refuse writes to the windows"),
+            Field("LOCK", 3, 1, Access.W1S, 0, "refuse writes to the windows and to ATTR"),
         ),
     )
 
@@ -423,7 +424,15 @@ def _ring_state() -> Register:
                 State,
             ),
             Field("BUSY", 8, 1, Access.RO, 0, "something is started or outstanding"),
-            Field("STATUS", 16, 8, Access.RO, Status.OK, "why HALTED or ERROR was entered", Status),
+            Field(
+                "STATUS",
+                16,
+                8,
+                Access.RO,
+                Status.OK,
+                "the first reason for HALTED or ERROR",
+                Status,
+            ),
         ),
     )
 

@@ -125,11 +125,15 @@ class ResizedComponent(Component):
 
     def command(self, mutant: Mutant) -> str | None:
         """As of :class:`Component`. ``None`` also if both bits of a fault come to the same one, and
-        the pin has no other."""
+        the pin has no other, and if the memory has fewer ports in the design."""
         command = super().command(mutant)
         if command is None:
             return None
-        bits, fewer = (self._pins[each].bits(mutant.port) for each in self._cell(mutant))
+        here, there = (self._pins[each] for each in self._cell(mutant))
+        bits, fewer = here.bits(mutant.port), there.bits(mutant.port)
+        ports = there.ports(mutant.port)
+        if ports and max(mutant.bit, mutant.other or 0) // bits >= ports:
+            return None
         bit = moved(mutant.bit, bits, fewer)
         command = command.replace(f"-portbit {mutant.bit}", f"-portbit {bit}")
         if mutant.other is not None:

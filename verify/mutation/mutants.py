@@ -84,6 +84,12 @@ class Cell:
             wanted = f"{pin}_WIDTH"
         return int(known.get(wanted, 1))
 
+    def ports(self, pin: str) -> int | None:
+        """Number of ports of a memory that a pin has bits of; ``None`` of other cells."""
+        known = {name.lstrip("\\"): value for name, value in self.parameters}
+        ports = known.get(f"{pin.partition('_')[0]}_PORTS")
+        return ports and int(ports)
+
 
 @dataclass(frozen=True)
 class Mutant:

@@ -9,7 +9,8 @@
 #define ABORT CDMA_RING_CTRL_ABORT_MASK
 #define HALT CDMA_RING_CTRL_HALT_MASK
 #define FLAGS (CDMA_F_INTERRUPT | CDMA_F_FENCE | CDMA_F_INDEX | CDMA_F_CRC | CDMA_F_APPEND)
-/* A wait looks at the state of the ring once in so many polls. */
+/* A wait looks at the state of the ring once in so many polls, and more often in the first ones:
+ * io.idle may sleep for long. */
 #define POLLS 64u
 
 static int read_register(struct cdma *engine, uint32_t address, uint32_t *value)
@@ -217,6 +218,8 @@ int cdma_reset(struct cdma *engine)
         if (!error && gives_up(engine))
             error = CDMA_E_GAVE_UP;
     }
+    if (!error) /* late responses of the link let a reset end, and it has failed all the same */
+        error = link_of(engine);
     engine->ring[0].tail = engine->ring[0].head = engine->ring[0].reported = 0;
     engine->ring[1].tail = engine->ring[1].head = engine->ring[1].reported = 0;
     return error;
@@ -264,7 +267,7 @@ static int run_ring(struct cdma *engine, uint32_t number, uint32_t halt)
     return error ? error : state_of(engine, number);
 }
 
-/* The windows of a ring. Those that are locked stay as they are. */
+/* The windows and attributes of a ring. Locked ones stay as they are. */
 static int write_windows(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
 {
     uint32_t control;
@@ -278,24 +281,48 @@ static int write_windows(struct cdma *engine, uint32_t number, const struct cdma
         error = write_pair(engine, CDMA_RING_HOST_BASE_LO(number), setup->host_base);
     if (!error)
         error = write_pair(engine, CDMA_RING_HOST_LIMIT_LO(number), setup->host_limit);
+    if (!error && setup->attributes)
+        error = write_register(engine, CDMA_RING_ATTR(number), setup->attributes);
+    return error;
+}
+
+/* Leave HALTED or ERROR. */
+static int abort_ring(struct cdma *engine, uint32_t number, uint32_t halt)
+{
+    uint32_t state;
+    int error = write_register(engine, CDMA_RING_CTRL(number), ABORT | halt);
+    while (!error) {
+        error = read_register(engine, CDMA_RING_STATE(number), &state);
+        if (error || FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_STOPPED)
+            break;
+        error = link_of(engine);
+        if (!error && gives_up(engine))
+            error = CDMA_E_GAVE_UP;
+    }
     return error;
 }
 
 int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
 {
     struct cdma_ring *ring;
-    uint32_t i, state, tail;
+    uint32_t i, control, state, tail;
     int error;
     if (number > 1u || !is_good(&engine->config, setup))
         return CDMA_E_ARGUMENT;
-    error = read_register(engine, CDMA_RING_STATE(number), &state);
+    error = read_register(engine, CDMA_ENGINE_CTRL, &control);
+    if (!error)
+        error = read_register(engine, CDMA_RING_STATE(number), &state);
     if (!error) /* the engine's counts begin at 0 after a reset only, and SQ HEAD follows SQ TAIL */
         error = read_register(engine, CDMA_RING_SQ_TAIL(number), &tail);
     if (error)
         return error;
-    if (state & CDMA_RING_STATE_BUSY_MASK || tail ||
+    if (control & CDMA_ENGINE_CTRL_RESET_MASK || state & CDMA_RING_STATE_BUSY_MASK || tail ||
         FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_RUNNING)
         return CDMA_E_ACCESS;
+    if (FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_STOPPED)
+        error = abort_ring(engine, number, 0);
+    if (error)
+        return error;
     ring = &engine->ring[number];
     ring->setup = *setup;
     ring->tail = ring->head = ring->reported = 0;
@@ -311,8 +338,6 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
         error = write_register(engine, CDMA_RING_SQ_SIZE(number), setup->log2);
     if (!error)
         error = write_register(engine, CDMA_RING_CQ_SIZE(number), setup->log2);
-    if (!error && setup->attributes)
-        error = write_register(engine, CDMA_RING_ATTR(number), setup->attributes);
     if (error)
         return error;
     ring->is_open = 1;
@@ -409,7 +434,8 @@ static int wait_for(struct cdma *engine, uint32_t number, struct cdma_completion
             return found;
         if (gives_up(engine))
             return CDMA_E_GAVE_UP;
-        if (++polls % POLLS)
+        polls++;
+        if (polls % POLLS && polls & (polls - 1u))
             continue;
         error = state_of(engine, number);
         if (error) {
@@ -482,22 +508,6 @@ int cdma_prefetch(struct cdma *engine, uint64_t device, uint64_t bytes, uint64_t
     return cdma_run(engine, CDMA_RING_PREFETCH, &job, completion);
 }
 
-static int wait_until_stopped(struct cdma *engine, uint32_t number)
-{
-    uint32_t state;
-    int error;
-    for (;;) {
-        error = read_register(engine, CDMA_RING_STATE(number), &state);
-        if (error || FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_STOPPED)
-            return error;
-        error = link_of(engine);
-        if (error)
-            return error;
-        if (gives_up(engine))
-            return CDMA_E_GAVE_UP;
-    }
-}
-
 int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
 {
     struct cdma_ring *ring;
@@ -511,9 +521,7 @@ int cdma_recover(struct cdma *engine, uint32_t number, uint32_t *withdrawn)
     if (!error)
         error = read_register(engine, CDMA_RING_CTRL(number), &control);
     if (!error)
-        error = write_register(engine, CDMA_RING_CTRL(number), ABORT | (control & HALT));
-    if (!error)
-        error = wait_until_stopped(engine, number);
+        error = abort_ring(engine, number, control & HALT);
     if (error)
         return error;
     barrier(engine); /* all completions are in memory */

@@ -65,9 +65,10 @@ struct cdma_ring_setup {
     volatile uint8_t *sq, *cq;       /* 64 and 32 bytes per entry */
     uint64_t sq_address, cq_address; /* multiples of 64 */
     uint32_t log2;                   /* 0 to 15 */
-    /* Windows; limits are excluded. Windows that are locked in the engine stay as they are. */
+    /* Windows; limits are excluded. Windows and attributes that are locked in the engine stay as they
+     * are. */
     uint64_t device_base, device_limit, host_base, host_limit;
-    uint32_t attributes; /* ATTR: AxUSER, AxPROT and AxCACHE; 0: as after a reset */
+    uint32_t attributes; /* ATTR: AxUSER, AxPROT and AxCACHE; 0: not written */
 };
 
 struct cdma_ring {
@@ -108,9 +109,9 @@ uint64_t cdma_stripes(const struct cdma_config *config, uint64_t row_bytes);
 int cdma_open(struct cdma *engine, const struct cdma_io *io);
 
 /* Program a ring and run it. Call it after cdma_open, and again after cdma_reset; before that, no
- * other function takes the ring. CDMA_E_RING: the rings do not lie in the host window. CDMA_E_ACCESS:
- * the ring runs already, or has had jobs since the reset, and stays as it is: cdma_recover or
- * cdma_reset. */
+ * other function takes the ring. CDMA_E_RING: the rings do not lie in the host window; call it again
+ * with a right setup. CDMA_E_ACCESS: the ring runs already, or has had jobs since the reset, and stays
+ * as it is: cdma_recover or cdma_reset; or a reset has not ended. */
 int cdma_ring_open(struct cdma *engine, uint32_t ring, const struct cdma_ring_setup *setup);
 
 /* Submit a job. *cookie gets its identifier, which the completion returns. */
@@ -148,7 +149,7 @@ int cdma_clear_quarantine(struct cdma *engine, uint32_t channel);
 /* Reset the engine. Then open both rings again, and write what else is not to have its reset value:
  * IRQ_ENABLE, IRQ_COALESCE and TIMEOUT, RATE, QOS and ENABLE of channels, the arena; the same holds
  * after cdma_open. A channel in quarantine stays there: see cdma_clear_quarantine. CDMA_E_FATAL: the
- * link has failed, and the reset does not end. The rings, and the buffers of all jobs without a
+ * link has failed: the reset does not end, or ends and changes nothing about that. The rings, and the buffers of all jobs without a
  * completion, belong to the engine until aresetn. */
 int cdma_reset(struct cdma *engine);
 

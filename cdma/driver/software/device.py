@@ -1,5 +1,8 @@
 """The software device: registers and interrupt of an engine, with two memories."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from cdma.driver.errors import RegisterError
 from cdma.driver.memory import Memory
 from cdma.driver.software.ring import Settings, SoftwareRing
@@ -178,10 +181,12 @@ class SoftwareDevice:
                 other = getattr(ring.settings, name) & ~(0xFFFFFFFF << 32 * half)
                 setattr(ring.settings, name, other | (value & low) << 32 * half)
         elif register.name == "SQ_TAIL":
-            self._alarm(number, ring.submit(value & 0xFFFF))
+            with self._alarms():
+                ring.submit(value & 0xFFFF)
         elif register.name == "CQ_HEAD":
-            self._alarm(number, ring.consume(value & 0xFFFF))
-            if ring.cq_head != ring.head:
+            with self._alarms():
+                is_good = ring.consume(value & 0xFFFF)
+            if is_good and ring.cq_head != ring.head:
                 self._pend(number)
         elif register.name == "CTRL":
             self._control(number, ring, value)
@@ -192,10 +197,11 @@ class SoftwareDevice:
         if value & 2:
             ring.abort()
             self._look_at_link()
-        elif value & 1:
-            self._alarm(number, ring.run())
-        else:
+        elif not value & 1:
             ring.stop()
+        elif not self._resets:
+            with self._alarms():
+                ring.run()
 
     def _read_channel(self, channel: int, register: Register) -> int | None:
         if register.name == "QUARANTINE":
@@ -243,7 +249,8 @@ class SoftwareDevice:
     def _reset(self) -> None:
         """Reset all state except locked windows and channels in quarantine."""
         self._values = {
-            address: register.reset for address, (_, _, register) in self._addresses.items()
+            address: self._values[address] if self._stays(*place) else place[2].reset
+            for address, place in self._addresses.items()
         }
         for ring, is_locked in zip(self.rings, self._locked, strict=True):
             kept = {name: getattr(ring.settings, name) for name in _WINDOWS} if is_locked else {}
@@ -253,6 +260,11 @@ class SoftwareDevice:
         self._irq = 0
         self._pending = [0, 0]
         self._snapshot: dict[str, int] = {}
+
+    def _stays(self, block: Block, instance: int, register: Register) -> bool:
+        """Whether LOCK keeps the register through a reset."""
+        is_window = register.guard is Guard.WINDOW
+        return block.name == "RING" and is_window and self._locked[instance]
 
     # -- work --
 
@@ -264,11 +276,10 @@ class SoftwareDevice:
 
     def finish(self, number: int) -> bool:
         """Finish the oldest started descriptor of a ring. False if there is none."""
-        ring = self.rings[number]
-        before, quarantined = ring.state, len(self._quarantined)
-        done = ring.finish()
-        if not self._look_at_link() and ring.state != before:
-            self._alarm(number, False)
+        quarantined = len(self._quarantined)
+        with self._alarms():
+            done = self.rings[number].finish()
+        self._look_at_link()
         if len(self._quarantined) > quarantined:
             self._irq |= 0b10000
         return done
@@ -277,10 +288,11 @@ class SoftwareDevice:
         """Whether the link has just failed: then both rings are in ERROR."""
         if not self._has_failed_link or all(ring.link_failed for ring in self.rings):
             return False
-        for ring in self.rings:
-            ring.link_failed = True
-            ring.enter_error(Status.TIMEOUT, 0)
-        self._irq |= 0b101100
+        with self._alarms():
+            for ring in self.rings:
+                ring.link_failed = True
+                ring.enter_error(Status.TIMEOUT, 0)
+        self._irq |= 0b100000
         return True
 
     def step(self, number: int) -> bool:
@@ -333,7 +345,11 @@ class SoftwareDevice:
         self._irq |= 1 << number
         self._pending[number] = 0
 
-    def _alarm(self, number: int, is_good: bool) -> None:
-        """A ring entered HALTED or ERROR."""
-        if not is_good:
-            self._irq |= 4 << number
+    @contextmanager
+    def _alarms(self) -> Iterator[None]:
+        """Raises an interrupt for each ring that enters HALTED or ERROR."""
+        before = [ring.state for ring in self.rings]
+        yield
+        for number, ring in enumerate(self.rings):
+            if ring.state != before[number] and ring.state in (State.HALTED, State.ERROR):
+                self._irq |= 4 << number

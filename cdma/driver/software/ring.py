@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from cdma.driver.memory import BusError, Memory
 from cdma.driver.software.execute import Execution
 from cdma.engine_codes import LINK, Op, State, Status
-from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, EngineConfig
+from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, HOST_ALIGNMENT, EngineConfig
 from cdma.golden.engine import rules, stripes
 from cdma.golden.engine.descriptor import Completion, Descriptor, phase
 
 _COUNT = 0xFFFF
-_ARENA_ALIGNMENT = 64
 
 
 @dataclass
@@ -94,7 +93,7 @@ class SoftwareRing:
     # -- what software does --
 
     def submit(self, tail: int) -> bool:
-        """SQ TAIL was written. On an impossible count, the ring enters ERROR: returns False."""
+        """SQ TAIL was written. False on an impossible count: then the ring is in ERROR."""
         if (tail - self.counted) & _COUNT > 1 << self.settings.sq_size:
             self.enter_error(Status.OK, 0)
             return False
@@ -102,7 +101,7 @@ class SoftwareRing:
         return True
 
     def consume(self, head: int) -> bool:
-        """CQ HEAD was written. On an impossible count, the ring enters ERROR: returns False."""
+        """CQ HEAD was written. False on an impossible count: then the ring is in ERROR."""
         if (self.counted - head) & _COUNT > 1 << self.settings.cq_size:
             self.enter_error(Status.OK, 0)
             return False
@@ -144,8 +143,9 @@ class SoftwareRing:
         self.state = State.STOPPED
 
     def enter_error(self, status: Status, address: int) -> None:
-        """Enter ERROR."""
-        self.state, self.status, self.error = State.ERROR, status, address
+        """Enter ERROR. In ERROR, the first one stays."""
+        if self.state != State.ERROR:
+            self.state, self.status, self.error = State.ERROR, status, address
 
     # -- what the engine does --
 
@@ -211,7 +211,7 @@ class SoftwareRing:
             self._waits_for = other.started
         waits = (self._waits_for - other.head) & _COUNT
         is_past = waits == 0 or waits > 0x8000  # the other ring has passed the snapshot
-        return not self._started and (is_past or other.state == State.ERROR)
+        return not self._started and is_past
 
     def _fetch(self, count: int) -> _Started:
         entry = count & ((1 << self.settings.sq_size) - 1)
@@ -254,8 +254,8 @@ class SoftwareRing:
         self.words_moved += work.moved[0]
         self.stream_moved += work.moved[1]
         if descriptor.append and completion.is_ok:
-            end = address + completion.stream_bytes + _ARENA_ALIGNMENT - 1
-            self.settings.arena_pointer = end // _ARENA_ALIGNMENT * _ARENA_ALIGNMENT
+            end = address + completion.stream_bytes + HOST_ALIGNMENT - 1
+            self.settings.arena_pointer = end // HOST_ALIGNMENT * HOST_ALIGNMENT
             completion = _with(completion, where=address)
         return completion
 

@@ -103,7 +103,7 @@ class FrontEnd(wiring.Component):
             m.d.sync += resets.eq(1)
         with m.Elif(is_quiet & ~begins):
             m.d.sync += resets.eq(0)
-        m.d.comb += rings.reset.eq(engine.ctrl_reset_pulse)
+        m.d.comb += [rings.reset.eq(engine.ctrl_reset_pulse), rings.resets.eq(resets | clear)]
         return clear
 
     def _channels(self, m, registers, counters, rings, clear):

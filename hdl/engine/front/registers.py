@@ -30,7 +30,7 @@ class RegisterBlock(wiring.Component):
     Members
     -------
     bus : In, register bus
-    clear : In, all registers get their reset value; not LOCK, nor the windows of a locked ring
+    clear : In, all registers get their reset value; not LOCK, nor windows and ATTR of a locked ring
     write_data, write_address : Out, what is written, beside the ``_write`` and ``_pulse`` outputs.
         The data is stable in the two cycles after a write.
     counter_address : Out, byte address of a counter, stable from ``counter_read`` on

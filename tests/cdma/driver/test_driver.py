@@ -455,6 +455,32 @@ def test_a_descriptor_without_an_interrupt_is_not_slept_for(build):
     assert 9 < sleeps[1] <= 10
 
 
+def test_an_arena_that_cannot_be_set_changes_nothing(build):
+    device, driver = build()
+    ring = driver.rings[0]
+    ring.set_arena(0x8000_0000, 0x8000_1000)
+    for wrong in ((0x8000_0020, 0x8000_1000), (0x8000_0000, 0x8000_1004), (0x80, 0x40), (-64, 0)):
+        with pytest.raises(ValueError, match=r"^arena from .*: expected multiples of 64"):
+            ring.set_arena(*wrong)
+    device.automatic = False
+    (ticket,) = driver.submit(0, Descriptor(Op.NOP))
+    with pytest.raises(DriverError, match=r"^ring 0 has jobs: set the arena when they have ended$"):
+        ring.set_arena(0x9000_0000, 0x9000_1000)
+    assert driver.registers.read_pair("RING", "ARENA_BASE", 0) == 0x8000_0000
+    device.work()
+    assert driver.wait(ticket).is_ok
+    ring.set_arena(0x9000_0000, 0x9000_1000)
+    assert driver.registers.read_pair("RING", "ARENA_POINTER", 0) == 0x9000_0000
+
+
+def test_a_ring_that_was_stopped_is_not_waited_for(build):
+    _, driver = build()
+    driver.registers.write("RING", "CTRL", 0, 0)
+    (ticket,) = driver.submit(0, Descriptor(Op.NOP))
+    with pytest.raises(EngineStoppedError, match=r"ring 0 is STOPPED: recover\(0\) restarts it"):
+        driver.wait(ticket)
+
+
 def test_append_uses_the_arena(build, tensor):
     device, driver = build()
     arena = driver.host.allocate(1 << 18)

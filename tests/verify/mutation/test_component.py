@@ -3,7 +3,10 @@
 import re
 
 import pytest
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
 
 from cdma.verify.formal import netlist, prover
 from cdma.verify.formal.stream_rules import anything
@@ -288,3 +291,51 @@ def test_both_bits_of_a_fault_may_be_of_different_words(tmp_path, bit, other, th
     mutant = Mutant(1, "cnot1", "pmux", module_of(name), "B", bit, other, "", command)
     component = ResizedComponent(Drawn("unit", text, [mutant]), "unit.dut", fewer)
     assert component.command(mutant).endswith("-portbit {} -ctrlbit {}".format(*there))
+
+
+class Stores(wiring.Component):
+    """A memory with several read ports."""
+
+    def __init__(self, ports):
+        self.ports = ports
+        super().__init__(
+            {"address": In(3), "data": In(4), "reads": Out(4).array(ports), "write": In(1)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.kept = kept = Memory(shape=4, depth=8, init=[])
+        write = kept.write_port()
+        m.d.comb += [write.en.eq(self.write), write.addr.eq(self.address), write.data.eq(self.data)]
+        for each in self.reads:
+            read = kept.read_port()
+            m.d.comb += [read.addr.eq(self.address), each.eq(read.data)]
+        return m
+
+
+class StoresAlone(Elaboratable):
+    """The memory, with any inputs."""
+
+    def __init__(self, ports):
+        self.ports = ports
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = Stores(self.ports)
+        for k, each in enumerate((dut.address, dut.data, dut.write)):
+            m.d.comb += each.eq(anything(m, len(each), f"input{k}"))
+        m.d.comb += Assert(Cat(dut.reads) != 1)
+        return m
+
+
+@pytest.mark.parametrize(("bit", "other", "is_there"), [(5, 2, 1), (5, 9, 0), (9, 5, 0), (9, 8, 0)])
+def test_a_fault_at_a_port_that_a_memory_does_not_have_is_not_inserted(
+    tmp_path, bit, other, is_there
+):
+    text, fewer = (netlist.flat(netlist.rtlil_of(StoresAlone(n)), tmp_path) for n in (3, 2))
+    text = text.replace("bench", "unit")
+    (name,) = (cell.name for cell in cells(text) if cell.kind == "mem_v2")
+    command = f"-mode cnot1 -module top -cell {name} -port RD_DATA -portbit {bit} -ctrlbit {other}"
+    mutant = Mutant(1, "cnot1", "mem_v2", module_of(name), "RD_DATA", bit, other, "", command)
+    component = ResizedComponent(Drawn("unit", text, [mutant]), "unit.dut", fewer)
+    assert (component.command(mutant) is not None) == bool(is_there)

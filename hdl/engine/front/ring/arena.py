@@ -4,8 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-ALIGNMENT = 64  # of streams in the arena
-_LOW = ALIGNMENT.bit_length() - 1
+from cdma.engine_config import HOST_ALIGNMENT
+
+_LOW = HOST_ALIGNMENT.bit_length() - 1
 _PART_BITS = 8
 
 

@@ -5,13 +5,12 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.engine_codes import RING_OPS, Op, Raw
-from cdma.engine_config import INDEX_BYTES, EngineConfig
+from cdma.engine_config import HOST_ALIGNMENT, INDEX_BYTES, EngineConfig
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.front.ring.multiply import Multiplier
 from cdma.hdl.lib.lookahead import exceeds_later
 from cdma.hdl.lib.signals import any_of
 
-HOST_ALIGNMENT = 64
 STRIPE_COUNT_BITS = 32
 
 

@@ -12,7 +12,8 @@ class Fence(wiring.Component):
     """Says when a descriptor with FENCE may be started.
 
     When the descriptor is met, the other ring's descriptors in flight are counted. It may be
-    started when these and all of its own ring have completed. A ring in ERROR counts as completed.
+    started when these and all of its own ring have completed. That the other ring stops, halts or
+    enters ERROR makes no difference: what was started still moves data until it has completed.
 
     Members
     -------
@@ -23,7 +24,6 @@ class Fence(wiring.Component):
     run : In, a bit for each ring; 0 forgets the FENCE
     started, head : In, arrays: descriptors started and completed
     completes : In, a bit for each ring: ``head`` increases after this cycle
-    failed : In, a bit for each ring: it is in ERROR
     is_open : Out, a register: nothing is in flight that the FENCE waits for, with ``is_near``
     """
 
@@ -38,7 +38,6 @@ class Fence(wiring.Component):
                 "started": In(COUNT_BITS).array(RINGS),
                 "head": In(COUNT_BITS).array(RINGS),
                 "completes": In(RINGS),
-                "failed": In(RINGS),
                 "is_open": Out(1),
             }
         )
@@ -59,8 +58,6 @@ class Fence(wiring.Component):
                 m.d.sync += is_taken.eq(1)
             with m.If(~is_taken):
                 m.d.sync += left.eq(flight - self.completes[other])
-            with m.Elif(self.failed[other]):
-                m.d.sync += left.eq(0)
             with m.Elif(left.any()):
                 m.d.sync += left.eq(left - self.completes[other])
             is_drained = self.started[ring][:FLIGHT_BITS] == self.head[ring][:FLIGHT_BITS]

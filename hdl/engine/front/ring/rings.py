@@ -31,6 +31,7 @@ class Rings(wiring.Component):
     registers0, registers1 : In, registers of the rings
     write_data, write_address : In, what is written to them; the data is stable for two more cycles
     reset : In, one cycle: abort both
+    resets : In, level, behind ``reset`` and up to ``clear``: RUN is ignored
     clear : In, counts start over
     fatal : In, level: the link has failed
     reads, writes : Out, clients of the link, for descriptors and completions
@@ -53,6 +54,7 @@ class Rings(wiring.Component):
                 "write_data": In(32),
                 "write_address": In(ADDRESS_BITS),
                 "reset": In(1),
+                "resets": In(1),
                 "clear": In(1),
                 "fatal": In(1),
                 "reads": Out(ReadClient(bits, link)),
@@ -158,7 +160,7 @@ class Rings(wiring.Component):
         write_failed, is_error = completes[number] & writer.is_failed, counts.is_error[number]
         has_halted = starter.is_halted[number] & is_idle
         m.d.comb += [
-            state.start.eq(regs.ctrl_write & run & ~regs.ctrl_abort_pulse),
+            state.start.eq(regs.ctrl_write & run & ~regs.ctrl_abort_pulse & ~self.resets),
             state.stop.eq(regs.ctrl_write & ~run),
             state.abort.eq(regs.ctrl_abort_pulse | self.reset),
             state.halt.eq(halts_now | has_halted),
@@ -167,6 +169,7 @@ class Rings(wiring.Component):
             state.fail_status.eq(
                 Mux(write_failed, writer.status, Mux(is_error, Status.OK, Status.TIMEOUT))
             ),
+            state.clear.eq(self.clear),
             state.is_drained.eq(is_drained),
             state.answered.eq(starter.answered[number]),
             state.is_inside.eq(starter.is_inside),
@@ -179,7 +182,7 @@ class Rings(wiring.Component):
             ),
             self.busy[number].eq(~is_drained),
             regs.is_active.eq(state.is_active),
-            regs.ctrl_run.eq(state.run),
+            regs.ctrl_run.eq(state.is_wanted),
             regs.ctrl_abort.eq(state.aborts),
             regs.state_state.eq(state.state),
             regs.state_busy.eq(~is_drained),
@@ -217,7 +220,6 @@ class Rings(wiring.Component):
             starter.completion_log2[number].eq(regs.cq_size_log2),
             starter.attr[number].eq(self._attributes(number)),
             starter.head[number].eq(counts.head[number]),
-            starter.failed[number].eq(state.state == State.ERROR),
             finisher.started[number].eq(starter.started[number]),
         ]
 

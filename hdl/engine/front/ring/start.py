@@ -61,7 +61,6 @@ class Starter(wiring.Component):
     appends : Out, one cycle: a descriptor with APPEND is started
     head : In, array: descriptors completed
     completes : In, a bit for each ring: ``head`` increases after this cycle
-    failed : In, a bit for each ring: it is in ERROR
     clear : In, counts start over
     has, awaited, descriptor, response, descriptor_address, has_address : In, see
         :class:`~cdma.hdl.engine.front.ring.fetch.Fetcher`
@@ -100,7 +99,6 @@ class Starter(wiring.Component):
                 "appends": Out(1),
                 "head": In(COUNT_BITS).array(RINGS),
                 "completes": In(RINGS),
-                "failed": In(RINGS),
                 "clear": In(1),
                 "has": In(RINGS),
                 "awaited": In(1),
@@ -334,7 +332,6 @@ class Starter(wiring.Component):
             fence.starts.eq(self.starts),
             fence.run.eq(self.run),
             fence.completes.eq(self.completes),
-            fence.failed.eq(self.failed),
         ]
         for number in range(RINGS):
             m.d.comb += [

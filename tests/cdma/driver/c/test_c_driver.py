@@ -223,8 +223,24 @@ def test_a_report_that_was_too_early_is_made_later(library, c_bench):
 def test_a_ring_outside_its_window(library, c_bench):
     bench = c_bench.Bench(library)
     assert bench.call("open", byref(bench.io)) == 0
-    bench.setups[0].host_limit = bench.setups[0].sq_address
-    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.RING
+    limit, bench.setups[0].host_limit = bench.setups[0].host_limit, bench.setups[0].sq_address
+    for _ in range(2):
+        assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.RING
+    # A right setup ends the error.
+    bench.setups[0].host_limit = limit
+    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == 0
+    assert bench.run(0, op=Op.NOP)[0] == 0
+
+
+def test_no_ring_is_opened_before_a_reset_has_ended(library, c_bench):
+    bench = c_bench.Bench(library)
+    assert bench.call("open", byref(bench.io)) == 0
+    read = bench.device.read
+    bench.device.read = lambda address: 1 if address == 0x10 else read(address)  # CTRL.RESET
+    assert bench.call("reset") == c_bench.GAVE_UP
+    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.ACCESS
+    bench.device.read, bench.patience = read, 3
+    assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == 0
 
 
 def test_a_doorbell_that_is_refused_submits_nothing(bench, c_bench):
@@ -270,6 +286,10 @@ def test_a_failed_link_is_fatal(bench, tensor, c_bench):
     assert bench.call("open", byref(bench.io)) == c_bench.FATAL
     bench.device.host.heal()
     assert bench.call("open", byref(bench.io)) == c_bench.FATAL
+    # With late responses the reset of the hardware ends.
+    read = bench.device.read
+    bench.device.read = lambda address: 0 if address == 0x10 else read(address)
+    assert bench.call("reset") == c_bench.FATAL
     assert bench.patience == patience
 
 
@@ -306,6 +326,7 @@ def test_a_ring_that_does_not_run_is_told(bench, c_bench):
     bench.device.write(0x100 + 0x28, 0)  # RUN of ring 0
     bench.patience = 1000
     assert bench.run(0, op=Op.NOP)[0] == c_bench.RING
+    assert bench.patience >= 998, "an idle that sleeps would sleep for long"
     assert bench.call("recover", c_uint32(0), None) == 0
     assert bench.run(0, op=Op.NOP)[0] == 0
 
@@ -375,14 +396,19 @@ def test_recovery_leaves_halt_as_it_is(bench, halt):
 
 def test_locked_windows_stay(bench, tensor, c_bench):
     """The trusted part of the software has set and locked them."""
-    bench.device.write(0x100 + 0x28, 9)
-    bench.device.write(0x180 + 0x28, 9)
+    for ring, setup in enumerate(bench.setups):
+        setup.attributes = 0x3105
+        assert bench.call("reset") == 0
+        assert bench.call("ring_open", c_uint32(ring), byref(setup)) == 0
+        bench.device.write(0x100 + 0x80 * ring + 0x28, 9)
     assert bench.call("reset") == 0
     limit = bench.setups[0].host_limit
     for ring, setup in enumerate(bench.setups):
         setup.host_limit = setup.device_limit = 0
+        setup.attributes = 0xF2A5
         assert bench.call("ring_open", c_uint32(ring), byref(setup)) == 0
         assert bench.device.rings[ring].settings.host_limit == limit
+        assert bench.device.read(0x170 + 0x80 * ring) == 0x3105
     status, done, stream, index, place = bench.offload(tensor)
     assert status == 0
     assert bench.prefetch(place, stream, done.stream_bytes, index)[0] == 0

@@ -329,7 +329,8 @@ def test_a_fence_waits_for_what_the_other_ring_has_started():
     assert bench.device.rings[1].is_busy
 
 
-def test_a_ring_in_error_opens_a_fence():
+def test_a_fence_waits_for_a_ring_in_error():
+    """What the other ring has started still moves data."""
     bench = Bench(automatic=False)
     bench.put(1, NOP)
     assert bench.device.start(1)
@@ -337,6 +338,8 @@ def test_a_ring_in_error_opens_a_fence():
     assert not bench.device.start(0)
     bench.registers.write("RING", "SQ_TAIL", 99, 1)
     assert bench.state(1)[0] is State.ERROR
+    assert not bench.device.start(0)
+    assert bench.device.finish(1)
     assert bench.device.start(0)
 
 

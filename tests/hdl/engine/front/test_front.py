@@ -284,7 +284,7 @@ def test_fences_of_both_rings_that_open_at_once(delay):
 
 
 @pytest.mark.slow
-def test_a_fence_does_not_wait_for_a_ring_in_error():
+def test_a_fence_waits_for_the_jobs_of_a_ring_in_error():
     async def software(bench, ctx):
         for ring in (0, 1):
             await bench.set_up(ctx, ring)
@@ -293,6 +293,10 @@ def test_a_fence_does_not_wait_for_a_ring_in_error():
         await ctx.tick().repeat(60)
         await bench.write(ctx, "RING", "SQ_TAIL", 1000, 1)
         await bench.submit(ctx, 0, offload(1, fence=True))
+        await ctx.tick().repeat(200)
+        assert not bench.jobs[0]
+        bench.holds_work[1] = False
+        assert len(await bench.collect(ctx, 1, 1)) == 1
         assert len(await bench.collect(ctx, 0, 1)) == 1
 
     FrontBench(CONFIG).run(software)

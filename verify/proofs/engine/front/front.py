@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.engine.front import front
@@ -34,7 +34,8 @@ class AnyInterrupts(AnyOutputs, Interrupts):
 
 
 class AnyRings(Rings):
-    """Rings that are active from a write of their control register on, and stop at any time.
+    """Rings that are active from a write of their control register on, not during a reset, and stop
+    at any time.
 
     Members
     -------
@@ -53,7 +54,7 @@ class AnyRings(Rings):
             regs = getattr(self, f"registers{ring}")
             leave_ports_open(m, regs, Out, "is_active")
             goes_on = self.active[ring] & anything(m, 1, f"goes_on{ring}")
-            m.d.sync += self.active[ring].eq(regs.ctrl_write | goes_on)
+            m.d.sync += self.active[ring].eq((regs.ctrl_write & ~self.resets) | goes_on)
             m.d.comb += regs.is_active.eq(self.active[ring])
         return m
 
@@ -97,8 +98,6 @@ class KeepsRingsRegisters(_FrontEnd):
     each, and what is written stays for two more cycles. What is guarded does not change while its
     ring is active, nor the windows of a ring whose LOCK is set, in a reset neither. Registers are
     cleared when both rings have stopped, and RESET reads as 1 until then.
-
-    Software does not write the control register of a ring during a reset.
     """
 
     def _check(self, m):
@@ -128,10 +127,10 @@ class KeepsRingsRegisters(_FrontEnd):
             resets.eq(rings.reset | (resets & ~stops)),
         ]
         m.d.comb += [
-            *(Assume(~(resets | clears) | ~port.ctrl_write) for port in ports),
             Assert(rings.reset == engine.ctrl_reset_pulse),
             Assert((rings.clear == clears) & (registers.clear == clears)),
             Assert(engine.ctrl_reset == (resets | clears)),
+            Assert(rings.resets == (resets | clears)),
             Cover(clears & ~resets),
         ]
         # All registers have their reset value in the second cycle.

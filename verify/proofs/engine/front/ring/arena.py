@@ -2,14 +2,15 @@
 
 from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Mux, Signal
 
-from cdma.hdl.engine.front.ring.arena import ALIGNMENT, Arena
+from cdma.engine_config import HOST_ALIGNMENT
+from cdma.hdl.engine.front.ring.arena import Arena
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated
 from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything, leave_open
 from cdma.verify.proofs.proof import Proof, faults, swapped
 
-_LOW = ALIGNMENT.bit_length() - 1
+_LOW = HOST_ALIGNMENT.bit_length() - 1
 _PART = 8
 
 
@@ -49,7 +50,7 @@ class KeepsPointer(Elaboratable):
             quiet.eq(Mux(dut.ends, 0, Mux(quiet == parts, parts, quiet + 1))),
         ]
         with m.If(dut.ends & dut.advances):
-            whole = (dut.size + (ALIGNMENT - 1)) >> _LOW
+            whole = (dut.size + (HOST_ALIGNMENT - 1)) >> _LOW
             m.d.sync += pointer.eq((pointer + (whole << _LOW))[:bits])
         low_bits = 32 - _LOW
         with m.If(dut.write_low):
@@ -65,7 +66,7 @@ class KeepsPointer(Elaboratable):
                 Assert(~is_busy),
                 Assert(dut.pointer == pointer),
                 Assert(dut.room == room),
-                Cover((room != 0) & (pointer == ALIGNMENT << 8)),
+                Cover((room != 0) & (pointer == HOST_ALIGNMENT << 8)),
                 Cover((room == 0) & (dut.end != pointer)),
             ]
         was_free = Signal()

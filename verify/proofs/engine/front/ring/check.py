@@ -7,10 +7,10 @@ from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from cdma.engine_codes import CODED_OPS, RING_OPS, Op, Raw
-from cdma.engine_config import INDEX_BYTES
+from cdma.engine_config import HOST_ALIGNMENT, INDEX_BYTES
 from cdma.hdl.engine.front.records import Descriptor
 from cdma.hdl.engine.front.ring import check
-from cdma.hdl.engine.front.ring.check import HOST_ALIGNMENT, STRIPE_COUNT_BITS, Checker, _State
+from cdma.hdl.engine.front.ring.check import STRIPE_COUNT_BITS, Checker, _State
 from cdma.hdl.engine.front.ring.multiply import Multiplier
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import elaborated

@@ -14,8 +14,8 @@ from cdma.verify.proofs.proof import Proof, faults
 
 class WaitsForEarlier(Elaboratable):
     """A FENCE is not started before all earlier descriptors of its ring have completed, and those
-    of the other ring that were in flight when it was met. It is started then, or as soon as the
-    other ring has failed: later ones do not hold it back.
+    of the other ring that were in flight when it was met. It is started then: later ones do not
+    hold it back.
 
     Each ring has up to as many descriptors in flight as are ever started. Those of the other ring
     are counted down from when the FENCE was met.
@@ -37,7 +37,6 @@ class WaitsForEarlier(Elaboratable):
             dut.meets.eq(meets),
             dut.starts.eq(starts),
             dut.run.eq(anything(m, RINGS, "run")),
-            dut.failed.eq(anything(m, RINGS, "failed")),
             dut.completes.eq(anything(m, RINGS, "completes")),
         ]
         levels = [Signal(range(STARTED + 1), name=f"level{k}") for k in range(RINGS)]
@@ -80,8 +79,6 @@ class WaitsForEarlier(Elaboratable):
             m.d.sync += waits.eq(0)
         with m.Elif(meets & ~waits):
             m.d.sync += [waits.eq(1), left.eq(in_flight)]
-        with m.Elif(self.dut.failed[other]):
-            m.d.sync += left.eq(0)
         with m.Elif(completes & (left != 0)):
             m.d.sync += left.eq(left - 1)
         counted = probe(m, f"dut.left{number}", FLIGHT_BITS)

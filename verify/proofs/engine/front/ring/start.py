@@ -99,7 +99,7 @@ class StartsInOrder(Elaboratable):
         """Rings run, complete, and have room at any time."""
         dut = self.dut
         leave_open(m, dut, "asks", "awaited", "descriptor_address", "arena_pointer")
-        leave_open(m, dut, "arena_room", "arena_end", "failed", "completes")
+        leave_open(m, dut, "arena_room", "arena_end", "completes")
         m.d.comb += Assume((dut.asks & dut.run) == 0)
         self.halted, self.heads = Signal(RINGS), []
         free, was_free = Signal(), Signal()

@@ -5,6 +5,7 @@ from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal, Value
 from cdma.engine_codes import State
 from cdma.hdl.engine.front.ring.state import RingState
 from cdma.verify.formal.fault import late, stuck_at
+from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
 from cdma.verify.proofs.proof import Proof, faults, swapped
 
@@ -19,7 +20,8 @@ class MovesByRules(Elaboratable):
     leads away. A ring starts to run only when it is drained, and when both of its rings were found
     in the window, and never after a stop or an abort, until software asks for it again. It does not
     run while it is compared with the window. Its registers cannot be written from when that is
-    asked for.
+    asked for. Of an error, status and address stay until the ring leaves ERROR. A ring that runs,
+    or will as soon as it is drained, halts when that is asked for: it does not run on.
     """
 
     def __init__(self, dut):
@@ -28,7 +30,8 @@ class MovesByRules(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self.dut
-        free = ("start", "stop", "abort", "halt", "fail", "is_drained", "is_inside", "address")
+        free = ("start", "stop", "abort", "halt", "fail", "clear", "is_drained", "is_inside")
+        free = (*free, "address")
         for name in (*free, "halt_status", "fail_status"):
             port = getattr(dut, name)
             m.d.comb += port.eq(anything(m, len(port), name))
@@ -36,11 +39,19 @@ class MovesByRules(Elaboratable):
         state, was, has_run = Value.cast(dut.state), Signal(3), Signal()
         inputs = {name: Signal(name=f"was_{name}") for name in (*free[:-1], "answered", "asks")}
         address, error_address = Signal(ADDRESS_BITS), Signal(ADDRESS_BITS)
+        status, wanted = Signal(8), Signal()
+        starts = probe(m, "dut.starts", 1)
+        will_run = starts & ((state == State.STOPPED) | (state == State.HALTED))
+        m.d.sync += [status.eq(dut.status), wanted.eq(dut.is_wanted)]
         m.d.sync += [was.eq(state), has_run.eq(1), address.eq(dut.address)]
         m.d.sync += error_address.eq(dut.error_address)
         m.d.sync += [signal.eq(getattr(dut, name)) for name, signal in inputs.items()]
         runs, aborts = State.RUNNING, State.ABORTING
         errs = (was != State.ERROR) & (state == State.ERROR)
+        # A halt is not lost, whether the ring ran or was to run.
+        halts = inputs["halt"] & wanted & ~inputs["abort"] & ~inputs["fail"]
+        halt_status = Signal(8)
+        m.d.sync += halt_status.eq(dut.halt_status)
         with m.If(has_run):
             m.d.comb += [
                 Assert(~inputs["abort"] | (state == aborts)),
@@ -61,8 +72,14 @@ class MovesByRules(Elaboratable):
                     ~inputs["fail"] | (state == State.ERROR) | (state == aborts) | (was == aborts)
                 ),
                 Assert(~errs | inputs["fail"] | (inputs["answered"] & ~inputs["is_inside"])),
-                Assert(~errs | (dut.error_address == address)),
-                Assert(inputs["fail"] | errs | (dut.error_address == error_address)),
+                Assert(~errs | inputs["clear"] | (dut.error_address == address)),
+                Assert(errs | inputs["clear"] | (dut.error_address == error_address)),
+                Assert(~inputs["clear"] | (dut.error_address == 0)),
+                Assert((was != State.ERROR) | (state != State.ERROR) | (dut.status == status)),
+                Assert(
+                    ~halts
+                    | ((state == State.HALTED) & ~dut.is_wanted & (dut.status == halt_status))
+                ),
                 # What was asked for is asked for until the answer, an event, or software.
                 Assert(
                     ~inputs["asks"]
@@ -71,13 +88,15 @@ class MovesByRules(Elaboratable):
                     | inputs["stop"]
                     | inputs["abort"]
                     | inputs["fail"]
+                    | inputs["halt"]
                     | ~dut.is_drained
                 ),
-                Assert(dut.alarm == (errs | ((was != State.HALTED) & (state == State.HALTED)))),
+                Assert(dut.alarm == (errs | halts)),
             ]
         m.d.comb += [
             Assert(dut.aborts == (state == aborts)),
             Assert(dut.run == (state == runs)),
+            Assert(dut.is_wanted == (dut.run | will_run)),
             Assert(~dut.run | dut.is_active),
             Assert(~(dut.asks & dut.run)),
             Assert(~dut.asks | dut.is_active),
@@ -115,6 +134,7 @@ PROOFS = (
                 stuck_at(1, "dut.can_start"),
                 stuck_at(1, "dut.starts"),
                 late("dut.run"),
+                stuck_at(0, "dut.halts"),
             ),
             *swapped(10, {"asks while it runs": lambda: MovesByRules(AsksAlways(ADDRESS_BITS))}),
         ),
