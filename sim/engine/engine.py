@@ -214,20 +214,22 @@ class Engine:
         delay : int
             Additional cycles until the response of a burst.
         count : int
-            Number of beats (for a delay: bursts) with this fault. Negative for all.
+            Number of beats with this response, and of bursts with this delay. Negative for all.
         on : str
             ``read``, ``write`` or ``both``.
         """
-        fault = pins.Fault(
-            first=address,
-            last=address + size - 1,
-            delay=delay,
-            count=count,
-            on_read=on != "write",
-            on_write=on != "read",
-            response=response,
-        )
-        self._library.engine_add_fault(self._engine, space, ctypes.byref(fault))
+        # One of each, as both count.
+        for kind in ({"response": response}, {"delay": delay}):
+            if any(kind.values()):
+                fault = pins.Fault(
+                    first=address,
+                    last=address + size - 1,
+                    count=count,
+                    on_read=on != "write",
+                    on_write=on != "read",
+                    **kind,
+                )
+                self._library.engine_add_fault(self._engine, space, ctypes.byref(fault))
 
     def clear_faults(self) -> None:
         """Remove all faults."""

@@ -268,6 +268,12 @@ class EngineModel:
         self.program(ring)
         self.write("RING", "CTRL", 1, ring)
 
+    def open_rings(self) -> None:
+        """Behind a reset, when all counts are 0: give both rings new memory, and start them."""
+        for ring, memory in enumerate(self.rings):
+            memory.tail = memory.head = memory.acknowledged = 0
+            self.set_ring(ring, self._log2)
+
     @property
     def end(self) -> int:
         """Limit of the largest window. With 64 bits of address, no window has the last byte."""
@@ -367,6 +373,15 @@ class EngineModel:
         """Abort a ring and wait until it has stopped."""
         self.write("RING", "CTRL", 2, ring)
         self.until_state(ring, State.STOPPED, cycles)
+
+    def clear(self, cycles: int = PATIENCE) -> None:
+        """Write CTRL.RESET, and wait until it has ended. Violation when this takes too long."""
+        self.write("ENGINE", "CTRL", 1)
+        for _ in range(cycles // 20):
+            if not self.read("ENGINE", "CTRL"):
+                return
+            self.engine.run(20)
+        raise Violation(f"hangs: CTRL.RESET stays 1 for {cycles:,} cycles")
 
     def until_state(self, ring: int, state: State, cycles: int = PATIENCE) -> None:
         """Run until a ring is in a state. Violation when this takes too long."""

@@ -238,7 +238,6 @@ class StripeWriter(wiring.Component):
             self.issued.eq(Mux(issues, head.beats, 0)),
             aw.payload.address.eq(head.address),
             aw.payload.beats.eq(head.beats),
-            aw.payload.attr.eq(self.attr),
         ]
         m.d.sync += [
             is_halted.eq(is_stripe_halted(m, self.halt, head.tag, "head")),
@@ -248,7 +247,8 @@ class StripeWriter(wiring.Component):
             self.outstanding.eq(self.outstanding + issues - self.client.b.valid),
         ]
         with m.If(issues):
-            m.d.sync += aw.valid.eq(1)
+            # An address that waits in quarantine stays while later jobs have other attributes.
+            m.d.sync += [aw.valid.eq(1), aw.payload.attr.eq(self.attr)]
         with m.Elif(aw.ready):
             m.d.sync += aw.valid.eq(0)
 
@@ -288,7 +288,8 @@ class StripeWriter(wiring.Component):
             is_out.eq(waiting.o.valid),
             waiting.o.ready.eq(b.valid),
             self.written.eq(b.valid & oldest.last & ~self.lost),
-            fails.eq(b.valid & is_error(b.payload)),
+            # In quarantine the job is over, and a late answer is of nothing any more.
+            fails.eq(b.valid & is_error(b.payload) & ~was_lost),
             # The first report counts, and no later one is of an earlier stripe.
             is_stuck.eq(self.lost & ~was_lost & (is_out | bursts.valid)),
             slot.valid.eq(fails | is_stuck),

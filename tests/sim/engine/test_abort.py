@@ -93,9 +93,7 @@ def resets(model, small, tensor, offload, prefetch, waits):
         model.engine.run(wait)
         model.engine.reset()
         model.free(*buffers)
-        for ring in (OFFLOAD, PREFETCH):
-            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
-            model.set_ring(ring, 4)
+        model.open_rings()
         prefetch(model, offload(model, tensor(small, 2100)))
 
 
@@ -120,9 +118,7 @@ def test_reset_of_a_prefetch_in_every_cycle(model_of, small, tensor, offload, pr
         model.engine.run(wait)
         model.engine.reset()
         model.free(target, host, index)
-        for ring in (OFFLOAD, PREFETCH):
-            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
-            model.set_ring(ring, 4)
+        model.open_rings()
         prefetch(model, job)
 
 

@@ -75,15 +75,8 @@ class Rounds:
             self.statuses.add(self.model.wait(ring).status)
 
     def reset(self):
-        model = self.model
-        model.write("ENGINE", "CTRL", 1)
-        for _ in range(3000):
-            if not model.read("ENGINE", "CTRL"):
-                break
-        assert model.read("ENGINE", "CTRL") == 0
-        for ring in RINGS:
-            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
-            model.set_ring(ring, 4)
+        self.model.clear()
+        self.model.open_rings()
 
     def settle(self):
         """Abort both rings: each started job has one completion, and nothing is left."""

@@ -288,9 +288,7 @@ def test_link_timeout_is_fatal(model_of, small, tensor, offload):
     assert model.read("ENGINE", "IRQ_STATUS") & 32
     model.engine.hold(model.engine.link, "b", 0)
     model.engine.reset()
-    for ring in (OFFLOAD, PREFETCH):
-        model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
-        model.set_ring(ring, 4)
+    model.open_rings()
     offload(model, words)
 
 

@@ -136,16 +136,11 @@ def test_a_reset_by_software_leaves_a_lost_channel_in_quarantine(
     wrong, buffers = descriptor(model, ring, job, words)
     model.submit(ring, wrong)
     model.engine.run(wait)
-    model.write("ENGINE", "CTRL", 1)
-    for _ in range(1000):
-        if not model.read("ENGINE", "CTRL"):
-            break
+    model.clear()
     assert model.engine.cycle < STUCK, "it does not wait for the channel"
     assert model.read("ENGINE", "TIMEOUT") == 1 << 20
     assert outstanding(model)
-    for each in (OFFLOAD, PREFETCH):
-        model.rings[each].tail = model.rings[each].head = model.rings[each].acknowledged = 0
-        model.set_ring(each, 4)
+    model.open_rings()
     assert offload(model, words[: 1024 // 4], channel=1).status is Status.OK
     leave_quarantine(model)
     model.free(*buffers)
@@ -353,3 +348,79 @@ def test_quarantine_in_any_cycle_of_a_burst(model_of, words, offload, prefetch, 
     found = ends(model, PREFETCH)
     assert (found.status, found.channel) == (Status.TIMEOUT, 0)
     assert buffers[0].address <= found.where < buffers[0].end
+
+
+def prefetches(model, job_of, number, rows, channel):
+    """Prefetches of so many rows, each a stripe of this channel: descriptors, targets, words."""
+    stripe = model.config.stripe_bytes
+    made = []
+    for seed in range(number):
+        job = job_of(rows * stripe, seed)
+        target = model.allocate(
+            DEVICE, 2 * rows * stripe, align=2 * stripe, offset=stripe * channel
+        )
+        host, index = model.allocate(HOST, job.stream.size), model.allocate(HOST, job.index.size)
+        host.data[:], index.data[:] = job.stream, job.index
+        fields = {"device": target.address, "host": host.address, "index": index.address}
+        fields |= {"row_bytes": stripe, "rows": rows, "pitch": 2 * stripe, "limit": host.data.size}
+        made.append((Descriptor(Op.PREFETCH, with_index=True, **fields), target, job.before[0]))
+    return made
+
+
+@pytest.mark.parametrize("response", [0, 2, 3])
+@pytest.mark.parametrize("between", ["jobs", "abort", "reset"])
+@pytest.mark.parametrize(
+    ("number", "late"),
+    [(1, 600), (3, 600), *(pytest.param(3, n, marks=pytest.mark.slow) for n in (1500, 2500))],
+)
+def test_a_late_error_is_of_no_later_job(
+    model_of, tensor, offload, small_zvc, response, between, number, late
+):
+    """A write is answered when its job is over, with TIMEOUT, and others use another channel."""
+    model = model_of()
+    words = tensor(small_zvc, 512)
+    lost = offload(model, words)
+
+    def job_of(nbytes, seed):
+        return offload(model, tensor(small_zvc, nbytes, seed=seed))
+
+    made = prefetches(model, job_of, number, 20, channel=1)
+    wrong, buffers = descriptor(model, PREFETCH, lost, words)
+    model.write("ENGINE", "TIMEOUT", 300)
+    model.engine.fault(DEVICE, buffers[0].address, 4, response=response, delay=late, on="write")
+    found = model.run(PREFETCH, wrong).completion
+    assert (found.status, found.channel) == (Status.TIMEOUT, 0)
+    if between == "abort":
+        model.abort(PREFETCH)
+        model.resync(PREFETCH)
+        model.write("RING", "CTRL", 1, PREFETCH)
+    elif between == "reset":
+        model.clear()
+        model.open_rings()
+    model.submit(PREFETCH, *(each for each, _, _ in made))
+    found = model.collect(PREFETCH, number)
+    assert [each.status for each in found] == [Status.OK] * number
+    for descriptor_, target, before in made:
+        rows = target.data.reshape(-1, 2 * descriptor_.row_bytes)[:, : descriptor_.row_bytes]
+        assert (rows.reshape(-1) == before).all()
+    leave_quarantine(model)
+
+
+def test_an_address_that_waits_in_quarantine_keeps_its_attributes(
+    model_of, tensor, offload, small_zvc
+):
+    """The ring is idle then, and software may choose others for the next job."""
+    model = model_of()
+    words = tensor(small_zvc, 512)
+    job = offload(model, words)
+    wrong, _ = descriptor(model, PREFETCH, job, words)
+    right, (memory, *_) = descriptor(model, PREFETCH, job, words, channel=1)
+    model.write("ENGINE", "TIMEOUT", 300)
+    model.engine.hold(0, "aw", STUCK)
+    assert model.run(PREFETCH, wrong).completion.status == Status.TIMEOUT
+    model.write("RING", "CTRL", 0, PREFETCH)
+    model.write("RING", "ATTR", 0xA55A & 0xF7FF, PREFETCH)
+    model.write("RING", "CTRL", 1, PREFETCH)
+    assert model.run(PREFETCH, right).completion.status == Status.OK
+    assert (memory.data == job.before[0]).all()
+    leave_quarantine(model)

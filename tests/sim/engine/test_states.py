@@ -104,12 +104,6 @@ def test_the_first_error_of_a_ring_stays(model_of, ring):
         model.write("RING", "CQ_HEAD", 99, ring)  # an error, too
 
 
-def reset(model):
-    model.write("ENGINE", "CTRL", 1)
-    while model.read("ENGINE", "CTRL"):
-        model.engine.run(10)
-
-
 def test_registers_after_a_reset_by_software(model_of):
     """All have the values of the table, those that errors have changed too."""
     model = model_of()
@@ -128,7 +122,7 @@ def test_registers_after_a_reset_by_software(model_of):
             model.write("CHANNEL", name, value, channel)
     for name, value in (("IRQ_ENABLE", 0x3F), ("IRQ_COALESCE", 0x505), ("TIMEOUT", 12345)):
         model.write("ENGINE", name, value)
-    reset(model)
+    model.clear()
     for block, instance, register in model.map.addresses().values():
         found = model.read(block.name, register.name, instance)
         assert found == register.reset, (block.name, register.name, instance)
@@ -143,7 +137,7 @@ def test_locked_attributes_stay(model_of):
     model.write("RING", "CTRL", LOCK, OFFLOAD)
     address = model.map.block("RING").address("ATTR", OFFLOAD)
     assert model.engine.access(address, 0).response == 2
-    reset(model)
+    model.clear()
     assert model.read("RING", "ATTR", OFFLOAD) == 0x3105
     assert model.read("RING", "ATTR", PREFETCH) == 0x2000
 

@@ -67,7 +67,9 @@ def timeout(round_) -> str:
     model.engine.clear_faults()
     for fault in (fault for plan in round_.jobs for fault in plan.faults):
         if fault is late:
-            fault = {**fault, "response": 0, "delay": LATE, "count": 1}
+            # Whatever the response is, it comes when the job is over.
+            response = round_.random.choice((0, 0, 2, 3))
+            fault = {**fault, "response": response, "delay": LATE, "count": 1}
         model.engine.fault(**fault)
     channel = round_.config.channel(late["address"])
     lost, failed = [], set()

@@ -143,7 +143,8 @@ class WritesInside(Elaboratable):
     the beats before it, unless its stripe was halted or dropped. When the burst that ends with it
     is answered, its stripe is reported if it is the last beat, and only then.
 
-    An error is reported, with its status, of an answer, of a quarantine that begins while bursts
+    An error is reported, with its status, of an answer, unless the quarantine has begun before it,
+    of a quarantine that begins while bursts
     are not answered or not issued, and of each stripe whose place is there in quarantine, when a
     beat of it comes, unless all is dropped. In quarantine no address is issued.
     """
@@ -178,7 +179,8 @@ class WritesInside(Elaboratable):
         attr = Value.cast(dut.attr)
         m.d.comb += [
             dut.o_error.ready.eq(anything(m, 1, "error_ready")),
-            attr.eq(AnyConst(len(attr))),  # a ring's, which stay while it runs
+            # An address may wait in quarantine while software changes those of the ring.
+            attr.eq(anything(m, len(attr), "attr")),
             Assert(b.ready),
         ]
         bits = config.address_bits
@@ -232,7 +234,7 @@ class WritesInside(Elaboratable):
         status, is_own, own = Signal(8, name="status"), Signal(name="is_own"), Signal.like(tag)
         m.d.sync += was_lost.eq(dut.lost)
         m.d.comb += [
-            fails.eq(b.valid & is_error(b.payload)),
+            fails.eq(b.valid & is_error(b.payload) & ~was_lost),
             is_stuck.eq(dut.lost & ~was_lost & ((dut.outstanding != 0) | dut.is_ready)),
             is_stripe.eq(has_place & dut.i.valid & (dut.lost | was_dropped)),
             Assert(dut.o_error.valid == waits),
@@ -335,6 +337,17 @@ class ReportsEarly(StripeWriter):
         return m
 
 
+class ReportsLate(StripeWriter):
+    """Reports an error of a write that is answered in quarantine."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        b = self.client.b
+        with m.If(b.valid & is_error(b.payload)):
+            m.d.comb += m.submodules.errors.valid.eq(1)
+        return m
+
+
 class WritesZeros(StripeWriter):
     """Sends zeros, and enables no byte."""
 
@@ -406,6 +419,7 @@ PROOFS = (
                     "reports a stripe before its answer": lambda: WritesInside(
                         ReportsEarly(sized(1))
                     ),
+                    "reports a late answer": lambda: WritesInside(ReportsLate(sized(1))),
                     "sends zeros without strobes": lambda: WritesInside(WritesZeros(sized(1))),
                     "sends zeros": lambda: WritesInside(WritesZeroWords(sized(1))),
                     "is drained before the answers": lambda: WritesInside(DrainedEarly(sized(1))),
