@@ -268,7 +268,7 @@ static int run_ring(struct cdma *engine, uint32_t number, uint32_t halt)
 }
 
 /* The windows and attributes of a ring. Locked ones stay as they are. */
-static int write_windows(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
+static int write_lockable(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
 {
     uint32_t control;
     int error = read_register(engine, CDMA_RING_CTRL(number), &control);
@@ -329,7 +329,7 @@ int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_
     /* Old entries could have the phase of new entries. */
     for (i = 0; i < CDMA_COMPLETION_BYTES << setup->log2; i++)
         setup->cq[i] = 0;
-    error = write_windows(engine, number, setup);
+    error = write_lockable(engine, number, setup);
     if (!error)
         error = write_pair(engine, CDMA_RING_SQ_BASE_LO(number), setup->sq_address);
     if (!error)
