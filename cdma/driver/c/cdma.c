@@ -9,8 +9,9 @@
 #define ABORT CDMA_RING_CTRL_ABORT_MASK
 #define HALT CDMA_RING_CTRL_HALT_MASK
 #define FLAGS (CDMA_F_INTERRUPT | CDMA_F_FENCE | CDMA_F_INDEX | CDMA_F_CRC | CDMA_F_APPEND)
-/* A wait looks at the state of the ring once in so many polls, and more often in the first ones:
- * io.idle may sleep for long. */
+/* A wait looks at the state of the ring once in so many polls. Before, it does so in the poll FIRST
+ * and in twice as many each time: io.idle may sleep for long. */
+#define FIRST 8u
 #define POLLS 64u
 
 static int read_register(struct cdma *engine, uint32_t address, uint32_t *value)
@@ -435,7 +436,7 @@ static int wait_for(struct cdma *engine, uint32_t number, struct cdma_completion
         if (gives_up(engine))
             return CDMA_E_GAVE_UP;
         polls++;
-        if (polls % POLLS && polls & (polls - 1u))
+        if (polls % POLLS && (polls < FIRST || polls & (polls - 1u)))
             continue;
         error = state_of(engine, number);
         if (error) {
