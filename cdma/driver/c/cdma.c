@@ -206,19 +206,29 @@ int cdma_open(struct cdma *engine, const struct cdma_io *io)
     return error ? error : cdma_reset(engine);
 }
 
+/* Wait until a field of a register has a value, in its place in the register. */
+static int wait_until(struct cdma *engine, uint32_t address, uint32_t mask, uint32_t value)
+{
+    uint32_t found;
+    int error;
+    for (;;) {
+        error = read_register(engine, address, &found);
+        if (error || (found & mask) == value)
+            return error;
+        error = link_of(engine); /* what is outstanding at a dead link does not end */
+        if (error)
+            return error;
+        if (gives_up(engine))
+            return CDMA_E_GAVE_UP;
+    }
+}
+
 int cdma_reset(struct cdma *engine)
 {
-    uint32_t value;
     int error = write_register(engine, CDMA_ENGINE_CTRL, CDMA_ENGINE_CTRL_RESET_MASK);
     engine->ring[0].is_open = engine->ring[1].is_open = 0;
-    while (!error) {
-        error = read_register(engine, CDMA_ENGINE_CTRL, &value);
-        if (error || !(value & CDMA_ENGINE_CTRL_RESET_MASK))
-            break;
-        error = link_of(engine); /* what is outstanding at a dead link does not end */
-        if (!error && gives_up(engine))
-            error = CDMA_E_GAVE_UP;
-    }
+    if (!error)
+        error = wait_until(engine, CDMA_ENGINE_CTRL, CDMA_ENGINE_CTRL_RESET_MASK, 0);
     if (!error) /* late responses of the link let a reset end, and it has failed all the same */
         error = link_of(engine);
     engine->ring[0].tail = engine->ring[0].head = engine->ring[0].reported = 0;
@@ -287,20 +297,13 @@ static int write_lockable(struct cdma *engine, uint32_t number, const struct cdm
     return error;
 }
 
-/* Leave HALTED or ERROR. */
+/* Abort a ring, which also leaves HALTED and ERROR. */
 static int abort_ring(struct cdma *engine, uint32_t number, uint32_t halt)
 {
-    uint32_t state;
     int error = write_register(engine, CDMA_RING_CTRL(number), ABORT | halt);
-    while (!error) {
-        error = read_register(engine, CDMA_RING_STATE(number), &state);
-        if (error || FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_STOPPED)
-            break;
-        error = link_of(engine);
-        if (!error && gives_up(engine))
-            error = CDMA_E_GAVE_UP;
-    }
-    return error;
+    return error ? error
+                 : wait_until(engine, CDMA_RING_STATE(number), CDMA_RING_STATE_STATE_MASK,
+                              CDMA_STATE_STOPPED << CDMA_RING_STATE_STATE_LOW);
 }
 
 int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)

@@ -149,8 +149,8 @@ int cdma_clear_quarantine(struct cdma *engine, uint32_t channel);
 /* Reset the engine. Then open both rings again, and write what else is not to have its reset value:
  * IRQ_ENABLE, IRQ_COALESCE and TIMEOUT, RATE, QOS and ENABLE of channels, the arena; the same holds
  * after cdma_open. A channel in quarantine stays there: see cdma_clear_quarantine. CDMA_E_FATAL: the
- * link has failed: the reset does not end, or ends and changes nothing about that. The rings, and the buffers of all jobs without a
- * completion, belong to the engine until aresetn. */
+ * link has failed: the reset does not end, or ends and changes nothing about that. The rings, and the
+ * buffers of all jobs without a completion, belong to the engine until aresetn. */
 int cdma_reset(struct cdma *engine);
 
 #ifdef __cplusplus

@@ -90,7 +90,8 @@ class SoftwareDevice:
             self._guard(instance, register)
         kept = sum(field.mask for field in register.fields if field.access is Access.RW)
         self._values[address] = value & kept
-        getattr(self, f"_write_{block.name.lower()}")(instance, register, value)
+        with self._alarms():
+            getattr(self, f"_write_{block.name.lower()}")(instance, register, value)
         if self.automatic:
             self.work()
 
@@ -181,12 +182,9 @@ class SoftwareDevice:
                 other = getattr(ring.settings, name) & ~(0xFFFFFFFF << 32 * half)
                 setattr(ring.settings, name, other | (value & low) << 32 * half)
         elif register.name == "SQ_TAIL":
-            with self._alarms():
-                ring.submit(value & 0xFFFF)
+            ring.submit(value & 0xFFFF)
         elif register.name == "CQ_HEAD":
-            with self._alarms():
-                is_good = ring.consume(value & 0xFFFF)
-            if is_good and ring.cq_head != ring.head:
+            if ring.consume(value & 0xFFFF) and ring.cq_head != ring.head:
                 self._pend(number)
         elif register.name == "CTRL":
             self._control(number, ring, value)
@@ -200,8 +198,7 @@ class SoftwareDevice:
         elif not value & 1:
             ring.stop()
         elif not self._resets:
-            with self._alarms():
-                ring.run()
+            ring.run()
 
     def _read_channel(self, channel: int, register: Register) -> int | None:
         if register.name == "QUARANTINE":

@@ -92,13 +92,12 @@ class SoftwareRing:
 
     # -- what software does --
 
-    def submit(self, tail: int) -> bool:
-        """SQ TAIL was written. False on an impossible count: then the ring is in ERROR."""
+    def submit(self, tail: int) -> None:
+        """SQ TAIL was written. On an impossible count, the ring enters ERROR."""
         if (tail - self.counted) & _COUNT > 1 << self.settings.sq_size:
             self.enter_error(Status.OK, 0)
-            return False
-        self.tail = tail & _COUNT
-        return True
+        else:
+            self.tail = tail & _COUNT
 
     def consume(self, head: int) -> bool:
         """CQ HEAD was written. False on an impossible count: then the ring is in ERROR."""
@@ -108,10 +107,10 @@ class SoftwareRing:
         self.cq_head = head & _COUNT
         return True
 
-    def run(self) -> bool:
-        """RUN was set. False if a ring lies outside the host window."""
+    def run(self) -> None:
+        """RUN was set. If a ring lies outside the host window, the ring enters ERROR."""
         if self.state not in (State.STOPPED, State.HALTED):
-            return True
+            return
         window = rules.Window(self.settings.host_base, self.settings.host_limit)
         for base, size, entry in (
             (self.settings.sq_base, self.settings.sq_size, DESCRIPTOR_BYTES),
@@ -120,9 +119,8 @@ class SoftwareRing:
             end = base + (entry << size)
             if not window.holds(base, end) or end > 1 << self._config.address_bits:
                 self.enter_error(Status.HOST_DECERR, base)
-                return False
+                return
         self.state, self.status, self._untrusted = State.RUNNING, Status.OK, False
-        return True
 
     def stop(self) -> None:
         """RUN was cleared: started descriptors finish normally."""

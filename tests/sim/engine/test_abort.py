@@ -185,15 +185,11 @@ def test_reset_of_the_engine_by_software(model_of, small, tensor, offload, prefe
     for wait in (5, 60, 150, 260, 400):
         buffers = start(model, small, tensor)
         model.engine.run(wait)
-        model.write("ENGINE", "CTRL", 1)
-        for _ in range(1000):
-            if not model.read("ENGINE", "CTRL"):
-                break
+        model.clear()
         model.free(*buffers)
         for ring in (OFFLOAD, PREFETCH):
             assert model.read("RING", "SQ_TAIL", ring) == model.read("RING", "SQ_HEAD", ring) == 0
-            model.rings[ring].tail = model.rings[ring].head = model.rings[ring].acknowledged = 0
-            model.set_ring(ring, 4)
+        model.open_rings()
         prefetch(model, offload(model, tensor(small, 2100)))
 
 

@@ -263,19 +263,25 @@ class Picks(Elaboratable):
         return m
 
 
-class PicksAlone(Elaboratable):
-    """The choice of words, with any inputs."""
+class Driven(Elaboratable):
+    """A component, with any inputs, whose output is not 1."""
 
-    def __init__(self, width):
-        self.width = width
+    def __init__(self, dut, inputs, output):
+        self.dut, self.inputs, self.output = dut, inputs, output
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = Picks(self.width)
-        for k, each in enumerate((*dut.words, dut.select)):
+        m.submodules.dut = self.dut
+        for k, each in enumerate(self.inputs):
             m.d.comb += each.eq(anything(m, len(each), f"input{k}"))
-        m.d.comb += Assert(dut.picked != 1)
+        m.d.comb += Assert(self.output != 1)
         return m
+
+
+def picks(width):
+    """The choice of words of a width."""
+    dut = Picks(width)
+    return Driven(dut, (*dut.words, dut.select), dut.picked)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +290,7 @@ class PicksAlone(Elaboratable):
 )
 def test_both_bits_of_a_fault_may_be_of_different_words(tmp_path, bit, other, there):
     """A multiplexer of several words has them at one pin."""
-    text, fewer = (netlist.flat(netlist.rtlil_of(PicksAlone(n)), tmp_path) for n in (4, 2))
+    text, fewer = (netlist.flat(netlist.rtlil_of(picks(n)), tmp_path) for n in (4, 2))
     text = text.replace("bench", "unit")
     (name,) = (cell.name for cell in cells(text) if cell.kind == "pmux")
     command = f"-mode cnot1 -module top -cell {name} -port B -portbit {bit} -ctrlbit {other}"
@@ -313,26 +319,17 @@ class Stores(wiring.Component):
         return m
 
 
-class StoresAlone(Elaboratable):
-    """The memory, with any inputs."""
-
-    def __init__(self, ports):
-        self.ports = ports
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.dut = dut = Stores(self.ports)
-        for k, each in enumerate((dut.address, dut.data, dut.write)):
-            m.d.comb += each.eq(anything(m, len(each), f"input{k}"))
-        m.d.comb += Assert(Cat(dut.reads) != 1)
-        return m
+def stores(ports):
+    """The memory with so many read ports."""
+    dut = Stores(ports)
+    return Driven(dut, (dut.address, dut.data, dut.write), Cat(dut.reads))
 
 
 @pytest.mark.parametrize(("bit", "other", "is_there"), [(5, 2, 1), (5, 9, 0), (9, 5, 0), (9, 8, 0)])
 def test_a_fault_at_a_port_that_a_memory_does_not_have_is_not_inserted(
     tmp_path, bit, other, is_there
 ):
-    text, fewer = (netlist.flat(netlist.rtlil_of(StoresAlone(n)), tmp_path) for n in (3, 2))
+    text, fewer = (netlist.flat(netlist.rtlil_of(stores(n)), tmp_path) for n in (3, 2))
     text = text.replace("bench", "unit")
     (name,) = (cell.name for cell in cells(text) if cell.kind == "mem_v2")
     command = f"-mode cnot1 -module top -cell {name} -port RD_DATA -portbit {bit} -ctrlbit {other}"

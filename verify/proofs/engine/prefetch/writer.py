@@ -144,9 +144,9 @@ class WritesInside(Elaboratable):
     is answered, its stripe is reported if it is the last beat, and only then.
 
     An error is reported, with its status, of an answer, unless the quarantine has begun before it,
-    of a quarantine that begins while bursts
-    are not answered or not issued, and of each stripe whose place is there in quarantine, when a
-    beat of it comes, unless all is dropped. In quarantine no address is issued.
+    of a quarantine that begins while bursts are not answered or not issued, and of each stripe
+    whose place is there in quarantine, when a beat of it comes, unless all is dropped. In
+    quarantine no address is issued.
     """
 
     def __init__(self, dut):

@@ -31,13 +31,12 @@ class MovesByRules(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self.dut
         free = ("start", "stop", "abort", "halt", "fail", "clear", "is_drained", "is_inside")
-        free = (*free, "address")
-        for name in (*free, "halt_status", "fail_status"):
+        for name in (*free, "address", "halt_status", "fail_status"):
             port = getattr(dut, name)
             m.d.comb += port.eq(anything(m, len(port), name))
         m.d.comb += dut.answered.eq(anything(m, 1, "answered") & dut.asks)
         state, was, has_run = Value.cast(dut.state), Signal(3), Signal()
-        inputs = {name: Signal(name=f"was_{name}") for name in (*free[:-1], "answered", "asks")}
+        inputs = {name: Signal(name=f"was_{name}") for name in (*free, "answered", "asks")}
         address, error_address = Signal(ADDRESS_BITS), Signal(ADDRESS_BITS)
         status, wanted = Signal(8), Signal()
         starts = probe(m, "dut.starts", 1)
