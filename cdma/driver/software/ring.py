@@ -101,7 +101,7 @@ class SoftwareRing:
 
     def consume(self, head: int) -> bool:
         """CQ HEAD was written. False on an impossible count: then the ring is in ERROR."""
-        if (self.counted - head) & _COUNT > 1 << self.settings.cq_size:
+        if (self.counted - head) & _COUNT > (self.counted - self.cq_head) & _COUNT:
             self.enter_error(Status.OK, 0)
             return False
         self.cq_head = head & _COUNT

@@ -426,6 +426,29 @@ def test_an_impossible_count_while_jobs_run(model_of, tensor, small, offload, pr
     offload(model, words)
 
 
+@pytest.mark.parametrize("ring", [OFFLOAD, PREFETCH])
+def test_completions_that_were_read_stay_read(model_of, ring):
+    """An old CQ_HEAD, written late, must not take back an entry that a descriptor was promised."""
+    model = model_of(log2=2, host=Memory(latency=200))
+    model.submit(ring, *(4 * [Descriptor(Op.NOP)]))
+    first = [model.wait(ring).cookie for _ in range(4)]
+    model.engine.run(400)
+    model.submit(ring, *(4 * [Descriptor(Op.NOP, cookie=9)]))
+    model.write("RING", "CQ_HEAD", 1, ring)
+    model.write("RING", "CQ_HEAD", 0, ring)
+    assert model.read("RING", "CQ_HEAD", ring) == 1
+    assert model.state(ring)[0] is State.ERROR
+    model.engine.run(4000)
+    assert model.read("RING", "CQ_TAIL", ring) <= 5, "no more than the ring has entries"
+    assert first == 4 * [0]
+    model.abort(ring)
+    while model.peek(ring) is not None:
+        model.wait(ring)
+    model.resync(ring)
+    model.write("RING", "CTRL", 1, ring)
+    assert model.run(ring, Descriptor(Op.NOP, cookie=7)).status is Status.OK
+
+
 def test_windows_of_a_prefetch_one_byte_short(model_of, small, tensor, offload):
     """Of tensor and index; and the stream of an offload at the end of its window."""
     model, words = model_of(), tensor(small, 5000)

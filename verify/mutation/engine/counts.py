@@ -15,8 +15,8 @@ _COUNTS = 1 << 16
 def counts(model: EngineModel) -> list:
     """SQ TAIL and CQ HEAD of stopped rings, near the last that is allowed and anywhere.
 
-    A count is right when it is at most the ring's size ahead of SQ HEAD, or at most the size of the
-    completion ring behind it. A wrong one is ignored, and the ring enters ERROR.
+    A tail is right when it is at most the ring's size ahead of SQ HEAD; a count of completions when
+    it is between the one before and SQ HEAD. A wrong one is ignored, and the ring enters ERROR.
     """
     seen = []
     rng = np.random.default_rng(18)
@@ -24,17 +24,16 @@ def counts(model: EngineModel) -> list:
         ring = number % 2
         jobs = int(rng.integers(1, 1 << model.rings[ring].log2))
         model.submit(ring, *[Descriptor(Op.NOP)] * jobs)
-        seen += [str(each) for each in model.collect(ring, jobs)]
+        seen += [str(model.wait(ring)) for _ in range(jobs)]  # not acknowledged
         model.abort(ring)
         head = model.read("RING", "SQ_HEAD", ring)
         for _ in range(_WRITES):
-            sizes = [int(rng.integers(16)) for _ in range(2)]
-            model.write("RING", "SQ_SIZE", sizes[0], ring)
-            model.write("RING", "CQ_SIZE", sizes[1], ring)
-            is_read = int(rng.integers(2))
-            ahead = _distance(rng, 1 << sizes[is_read])
+            size, is_read = int(rng.integers(16)), int(rng.integers(2))
+            model.write("RING", "SQ_SIZE", size, ring)
+            most = (head - model.read("RING", "CQ_HEAD", ring)) % _COUNTS if is_read else 1 << size
+            ahead = _distance(rng, most)
             value = (head - ahead if is_read else head + ahead) % _COUNTS
-            seen += _written(model, ring, is_read, value, ahead <= 1 << sizes[is_read])
+            seen += _written(model, ring, is_read, value, ahead <= most)
         # Back to what the rings in memory have.
         model.program(ring)
         model.resync(ring)
@@ -43,10 +42,10 @@ def counts(model: EngineModel) -> list:
     return [*seen, model.engine.cycle]
 
 
-def _distance(rng, size):
+def _distance(rng, most):
     """How far a count is ahead: often as far as it may be, or one more or less."""
     if rng.random() < 0.5:
-        return max(0, size + int(rng.integers(-1, 2)))
+        return max(0, most + int(rng.integers(-1, 2)))
     return int(rng.integers(_COUNTS)) >> int(rng.integers(0, 16))
 
 

@@ -5,7 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS
-from cdma.hdl.lib.lookahead import incremented, sum_in_parts
+from cdma.hdl.lib.lookahead import exceeds_later, incremented, sum_in_parts
+from cdma.hdl.lib.signals import registered
 
 _PART_BITS = 4
 
@@ -21,12 +22,13 @@ class Counts(wiring.Component):
     ring, is_read : In, of the address that is written: the ring, and CQ HEAD in place of SQ TAIL
     writes : In, one cycle: software writes
     written : In, the count; stable in the two cycles after ``writes``
-    log2, completion_log2 : In, arrays: sizes of the rings
+    log2 : In, array: sizes of the submission rings
     completes : In, a bit for each ring, one cycle: a completion has arrived
-    clear : In, counts start over
+    clear : In, counts start over; one that is checked meanwhile is ignored
     tail, head, completion_head : Out, arrays: descriptors submitted and completed, completions read
     doorbell, doorbell_ring : Out, a tail was written, in the two cycles after ``writes``
-    is_error : Out, a bit for each ring: a count was more than the ring's entries ahead
+    is_error : Out, a bit for each ring: a tail was more than the ring's entries ahead, or more
+        completions were read than there are, or fewer than before
     has_read : Out, a bit for each ring: software has read completions, and not all
     """
 
@@ -38,7 +40,6 @@ class Counts(wiring.Component):
                 "writes": In(1),
                 "written": In(COUNT_BITS),
                 "log2": In(4).array(RINGS),
-                "completion_log2": In(4).array(RINGS),
                 "completes": In(RINGS),
                 "clear": In(1),
                 "tail": Out(COUNT_BITS).array(RINGS),
@@ -56,7 +57,7 @@ class Counts(wiring.Component):
         # Written, and checked.
         checks, follows, ring, is_read = Signal(), Signal(), Signal(), Signal()
         is_wrong, is_all = Signal(), Signal()
-        m.d.sync += [checks.eq(self.writes), follows.eq(checks)]
+        m.d.sync += [checks.eq(self.writes & ~self.clear), follows.eq(checks & ~self.clear)]
         with m.If(self.writes):
             m.d.sync += [ring.eq(self.ring), is_read.eq(self.is_read)]
         is_wrong_now, is_all_now = self._compare(m, is_read)
@@ -85,11 +86,13 @@ class Counts(wiring.Component):
         return m
 
     def _compare(self, m, is_read):
-        """Whether a count is too far from the head, and whether it is the head; a cycle later.
+        """Whether a count is wrong, and whether it is the head; a cycle later.
 
-        A tail may be ahead of the head by as many as the ring has entries, and the head of a count
-        of completions. A number is more than ``2**log2`` when the number less one has a bit from
-        ``log2`` on, and it is not zero.
+        A tail may be ahead of the head by as many as the ring has entries: a number is more than
+        ``2**log2`` when the number less one has a bit from ``log2`` on, and it is not zero. A count
+        of completions must not be past the head, nor behind the one before: that would take entries
+        back which were promised to descriptors on their way. Two such counts differ by the largest
+        ring at most, half of all counts, and only the head is that much ahead of another one.
         """
         head = Mux(self.ring, self.head[1], self.head[0])
         # written - head - 1, or written - head, whose complement is head - written - 1.
@@ -97,15 +100,14 @@ class Counts(wiring.Component):
             m, Cat(1, self.written), Cat(self.is_read, ~head), "rest", part=_PART_BITS
         )
         less_one = total[1:] ^ is_read.replicate(COUNT_BITS)
-        sizes = [self.log2, self.completion_log2]
-        log2 = Signal(4, reset_less=True)
-        m.d.sync += log2.eq(
-            Mux(
-                self.is_read,
-                Mux(self.ring, sizes[1][1], sizes[1][0]),
-                Mux(self.ring, sizes[0][1], sizes[0][0]),
-            )
+        largest = COUNT_BITS - 1
+        log2 = registered(
+            m, Mux(self.is_read, largest, Mux(self.ring, self.log2[1], self.log2[0])), "log2"
         )
         is_zero = less_one.all()
         beyond = Cat(less_one[bit] & (log2 <= bit) for bit in range(COUNT_BITS))
-        return beyond.any() & ~is_zero, is_zero
+        before = Mux(self.ring, self.completion_head[1], self.completion_head[0])
+        borrows = exceeds_later(m, before[:-1], None, self.written[:-1], "back", part=_PART_BITS)
+        differs = registered(m, before[-1] ^ self.written[-1], "differs")
+        is_back = is_read & (differs ^ borrows)
+        return (beyond.any() | is_back) & ~is_zero, is_zero

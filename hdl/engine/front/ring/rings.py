@@ -138,7 +138,6 @@ class Rings(wiring.Component):
         for number, each in enumerate(regs):
             m.d.comb += [
                 counts.log2[number].eq(each.sq_size_log2),
-                counts.completion_log2[number].eq(each.cq_size_log2),
                 each.sq_tail_count.eq(counts.tail[number]),
                 each.sq_head_count.eq(counts.head[number]),
                 each.cq_tail_count.eq(counts.head[number]),

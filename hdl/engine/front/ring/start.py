@@ -292,7 +292,9 @@ class Starter(wiring.Component):
         with m.If(is_range_now | self.answered.any() | (state == _State.LOOK)):
             m.d.sync += is_range.eq(is_range_now)
         with m.If(state == _State.CLIPPED):
-            m.d.sync += is_clipped.eq(checker.is_past)
+            # The checker does not compare the bits of a limit beyond all addresses.
+            is_far = self.descriptor.limit[self.config.address_bits + 1 :].any()
+            m.d.sync += is_clipped.eq(checker.is_past | is_far)
         for number in range(RINGS):
             wiring.connect(m, wiring.flipped(self.window[number]), operands.window[number])
             for name in ("base", "log2", "completion_base", "completion_log2"):

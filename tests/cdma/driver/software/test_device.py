@@ -210,6 +210,15 @@ def test_impossible_counts_are_errors(register):
     assert bench.completion(0, 1).status == Status.OK
 
 
+def test_completions_that_were_read_stay_read():
+    bench = Bench(log2=2)
+    bench.put(0, NOP, NOP)
+    bench.consume(0, 2)
+    bench.registers.write("RING", "CQ_HEAD", 1, 0)
+    assert bench.state(0)[0] is State.ERROR
+    assert bench.registers.read("RING", "CQ_HEAD", 0) == 2
+
+
 def test_a_ring_outside_its_window_does_not_run():
     bench = Bench()
     bench.registers.write("RING", "CTRL", 0, 0)

@@ -44,7 +44,11 @@ class Offloads(Common):
         is_faulty = words.size > 0 and not append and self.is_faulty()
         if append:
             room = self.arena.end - self._pointer
-            limit = limit if random.random() < 0.8 else random.randrange(limit + 1) & -8
+            kind = random.random()
+            if kind < 0.2:
+                limit = random.randrange(limit + 1) & -8
+            elif kind < 0.3:  # as much as fits the arena
+                limit = random.getrandbits(random.randrange(limit.bit_length(), 65)) & -8
             capacity = min(limit, room)
         else:
             if not is_faulty and random.random() < 0.2:

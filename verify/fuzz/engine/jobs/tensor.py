@@ -10,11 +10,10 @@ from cdma.sim.engine.engine import DEVICE
 from cdma.sim.engine.model import PREFETCH
 from cdma.verify.fuzz.engine.jobs.heap import Heap, Part
 from cdma.verify.fuzz.engine.jobs.plan import Plan
-from cdma.verify.fuzz.engine.jobs.words import Words
+from cdma.verify.fuzz.engine.jobs.words import MOST_ROWS, MOST_STEP, MOST_STRIPES, Words
 
-#: Share of the tensors that have several rows, and the most stripes and rows of these.
+#: Share of the tensors that have several rows.
 _ROWS = 0.06
-_MOST_ROWS, _MOST_STRIPES = 5, 2
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,9 @@ def tensor_to_read(heap: Heap, words: Words, random: Random, ring: int) -> Tenso
         part.data[:] = drawn.view(np.uint8)
         fields = {"device": part.address, "row_bytes": drawn.nbytes} | _one_row(random)
         return Tensor(config, part, drawn.nbytes, fields, drawn)
-    row = config.stripe_bytes * random.randrange(1, _MOST_STRIPES + 1)
-    rows = random.randrange(2, _MOST_ROWS + 1)
-    step = config.stripe_bytes * random.randrange(4)
+    row = config.stripe_bytes * random.randrange(1, MOST_STRIPES + 1)
+    rows = random.randrange(2, MOST_ROWS + 1)
+    step = config.stripe_bytes * random.randrange(MOST_STEP + 1)
     span = row + step * (rows - 1)
     drawn = words.draw(random, span // config.word_bytes)
     part = _place(heap, config, random, span, ring, readable=True)

@@ -10,6 +10,8 @@ from cdma.sim.stimulus import random_words
 _DENSITIES = (0.0, 0.05, 0.3, 0.5, 0.9, 1.0)
 #: Bytes of the longest tensor.
 MOST_BYTES = 1 << 18
+#: Most rows of a tensor, stripes of a row, and stripes from one row to the next.
+MOST_ROWS, MOST_STRIPES, MOST_STEP = 5, 2, 3
 #: Share of the tensors that are long enough for AUTO to act.
 _LONG = 0.004
 
@@ -31,6 +33,7 @@ class Words:
         most = 3 * config.stripe_words + config.channels * config.stripe_words
         self._has_long = self._long(1) * config.word_bytes <= MOST_BYTES
         size = 3 * max(most, self._long(1) if self._has_long else 0)
+        size = max(size, (MOST_STRIPES + MOST_STEP * (MOST_ROWS - 1)) * config.stripe_words)
         fmt = config.format
         high = 1 << min(63, config.word_bits)
         self._any = rng.integers(1, high, size, dtype=np.uint64).astype(fmt.dtype)

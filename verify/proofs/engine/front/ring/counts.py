@@ -1,4 +1,4 @@
-"""Counts of a ring are those of software and completions; one too far ahead is ignored."""
+"""Counts of a ring are those of software and completions; an impossible one is ignored."""
 
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
@@ -11,7 +11,8 @@ from cdma.verify.proofs.proof import Proof, faults
 
 
 class CountsRight(Elaboratable):
-    """Software writes any count, not in the two cycles after a write; completions come at any time.
+    """Software writes any count, not in the two cycles after a write. Completions come at any time,
+    while fewer than the largest ring has entries are unread.
 
     The model compares a count with the head in the cycle of the write, and counts two cycles later.
     """
@@ -26,9 +27,15 @@ class CountsRight(Elaboratable):
         leave_open(m, dut, "ring", "is_read", "writes", "completes", "clear")
         kept = Signal(COUNT_BITS, name="kept")
         checks, follows = Signal(), Signal()
-        for port, name in ((dut.log2, "log2"), (dut.completion_log2, "completion_log2")):
-            for number in range(RINGS):
-                m.d.comb += port[number].eq(anything(m, 4, f"{name}{number}"))
+        for number in range(RINGS):
+            unread = Signal(COUNT_BITS, name=f"unread{number}")
+            most = 1 << COUNT_BITS - 1
+            m.d.comb += [
+                dut.log2[number].eq(anything(m, 4, f"log2_{number}")),
+                unread.eq(dut.head[number] - dut.completion_head[number]),
+                Assume(~dut.completes[number] | (unread != most)),
+                Assert(unread <= most),
+            ]
         m.d.comb += [
             dut.written.eq(Mux(dut.writes, anything(m, COUNT_BITS, "any_count"), kept)),
             Assume(~dut.writes | ~(checks | follows)),
@@ -37,14 +44,18 @@ class CountsRight(Elaboratable):
             Signal(name=name) for name in ("at_ring", "of_head", "is_wrong", "is_all")
         )
         head = Mux(dut.ring, dut.head[1], dut.head[0])
-        sizes = dut.completion_log2, dut.log2
-        log2 = Mux(dut.is_read, *(Mux(dut.ring, size[1], size[0]) for size in sizes))
+        before = Mux(dut.ring, dut.completion_head[1], dut.completion_head[0])
         ahead, size = Signal(COUNT_BITS), Signal(COUNT_BITS)
         m.d.comb += [
             ahead.eq(Mux(dut.is_read, head - dut.written, dut.written - head)),
-            size.eq(1 << log2),
+            # No count of completions goes back.
+            size.eq(Mux(dut.is_read, head - before, 1 << Mux(dut.ring, dut.log2[1], dut.log2[0]))),
         ]
-        m.d.sync += [kept.eq(dut.written), checks.eq(dut.writes), follows.eq(checks)]
+        m.d.sync += [
+            kept.eq(dut.written),
+            checks.eq(dut.writes & ~dut.clear),
+            follows.eq(checks & ~dut.clear),
+        ]
         with m.If(dut.writes):
             m.d.sync += [
                 ring.eq(dut.ring),
@@ -74,6 +85,7 @@ class CountsRight(Elaboratable):
         m.d.comb += [
             Cover(dut.is_error[1] & (ahead > 9)),
             Cover(dut.has_read[0] & (dut.head[0] == 3)),
+            Cover(dut.is_error[0] & is_read & (dut.head[0] == 3) & (kept == 1)),
             Cover((dut.tail[1] == 0x8000) & (dut.head[0] == 2)),
         ]
         return m
@@ -82,7 +94,8 @@ class CountsRight(Elaboratable):
 PROOFS = (
     Proof(
         name="counts",
-        promise="A count of software counts unless it is further ahead than the ring has entries",
+        promise="A count of software counts unless it is further ahead than the ring has entries, "
+        "of completions than there are, or goes back",
         components=(Counts,),
         design=lambda _: CountsRight(Counts()),
         sizes={"16 bits": 16},
@@ -94,6 +107,8 @@ PROOFS = (
             stuck_at(0, "dut.is_all"),
             late("dut.follows"),
             stuck_at(0, "dut.rest_gives1"),
+            stuck_at(0, "dut.differs"),
+            stuck_at(0, "dut.back_gives0"),
         ),
     ),
 )

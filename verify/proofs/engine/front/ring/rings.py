@@ -116,7 +116,7 @@ class KeepsRings(Elaboratable):
         return made
 
     def _software(self, m):
-        """Registers. Rings and their sizes are constant here, and reads of completions advance."""
+        """Registers. Rings and their sizes are constant here."""
         dut, block = self.dut, self.dut.registers0.signature.block
         checks, follows, pulses = Signal(), Signal(), []
         for ring in range(RINGS):
@@ -130,10 +130,6 @@ class KeepsRings(Elaboratable):
                     m.d.comb += value.eq(AnyConst(len(port)))
                 m.d.comb += port.eq(value)
             m.d.comb += Assume((regs.sq_size_log2 < COUNT_BITS) & (regs.cq_size_log2 < COUNT_BITS))
-            reads, read = Signal(2, name=f"reads{ring}"), self.counts.completion_head[ring]
-            m.d.sync += reads.eq(Cat(regs.cq_head_write, reads))
-            unread = (self.counts.head[ring] - read)[:COUNT_BITS]
-            m.d.comb += Assume(~reads[1] | ((dut.write_data - read)[:COUNT_BITS] <= unread))
             for name in ("SQ_TAIL", "CQ_HEAD"):
                 pulse = getattr(regs, f"{name.lower()}_write")
                 pulses.append(pulse)
