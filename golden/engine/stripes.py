@@ -116,7 +116,7 @@ def raw_stripes(coded: np.ndarray, memory: np.ndarray, policy: Raw, distance: in
 def placement(
     config: EngineConfig, device: int, row_bytes: int, rows: int = 1, pitch: int = 0
 ) -> np.ndarray:
-    """Device address of each stripe, int64 of shape (stripes,).
+    """Device address of each stripe, uint64 of shape (stripes,).
 
     Parameters
     ----------
@@ -125,12 +125,14 @@ def placement(
         As in the descriptor.
     """
     if not row_bytes:  # however many rows there are
-        return np.zeros(0, np.int64)
-    row = device + np.arange(max(rows, 1), dtype=np.int64) * pitch
-    stripe = np.arange(config.stripes(row_bytes), dtype=np.int64) * config.stripe_bytes
+        return np.zeros(0, np.uint64)
+    # Modulo 2**64, so a negative pitch is a large one.
+    step, first = (np.uint64(value % (1 << 64)) for value in (pitch, device))
+    row = first + np.arange(max(rows, 1), dtype=np.uint64) * step
+    stripe = np.arange(config.stripes(row_bytes), dtype=np.uint64) * np.uint64(config.stripe_bytes)
     return (row[:, np.newaxis] + stripe).reshape(-1)
 
 
 def channels_of(config: EngineConfig, addresses: np.ndarray) -> np.ndarray:
-    """Channel of each stripe, int64 of shape (stripes,)."""
-    return addresses // config.stripe_bytes % config.channels
+    """Channel of each stripe at such addresses, uint64 of shape (stripes,)."""
+    return addresses // np.uint64(config.stripe_bytes) % np.uint64(config.channels)
