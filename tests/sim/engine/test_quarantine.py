@@ -95,6 +95,29 @@ def test_a_stuck_channel(model_of, words, offload, prefetch, channel):
     offload(model, words)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_each_channel_that_is_lost_interrupts(model_of, words, offload, order):
+    """Also one that follows while another one is in quarantine, and each one only once."""
+    model, quarantine = model_of(), 16
+    model.write("ENGINE", "TIMEOUT", TIMEOUT)
+    model.write("ENGINE", "IRQ_ENABLE", quarantine)
+    for channel in order:
+        model.engine.hold(channel, "r", STUCK)
+        memory = model.place_tensor(words[: 1024 // 4], channel=channel)
+        model.run(OFFLOAD, Descriptor(Op.MEASURE, device=memory.address, row_bytes=1024))
+        assert model.read("ENGINE", "IRQ_STATUS") & quarantine
+        assert model.read("CHANNEL", "QUARANTINE", channel) == 1
+        assert model.engine.irq
+        model.write("ENGINE", "IRQ_STATUS", quarantine)
+        model.engine.run(100)
+        assert not model.engine.irq
+    model.engine.run(STUCK)
+    for channel in order:
+        model.write("CHANNEL", "QUARANTINE", 1, channel)
+    offload(model, words)
+    assert not model.engine.irq
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("wait", [150, 300, 700, 1300, 2500])

@@ -133,7 +133,8 @@ def _written(model, value, order=0):
 
 
 def quarantine(model):
-    """A read that is not answered: TIMEOUT, quarantine, recovery. Then a slow channel, and RATE."""
+    """A read that is not answered: TIMEOUT, quarantine, recovery, RATE. Then one channel is lost
+    after the other."""
     config, seen = model.config, []
     model.write("ENGINE", "TIMEOUT", 300)
     model.write("ENGINE", "IRQ_ENABLE", 0x3F)
@@ -160,6 +161,16 @@ def quarantine(model):
     model.write("ENGINE", "IRQ_STATUS", 0x3F)
     after = model.offload(_tensor(config, 4, 0.5), crc=True)
     seen += _seen(model, after) + _seen(model, model.prefetch(after, crc=True))
+    stripe = _tensor(config, 1, 0.5)
+    for channel in reversed(range(config.channels)):
+        model.engine.hold(channel, "r", 4000)
+        at = model.place_tensor(stripe, channel=channel).address
+        lost = Descriptor(
+            Op.MEASURE, device=at, row_bytes=stripe.nbytes, word_bytes=config.word_bytes
+        )
+        seen += [str(model.run(OFFLOAD, lost).completion), model.read("ENGINE", "IRQ_STATUS")]
+        model.write("ENGINE", "IRQ_STATUS", 0x3F)
+        seen += [model.read("ENGINE", "IRQ_STATUS"), model.read("ENGINE", "STATUS")]
     return [*seen, *state(model)]
 
 
