@@ -292,6 +292,27 @@ def test_link_timeout_is_fatal(model_of, small, tensor, offload):
     offload(model, words)
 
 
+@pytest.mark.parametrize("wait", [0, 12_000])
+def test_a_reset_of_a_failed_link_ends_when_late_responses_have_come(model_of, small, tensor, wait):
+    """Whether it was written before or behind them. FATAL stays."""
+    model, words = model_of(), tensor(small, 1024)
+    model.write("ENGINE", "TIMEOUT", 300)
+    host = model.allocate(HOST, 1024)
+    model.engine.fault(HOST, host.address, 64, delay=6000, on="write")
+    source = model.place_tensor(words)
+    fields = {"host": host.address, "row_bytes": 1024, "limit": 1024}
+    model.submit(OFFLOAD, Descriptor(Op.COPY_OUT, device=source.address, **fields))
+    model.until_state(OFFLOAD, State.ERROR)
+    if wait:
+        model.engine.run(wait)
+    model.write("ENGINE", "CTRL", 1)
+    model.engine.run(1000)
+    assert model.read("ENGINE", "CTRL") == (0 if wait else 1)
+    model.engine.run(12_000)
+    assert model.read("ENGINE", "CTRL") == 0
+    assert model.read("ENGINE", "STATUS") >> 2 & 1
+
+
 def corrupt(model, config, job, stream, index, crc=False):
     """Prefetch something damaged, compare, and prefetch the right thing."""
     count = job.descriptor.raw_bytes // config.word_bytes

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cdma.engine_codes import Op, State, Status
+from cdma.engine_config import EngineConfig
 from cdma.golden.engine.descriptor import Descriptor
-from cdma.sim.engine.engine import DEVICE, HOST
+from cdma.sim.engine.engine import DEVICE, HOST, Buffer
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import OFFLOAD, PREFETCH
 
@@ -159,3 +160,100 @@ def test_no_ring_starts_during_a_reset(model_of):
     model.engine.run(5000)
     assert model.read("ENGINE", "CTRL") == 0
     assert model.state(OFFLOAD)[0] is model.state(PREFETCH)[0] is State.STOPPED
+
+
+@pytest.mark.parametrize("name", ["SQ_TAIL", "CQ_HEAD"])
+def test_a_wrong_count_during_a_reset_does_not_hold_it_up(model_of, name):
+    """One ring has stopped, the other has a job that ends late."""
+    model = model_of(device=Memory(latency=900))
+    source, host = model.place_tensor(np.ones(256, np.uint32)), model.allocate(HOST, 1024)
+    fields = {"device": source.address, "host": host.address, "row_bytes": 1024, "limit": 1024}
+    model.submit(OFFLOAD, Descriptor(Op.COPY_OUT, **fields))
+    model.engine.run(200)
+    model.write("ENGINE", "CTRL", 1)
+    model.engine.run(20)
+    assert model.state(OFFLOAD)[0] is State.ABORTING
+    model.write("RING", name, 99, PREFETCH)
+    assert model.state(PREFETCH)[0] is State.STOPPED
+    for _ in range(100):
+        model.engine.run(100)
+        if not model.read("ENGINE", "CTRL"):
+            break
+    assert model.read("ENGINE", "CTRL") == 0
+    assert [model.state(ring) for ring in RINGS] == 2 * [(State.STOPPED, Status.OK)]
+    assert model.read("RING", name, PREFETCH) == 0
+
+
+@pytest.mark.parametrize("cause", ["phase", "read"])
+@pytest.mark.parametrize("ring", RINGS)
+def test_a_descriptor_that_cannot_be_trusted_halts_a_ring_that_was_started_again(
+    model_of, ring, cause
+):
+    """RUN is cleared and set between its start and its end, which waits for a job before it."""
+    model = model_of(device=Memory(latency=900), log2=4)
+    words = model.place_tensor(np.ones(256, np.uint32))
+    host = model.allocate(HOST, 1024)
+    fields = {"device": words.address, "host": host.address, "row_bytes": 1024, "limit": 1024}
+    at = model.rings[ring].descriptors.address + 64
+    model.place(ring, Descriptor((Op.COPY_OUT, Op.COPY_IN)[ring], cookie=1, **fields))
+    model.place(ring, Descriptor(Op.NOP, cookie=2), flip=cause == "phase")
+    if cause == "read":
+        model.engine.fault(HOST, at, 64, response=3, on="read", count=1)
+    model.place(ring, Descriptor(Op.NOP, cookie=3))
+    model.doorbell(ring)
+    model.engine.run(300)
+    assert model.read("RING", "SQ_HEAD", ring) == 0
+    model.write("RING", "CTRL", 0, ring)
+    model.write("RING", "CTRL", RUN, ring)
+    model.engine.run(4000)
+    status = Status.BAD_DESCRIPTOR if cause == "phase" else Status.HOST_DECERR
+    assert model.state(ring) == (State.HALTED, status)
+    assert model.read("ENGINE", "IRQ_STATUS") >> 2 + ring & 1
+    found = model.collect(ring, model.read("RING", "SQ_HEAD", ring))
+    assert [(each.cookie, each.status) for each in found] == [(1, Status.OK), (0, status)]
+    # What follows runs when software asks for it, and only then.
+    model.engine.run(1000)
+    assert model.read("RING", "SQ_HEAD", ring) == 2
+    model.write("RING", "CTRL", RUN, ring)
+    assert model.wait(ring).cookie == 3
+    assert model.state(ring)[0] is State.RUNNING
+
+
+@pytest.mark.parametrize("power", [38, 62])
+def test_software_writes_the_arena_pointer_behind_the_last_carry(model_with, power):
+    """The stream crosses a power of two, and the pointer is written as soon as it may be."""
+    config = EngineConfig(
+        channels=1,
+        lanes=2,
+        address_bits=64,
+        stripe_bytes=1024,
+        link_bytes=64,
+        latency=20,
+        link_fifo_bytes=2048,
+    )
+    model = model_with(config, Memory(latency=150), Memory(latency=0))
+    first = (1 << power) - 64
+    source = model.place_tensor(np.ones(32, config.format.dtype))
+    model.engine.add(Buffer(HOST, first, np.zeros(4096, np.uint8)))
+    arena = {"ARENA_BASE": first, "ARENA_LIMIT": first + 4096, "ARENA_POINTER": first}
+    append = Descriptor(
+        Op.OFFLOAD, device=source.address, row_bytes=128, limit=4096, append=True, word_bytes=4
+    )
+    for wait in range(26):
+        model.write("RING", "CTRL", 0)
+        model.until_state(OFFLOAD, State.STOPPED)
+        while model.read("RING", "STATE") >> 8 & 1:
+            pass
+        model.program(OFFLOAD, **arena)
+        model.write("RING", "CTRL", RUN)
+        model.until_state(OFFLOAD, State.RUNNING)
+        model.submit(OFFLOAD, append)
+        model.engine.run(60)
+        model.write("RING", "CTRL", 0)
+        model.engine.run(wait)
+        while model.write("RING", "ARENA_POINTER_HI", 0x1000):
+            pass
+        assert model.read("RING", "STATE") >> 8 & 1 == 0
+        model.engine.run(40)
+        assert model.read("RING", "ARENA_POINTER_HI") == 0x1000
+        assert model.collect(OFFLOAD, 1)[0].status == Status.OK

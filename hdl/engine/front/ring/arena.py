@@ -35,6 +35,7 @@ class Arena(wiring.Component):
     pointer : Out
     room : Out, bytes from ``pointer`` to ``end``, zero where there are none; valid when ``is_free``
     is_free : Out, nothing is in flight, and all is valid
+    adds : Out, from the cycle after ``ends`` on: a carry of the pointer is on its way
     """
 
     def __init__(self, address_bits: int):
@@ -56,6 +57,7 @@ class Arena(wiring.Component):
                 "pointer": Out(self.bits),
                 "room": Out(self.bits),
                 "is_free": Out(1),
+                "adds": Out(1),
             }
         )
 
@@ -79,7 +81,7 @@ class Arena(wiring.Component):
         size = self.size[_LOW:]
         # A partial unit counts as a whole one.
         carry = self.advances & self.size[:_LOW].any()
-        total = []
+        total, carries = [], []
         for low in range(0, len(pointer), _PART_BITS):
             part = pointer[low : low + _PART_BITS]
             step = Mux(self.advances, size[low : low + _PART_BITS], 0)
@@ -89,8 +91,10 @@ class Arena(wiring.Component):
             m.d.comb += Cat(piece, following).eq(part + step + carry)
             m.d.sync += gives.eq(following)
             total.append(piece)
+            carries.append(gives)
             carry = gives
         m.d.sync += pointer.eq(Cat(total))
+        m.d.comb += self.adds.eq(Cat(carries[:-1]).any())
         low_bits = 32 - _LOW
         with m.If(self.write_low):
             m.d.sync += pointer[:low_bits].eq(self.write_data[_LOW:])

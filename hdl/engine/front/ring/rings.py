@@ -87,7 +87,7 @@ class Rings(wiring.Component):
         for number in range(RINGS):
             m.submodules[f"state{number}"] = state = RingState(bits)
             states.append(state)
-            self._state(m, number, state, counts, fetcher, starter, writer, completes)
+            self._state(m, number, state, counts, fetcher, starter, writer, arena, completes)
             self._fetch(m, number, state, counts, fetcher, starter)
             self._start(m, number, state, counts, starter, finisher)
             self._finish(m, number, starter, finisher)
@@ -144,7 +144,7 @@ class Rings(wiring.Component):
                 each.cq_head_count.eq(counts.completion_head[number]),
             ]
 
-    def _state(self, m, number, state, counts, fetcher, starter, writer, completes):
+    def _state(self, m, number, state, counts, fetcher, starter, writer, arena, completes):
         regs, bits = self._registers(number), self.config.address_bits
         port = getattr(self, f"port{number}")
         flight = slice(0, FLIGHT_BITS)
@@ -153,18 +153,21 @@ class Rings(wiring.Component):
         begins = is_here & (starter.offers | starter.starts)
         is_drained = Signal(name=f"is_drained{number}")
         # What begins in a cycle counts in that cycle, and what may have been taken in it.
-        m.d.sync += is_drained.eq(is_idle & fetcher.idle[number] & ~port.busy & ~begins)
+        rests = is_idle & fetcher.idle[number] & ~port.busy & ~begins
+        m.d.sync += is_drained.eq(rests & ~arena.adds if number == 0 else rests)
         run = self.write_data[0]
         halts_now = completes[number] & (writer.status != Status.OK) & regs.ctrl_halt
         write_failed, is_error = completes[number] & writer.is_failed, counts.is_error[number]
         has_halted = starter.is_halted[number] & is_idle
+        m.d.comb += starter.is_idle[number].eq(is_idle)
         m.d.comb += [
             state.start.eq(regs.ctrl_write & run & ~regs.ctrl_abort_pulse & ~self.resets),
             state.stop.eq(regs.ctrl_write & ~run),
             state.abort.eq(regs.ctrl_abort_pulse | self.reset),
             state.halt.eq(halts_now | has_halted),
             state.halt_status.eq(Mux(halts_now, writer.status, starter.halt_status[number])),
-            state.fail.eq(is_error | write_failed | self.fatal),
+            # During a reset a ring that has stopped stays so: the reset waits for both of them.
+            state.fail.eq((is_error | write_failed | self.fatal) & ~self.resets),
             state.fail_status.eq(
                 Mux(write_failed, writer.status, Mux(is_error, Status.OK, Status.TIMEOUT))
             ),

@@ -38,10 +38,11 @@ class Starter(wiring.Component):
     taken: in the cycle in which its ring stops, or for the other ring. No output depends on a job's
     ``ready`` in the same cycle.
 
-    A wrong phase and a failed read halt the ring: nothing is started after them until ``run`` was
-    0. A FENCE waits until all earlier descriptors of its ring have completed, and all of the other
-    ring that were started when the FENCE came to the head of its ring. A descriptor with APPEND
-    waits until no other one is in flight, because its address follows from the size of that.
+    A wrong phase and a failed read halt the ring: nothing is started after them until all that was
+    started has completed while ``run`` was 0. A FENCE waits until all earlier descriptors of its
+    ring have completed, and all of the other ring that were started when the FENCE came to the head
+    of its ring. A descriptor with APPEND waits until no other one is in flight, because its address
+    follows from the size of that.
 
     A ring that is to run is compared with its window first, which takes a few cycles.
 
@@ -61,6 +62,7 @@ class Starter(wiring.Component):
     appends : Out, one cycle: a descriptor with APPEND is started
     head : In, array: descriptors completed
     completes : In, a bit for each ring: ``head`` increases after this cycle
+    is_idle : In, a bit for each ring: all descriptors that were started have completed
     clear : In, counts start over
     has, awaited, descriptor, response, descriptor_address, has_address : In, see
         :class:`~cdma.hdl.engine.front.ring.fetch.Fetcher`
@@ -72,7 +74,8 @@ class Starter(wiring.Component):
     starts : Out, one cycle: the descriptor at ``place`` is started, with ``record``
     record : Out, :class:`~cdma.hdl.engine.front.ring.records.Started`
     started : Out, array: descriptors started
-    is_halted : Out, a bit for each ring: a descriptor that cannot be trusted was started
+    is_halted : Out, a bit for each ring: a descriptor that cannot be trusted was started; it stays
+        when software stops and starts the ring before that has completed
     halt_status : Out, array: why
     """
 
@@ -99,6 +102,7 @@ class Starter(wiring.Component):
                 "appends": Out(1),
                 "head": In(COUNT_BITS).array(RINGS),
                 "completes": In(RINGS),
+                "is_idle": In(RINGS),
                 "clear": In(1),
                 "has": In(RINGS),
                 "awaited": In(1),
@@ -174,7 +178,7 @@ class Starter(wiring.Component):
                 m.d.sync += self.started[number].eq(0)
             with m.Elif(is_here):
                 m.d.sync += self.started[number].eq(following)
-            with m.If(~self.run[number]):
+            with m.If(~self.run[number] & self.is_idle[number]):
                 m.d.sync += halted[number].eq(0)
             with m.Elif(is_here & is_untrusted):
                 m.d.sync += [halted[number].eq(1), self.halt_status[number].eq(failure)]

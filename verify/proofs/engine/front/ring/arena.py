@@ -19,7 +19,7 @@ class KeepsPointer(Elaboratable):
     and ends at any time, with any size.
 
     While the ring does not run, the arena's end changes at any time; software writes the pointer
-    when nothing is in flight and no stream has ended for as many cycles as a sum takes.
+    when nothing is in flight and no carry is on its way.
 
     While the ring runs, the arena stays free until a stream is started.
     """
@@ -42,7 +42,7 @@ class KeepsPointer(Elaboratable):
             Assume(~dut.takes | (dut.is_free & dut.run)),
             Assume(~dut.ends | (is_busy & ~dut.takes)),
             Assume(~dut.advances | dut.ends),
-            Assume(~writes | (~dut.run & ~is_busy & (quiet == parts))),
+            Assume(~writes | (~dut.run & ~is_busy & ~dut.adds)),
         ]
         m.d.sync += [
             end.eq(dut.end),
@@ -74,10 +74,14 @@ class KeepsPointer(Elaboratable):
         m.d.comb += Assert(dut.is_free | ~was_free)
         # Carries on their way are what the pointer lacks; none is after as many cycles as parts.
         carries = [probe(m, f"dut.carry{low}", 1) for low in range(0, bits - _LOW - _PART, _PART)]
-        lacks = Signal(bits)
+        lacks, may_add = Signal(bits), Signal()
+        m.d.sync += may_add.eq(dut.adds | dut.ends)
         m.d.comb += [
             lacks.eq(Cat(*(Cat(Const(0, _PART), carry)[1:] for carry in carries))),
             Assert((dut.pointer + (lacks << (_LOW + 1)))[:bits] == pointer),
+            Assert(dut.adds == (Cat(carries) != 0)),
+            Assert(~dut.adds | may_add),
+            Cover(writes & (quiet < parts)),
             Assert(probe(m, "dut.is_busy", 1) == is_busy),
         ]
         for k, carry in enumerate(carries):
@@ -119,6 +123,7 @@ PROOFS = (
                 stuck_at(0, "dut.borrow0"),
                 stuck_at(1, "dut.settled", 2),
                 late("dut.is_busy"),
+                late("dut.adds"),
             ),
             *swapped(16, {"is free in turns": lambda: KeepsPointer(FreeInTurns(20))}),
         ),

@@ -17,6 +17,7 @@ from amaranth.hdl import (
     Signal,
     Value,
 )
+from amaranth.lib import data
 from amaranth.lib.wiring import Out
 
 from cdma.engine_codes import State
@@ -24,6 +25,7 @@ from cdma.engine_config import COMPLETION_BYTES
 from cdma.hdl.engine.front.ring import counts, fence, fetch, finish, rings, start
 from cdma.hdl.engine.front.ring.fetch import RINGS
 from cdma.hdl.engine.front.ring.finish import Finisher
+from cdma.hdl.engine.front.ring.records import Started
 from cdma.hdl.engine.front.ring.rings import Rings
 from cdma.verify.formal.fault import late, stuck_at
 from cdma.verify.formal.names import all_named
@@ -87,7 +89,7 @@ class KeepsRings(Elaboratable):
                 "Counts": self._made("counts", counts.Counts),
                 "Starter": self._made("starter", start.Starter),
                 "RingState": self._made("states", rings.RingState, several=True),
-                "Arena": AnyArena,
+                "Arena": self._made("arena", AnyArena),
             }
             stack.enter_context(mock.patch.multiple(rings, **parts))
             self.states, self.flight = [], []
@@ -208,6 +210,8 @@ class KeepsRings(Elaboratable):
         m.d.comb += [
             Assert(~is_near | (following == (started + 1)[:COUNT_BITS])),
             Assert(starter.place.slot == started[: len(starter.place.slot)]),
+            # The checker refuses APPEND in ring 1.
+            Assume(~(starter.appends & ring)),
             Assert(~(holds_job | was_taken) | (state == _ISSUE)),
             Assert(~holds_job | ~was_taken | ~Cat(self.taken).any()),
             Assert(~was_taken | ~starter.record.is_local),
@@ -247,6 +251,10 @@ class KeepsRings(Elaboratable):
             for r in range(RINGS)
         ]
         is_local = [Cat(each[0] for each in rows) for rows in record]
+        self.appends = [
+            [data.View(Started(self.config.address_bits), each).append for each in rows]
+            for rows in record
+        ]
         is_job = ~(Array(is_local)[ring] >> slot)[0]
         o = self.writer.i
         entry, unread = Signal(size, name="entry"), Signal(COUNT_BITS, name="unread")
@@ -303,6 +311,7 @@ class KeepsRings(Elaboratable):
             Assert(open_ <= STARTED),
             Assert((ended - head + self.is_next[ring])[:COUNT_BITS] == on_way),
             Assert(flight <= _MOST),
+            *(Assert(~(slots[k] & self.appends[ring][k] & ring)) for k in range(STARTED)),
             Assert(self.jobs[ring] == jobs + was_taken),
             # SQ HEAD is the number of completions that have arrived.
             Assert(regs.sq_head_count == head),
@@ -330,6 +339,9 @@ class KeepsRings(Elaboratable):
             is_here = self.starter.place.ring == ring
             has_begun = self.was_taken & is_here
             starts = probe(m, f"dut.state{ring}.starts", 1)
+            was_halted, was_wanted, was_reset = (
+                Signal(name=f"{name}{ring}") for name in ("was_halted", "was_wanted", "was_reset")
+            )
             is_written = getattr(self.dut, f"registers{ring}").ctrl_write
             m.d.comb += is_none.eq(
                 (self.flight[ring] == 0)
@@ -342,6 +354,9 @@ class KeepsRings(Elaboratable):
             m.d.sync += [
                 was.eq(state.state),
                 may_be_active.eq(state.is_active | (is_written & ~self.dut.resets)),
+                was_halted.eq(self.starter.is_halted[ring]),
+                was_wanted.eq(state.is_wanted),
+                was_reset.eq(self.dut.resets),
             ]
             m.d.comb += [
                 Assert(~leaves | (is_none & ~fetcher.asks[ring])),
@@ -349,6 +364,15 @@ class KeepsRings(Elaboratable):
                 Assert(~(port.abort & self.taken[ring])),
                 # Software may write what a job was checked with, and where its completion goes.
                 Assert(state.is_active | (is_none & ~self.taken[ring])),
+                # A descriptor that cannot be trusted halts its ring, also when that was stopped and
+                # is to run again.
+                Assert(~was_halted | self.starter.is_halted[ring] | ~was_wanted | ~state.is_wanted),
+                # A reset waits until both rings have stopped.
+                Assert(
+                    ~(was_reset & (was == State.STOPPED))
+                    | (state.state == State.STOPPED)
+                    | (state.state == State.ABORTING)
+                ),
                 Assert(~state.is_active | may_be_active),
                 # Invariants.
                 Assert(~state.is_drained | is_none),
@@ -368,6 +392,8 @@ class KeepsRings(Elaboratable):
                 | ((state.state != State.RUNNING) & ~(self.holds_job & is_here))
             )
         m.d.comb += [
+            # Software may write the pointer of the arena.
+            Assert(~self.arena.adds | ~self.states[0].is_drained),
             Assert(~self.dut.is_stopped | (quiet[0] & quiet[1])),
             Assert(~self.dut.clear | (quiet[0] & quiet[1] & ~self.holds_job)),
         ]

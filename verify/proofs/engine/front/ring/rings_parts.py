@@ -7,7 +7,6 @@ from cdma.hdl.engine.front.completion import CompletionWriter
 from cdma.hdl.engine.front.ring.arena import Arena
 from cdma.hdl.engine.front.ring.fetch import RINGS, Fetcher
 from cdma.verify.formal.stream_rules import anything, leave_ports_open
-from cdma.verify.proofs.parts import AnyOutputs
 
 #: Counts of descriptors, descriptors that are fetched, that are started, completions on their way.
 COUNT_BITS, FETCHED, STARTED, SLOTS = 4, 2, 2, 2
@@ -15,8 +14,16 @@ COUNT_BITS, FETCHED, STARTED, SLOTS = 4, 2, 2, 2
 REST = 3
 
 
-class AnyArena(AnyOutputs, Arena):
-    """Any pointer and any room."""
+class AnyArena(Arena):
+    """Any pointer and any room. Carries are on their way from an end on."""
+
+    def elaborate(self, platform):
+        m = Module()
+        leave_ports_open(m, self, Out, "adds")
+        may_add = Signal()
+        m.d.sync += may_add.eq(self.adds | self.ends)
+        m.d.comb += self.adds.eq(anything(m, 1, "any_adds") & may_add)
+        return m
 
 
 class AnyFetcher(Fetcher):

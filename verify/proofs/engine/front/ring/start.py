@@ -72,7 +72,7 @@ class StartsInOrder(Elaboratable):
     A descriptor is started when it is there, checked, and there is room: as a job that was taken
     in the cycle before, or by itself if it is refused or empty. A FENCE waits for all before it. A
     job is offered only of a descriptor that is good. Behind one that cannot be trusted, its ring
-    starts nothing until it was stopped.
+    starts nothing until all has completed while the ring was stopped.
     """
 
     def __init__(self):
@@ -132,6 +132,7 @@ class StartsInOrder(Elaboratable):
                 Assume(log2 < _COUNT_BITS),
                 dut.log2[ring].eq(log2),
                 dut.head[ring].eq(head),
+                dut.is_idle[ring].eq(started == head),
                 Assume(~completes | (started != head)),
                 # Fewer are in flight than counts can tell apart.
                 Assume(~dut.has_room[ring] | ((started - head)[:_COUNT_BITS] < 6)),
@@ -239,10 +240,10 @@ class StartsInOrder(Elaboratable):
             m.d.sync += count.eq(count + is_here)
             m.d.comb += [
                 Assert(dut.started[number] == count),
-                Assert(~dut.run[number] | (dut.is_halted[number] == self.halted[number])),
+                Assert(dut.is_halted[number] == self.halted[number]),
                 Assert(~dut.answered[number] | dut.asks[number]),
             ]
-            with m.If(~dut.run[number]):
+            with m.If(~dut.run[number] & dut.is_idle[number]):
                 m.d.sync += self.halted[number].eq(0)
             with m.Elif(is_here & is_untrusted & ~was_taken):
                 m.d.sync += self.halted[number].eq(1)
