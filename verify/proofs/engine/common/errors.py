@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
-from cdma.engine_codes import Status
+from cdma.engine_codes import STREAM_ERRORS, Status
 from cdma.hdl.engine.common.errors import ErrorCollector, ErrorSlot
 from cdma.verify.formal.fault import inverted, late, stuck_at
 from cdma.verify.formal.prover import probe
@@ -15,7 +15,7 @@ RANKS = (
     (Status.HOST_SLVERR, Status.HOST_DECERR),
     (Status.DEVICE_SLVERR, Status.DEVICE_DECERR, Status.TIMEOUT),
     (Status.CRC,),
-    (1, 2, 3),
+    STREAM_ERRORS,
     (Status.OVERFLOW,),
 )
 

@@ -34,17 +34,19 @@ class KeepsPointer(Elaboratable):
         parts = dut.settle // 2
         names = ("run", "takes", "ends", "advances", "size")
         leave_open(m, dut, *names, "write_low", "write_high", "write_data", "clear")
-        is_busy, quiet = Signal(), Signal(range(parts + 1))
+        is_busy, quiet, had_run = Signal(), Signal(range(parts + 1)), Signal()
         end, pointer = Signal(bits, name="kept_end"), Signal(bits, name="expected")
         writes = dut.write_low | dut.write_high | dut.clear
         m.d.comb += [
             dut.end.eq(Mux(dut.run, end, Cat(Const(0, _LOW), anything(m, bits - _LOW, "any_end")))),
-            Assume(~dut.takes | (dut.is_free & dut.run)),
+            # A job that was taken in the cycle before the ring stopped starts in that cycle.
+            Assume(~dut.takes | (dut.is_free & (dut.run | had_run))),
             Assume(~dut.ends | (is_busy & ~dut.takes)),
             Assume(~dut.advances | dut.ends),
             Assume(~writes | (~dut.run & ~is_busy & ~dut.adds)),
         ]
         m.d.sync += [
+            had_run.eq(dut.run),
             end.eq(dut.end),
             is_busy.eq(Mux(dut.takes | dut.ends, dut.takes, is_busy)),
             quiet.eq(Mux(dut.ends, 0, Mux(quiet == parts, parts, quiet + 1))),

@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
+from cdma.hdl.engine.front.completion import SLOTS
 from cdma.hdl.engine.front.ring.fence import Fence
 from cdma.hdl.engine.front.ring.fetch import COUNT_BITS, RINGS
 from cdma.hdl.engine.front.ring.finish import STARTED
@@ -11,14 +12,17 @@ from cdma.verify.formal.prover import probe
 from cdma.verify.formal.stream_rules import anything
 from cdma.verify.proofs.proof import Proof, faults
 
+#: Descriptors in flight: started, with their completions on their way, and one between both.
+_FLIGHT = STARTED + SLOTS + 1
+
 
 class WaitsForEarlier(Elaboratable):
     """A FENCE is not started before all earlier descriptors of its ring have completed, and those
     of the other ring that were in flight when it was met. It is started then: later ones do not
     hold it back.
 
-    Each ring has up to as many descriptors in flight as are ever started. Those of the other ring
-    are counted down from when the FENCE was met.
+    Each ring has up to as many descriptors in flight as there ever are. Those of the other ring are
+    counted down from when the FENCE was met.
     """
 
     def __init__(self, dut):
@@ -39,7 +43,7 @@ class WaitsForEarlier(Elaboratable):
             dut.run.eq(anything(m, RINGS, "run")),
             dut.completes.eq(anything(m, RINGS, "completes")),
         ]
-        levels = [Signal(range(STARTED + 1), name=f"level{k}") for k in range(RINGS)]
+        levels = [Signal(range(_FLIGHT + 1), name=f"level{k}") for k in range(RINGS)]
         for number, level in enumerate(levels):
             begins, completes = starts & (ring == number), dut.completes[number]
             started, head = dut.started[number], dut.head[number]
@@ -52,8 +56,8 @@ class WaitsForEarlier(Elaboratable):
             ]
             m.d.comb += [
                 Assume(~completes | (level != 0)),
-                Assume(~begins | (level != STARTED)),
-                Assert(level <= STARTED),
+                Assume(~begins | (level != _FLIGHT)),
+                Assert(level <= _FLIGHT),
                 Assert((counts[0] - counts[1])[:COUNT_BITS] == level),
             ]
         ready = [
@@ -102,9 +106,9 @@ PROOFS = (
         promise="A FENCE waits for all earlier of its ring, and those in flight of the other ring",
         components=(Fence,),
         design=lambda _: WaitsForEarlier(Fence()),
-        sizes={"16 in flight": STARTED},
+        sizes={f"{_FLIGHT} in flight": _FLIGHT},
         broken=faults(
-            STARTED,
+            _FLIGHT,
             10,
             stuck_at(1, "dut.is_open"),
             late("dut.is_taken1"),
