@@ -257,13 +257,9 @@ def test_append(model_of, small, tensor):
         words = tensor(small, 1024 * (number % 3 + 1), seed=number)
         buffer = model.place_tensor(words)
         expected = golden.offload(words, small, "never", limit=8192 - at)
-        # Beyond the arena, by any bit: the capacity is the rest of the arena.
-        fields = {
-            "device": buffer.address,
-            "row_bytes": words.nbytes,
-            "limit": 1 << 20 + 5 * number,
-        }
-        job = model.run(OFFLOAD, Descriptor(Op.OFFLOAD, append=True, **fields))
+        fields = {"device": buffer.address, "row_bytes": words.nbytes}
+        limit = 1 << 20 + 5 * number  # by any bit beyond the arena, whose rest is the capacity
+        job = model.run(OFFLOAD, Descriptor(Op.OFFLOAD, append=True, limit=limit, **fields))
         assert job.status is expected.status
         before[at : at + expected.stream.size] = expected.stream
         assert (arena.data == before).all()
