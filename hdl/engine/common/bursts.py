@@ -73,7 +73,7 @@ class RangeReader(wiring.Component):
     i : In stream of :class:`Piece`
     final : In, do not wait for pieces
     stop : In, until the next start: ask for no further burst, and give beats of any data without
-        error in their place, each in six cycles
+        error in their place, those of a burst one a cycle, with five cycles between bursts
     abandon : In, ask for no further burst, the range has ended; pieces are not taken
     attr : In, attributes of the addresses
     client : Out, :class:`~cdma.hdl.engine.job.ReadClient`
@@ -131,7 +131,7 @@ class RangeReader(wiring.Component):
             is_small.eq(left < self.burst_bytes),
             self.i.ready.eq(can_take & is_small & ~is_last),
             takes.eq(self.i.valid & self.i.ready),
-            used.eq(Mux(plans, beats, skips) << low),
+            used.eq(Mux(plans | skips, beats, 0) << low),
             step.eq(Mux(takes, piece.size, -used)),
             ar.payload.address.eq(place << low),
             ar.payload.beats.eq(beats),
@@ -198,6 +198,7 @@ class RangeReader(wiring.Component):
         low = size.bit_length() - 1
         reach, has_some, is_whole = Signal.like(beats), Signal(), Signal()
         is_due, fits, is_first = Signal(), Signal(), Signal()
+        zeros_left = Signal.like(beats)
         stops = self.stop | self.abandon
         m.d.comb += reach.eq(beats_to_boundary(Cat(Const(0, low), place), size, self.burst_bytes))
         m.d.sync += [
@@ -232,6 +233,7 @@ class RangeReader(wiring.Component):
                     m.next = "SETTLE"
             with m.State("CHECK"):
                 m.d.comb += can_take.eq(1)
+                m.d.sync += zeros_left.eq(beats)
                 m.next = "DECIDE"
                 with m.If(takes):
                     m.next = "SETTLE"
@@ -258,7 +260,9 @@ class RangeReader(wiring.Component):
             with m.State("ZEROS"):
                 m.d.comb += zeros.eq(1)
                 with m.If(self.o.ready):
-                    m.next = "SKIP"
+                    m.d.sync += zeros_left.eq(zeros_left - 1)
+                    with m.If((zeros_left == 1) | self.abandon):
+                        m.next = "SKIP"
             with m.State("SKIP"):
                 m.d.comb += skips.eq(1)
                 m.next = "SETTLE"

@@ -238,3 +238,23 @@ def test_the_other_ring_goes_on(model_of, small, tensor, offload, prefetch):
         prefetch(model, job)
         model.until_state(OFFLOAD, State.STOPPED)
         finish(model, OFFLOAD)
+
+
+@pytest.mark.parametrize("op", [Op.COPY_IN, Op.PREFETCH])
+def test_an_abort_fills_up_a_beat_a_cycle(model_of, small, op):
+    """Of 32 stripes of a channel at most, what was not read, and little more."""
+    model = model_of()
+    size = 128 * small.stripe_bytes
+    source = model.allocate(HOST, size, writable=False)
+    target = model.allocate(DEVICE, size, align=small.stripe_bytes * small.channels)
+    index = model.allocate(HOST, 8 * 128, writable=False)
+    index.data.view("<u4")[::2] = small.stripe_bytes | 1 << 24
+    fields = {"device": target.address, "host": source.address, "index": index.address}
+    fields |= {"row_bytes": size, "limit": size, "with_index": op is Op.PREFETCH}
+    model.submit(PREFETCH, Descriptor(op, **fields))
+    model.engine.run(1000)
+    begin = model.engine.cycle
+    model.abort(PREFETCH)
+    model.until_state(PREFETCH, State.STOPPED)
+    beats = 32 * small.channels * small.stripe_bytes // small.link_bytes
+    assert model.engine.cycle - begin < 1.2 * beats + 1000

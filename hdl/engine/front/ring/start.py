@@ -142,7 +142,8 @@ class Starter(wiring.Component):
             status.eq(Mux(is_untrusted, failure, Mux(checker.is_bad, Status.BAD_DESCRIPTOR, 0))),
             is_refused.eq(is_untrusted | checker.is_bad),
             is_local.eq(is_refused | checker.is_empty),
-            self.wants_address.eq((state == _State.ISSUE) & is_refused),
+            # Without room the other ring goes on: the fetcher asks for nothing meanwhile.
+            self.wants_address.eq((state == _State.ISSUE) & is_refused & has_room),
             may.eq(has_room & (~d.fence | fence.is_open)),
             goes.eq(
                 was_taken
@@ -192,18 +193,17 @@ class Starter(wiring.Component):
     def _step(self, m, checker, state, halted, may, goes, holds_job, uses_arena, is_second):
         """Go from state to state, and from ring to ring."""
         d, ring, slot = self.descriptor, self.place.ring, self.place.slot
-        ready, leaves, turns = Signal(RINGS), Signal(), Signal()
+        ready, turns = Signal(RINGS), Signal()
         needs_arena = d.append & ~ring & ~uses_arena
         has, other_has = of(ring, ready), of(~ring, ready)
         target = Signal()
         m.d.comb += [ready.eq(self.has & ~halted), target.eq(~ring)]
-        with m.If(self.asks.any() | ~of(ring, self.run)):
-            m.d.comb += leaves.eq(1)
+        leaves = ~of(ring, self.run)
         # The other ring goes on when its port could take a job in the cycle before.
         could = Signal(RINGS)
         m.d.sync += could.eq(Cat(job.ready for job in self.job))
         other_can = other_has & of(~ring, could)
-        yields = leaves | (other_can & ~self.wants_address)
+        yields = leaves | ((self.asks.any() | other_can) & ~self.wants_address)
         with m.If(state == _State.LOOK):
             with m.If(self.asks.any()):
                 m.d.comb += [turns.eq(1), target.eq(~self.asks[0])]

@@ -21,6 +21,8 @@ from cdma.verify.proofs.proof import PDR, Proof, faults
 _COUNT_BITS = 4
 #: Cycles for which a ring does not run, at least: its window is looked at meanwhile.
 _REST = 3
+#: Cycles without a check at work after which a ring without room has left for the other one.
+_LEAVES = 10
 
 
 class AnyChecker(Checker):
@@ -72,7 +74,8 @@ class StartsInOrder(Elaboratable):
     A descriptor is started when it is there, checked, and there is room: as a job that was taken
     in the cycle before, or by itself if it is refused or empty. A FENCE waits for all before it. A
     job is offered only of a descriptor that is good. Behind one that cannot be trusted, its ring
-    starts nothing until all has completed while the ring was stopped.
+    starts nothing until all has completed while the ring was stopped. A ring without room, whatever
+    its descriptor is, leaves for the other one.
     """
 
     def __init__(self):
@@ -93,7 +96,21 @@ class StartsInOrder(Elaboratable):
         self._descriptors(m)
         self._check(m)
         self._starts(m)
+        self._leaves(m)
         return m
+
+    def _leaves(self, m):
+        """A ring without room does not hold up the other one, whose job could be taken."""
+        dut, ring = self.dut, self.dut.place.ring
+        waits, was_ring = Signal(range(_LEAVES + 1)), Signal()
+        m.d.sync += was_ring.eq(ring)
+        can = [dut.has[k] & dut.run[k] & ~self.halted[k] & dut.job[k].ready for k in range(RINGS)]
+        holds_up = ~of(ring, dut.has_room) & of(~ring, can) & (dut.asks == 0) & ~dut.clear
+        with m.If(~holds_up | (ring != was_ring)):
+            m.d.sync += waits.eq(0)
+        with m.Elif(~self.checker.busy):
+            m.d.sync += waits.eq(waits + 1)
+        m.d.comb += [Assert(waits < _LEAVES), Cover(waits == 3)]
 
     def _rings(self, m):
         """Rings run, complete, and have room at any time."""
@@ -267,6 +284,7 @@ PROOFS = (
             late("dut.was_taken"),
             late("dut.is_untrusted"),
             stuck_at(1, "dut.fence.is_open"),
+            stuck_at(1, "dut.wants_address"),
         ),
     ),
 )
