@@ -13,9 +13,9 @@ from cdma.driver.session import Session
 from cdma.driver.software.execute import Execution
 from cdma.engine_codes import OFFLOAD_RING, PREFETCH_RING, Op, Status
 from cdma.engine_config import INDEX_BYTES
+from cdma.golden.codecs import codec_of
 from cdma.golden.engine.descriptor import Completion, Descriptor
 from cdma.golden.engine.stripes import channels_of, placement, raw_policy
-from cdma.golden.zvc.words import format_for, to_words
 
 
 @dataclass(eq=False)
@@ -378,8 +378,8 @@ class Driver(Session):
 
     def _offload_array(self, tensor, **options) -> Offloaded:
         array = np.asarray(tensor)
-        format_for(array.dtype, self.config.format)
-        data = to_words(array).view(np.uint8)
+        fmt = self.config.format
+        data = codec_of(fmt).words_of(array, fmt).view(np.uint8)
         with self._device_buffer(len(data)) as place:
             place.data[: len(data)] = data
             result = self._offload(place.address, len(data), 1, 0, **options, place=place)

@@ -62,6 +62,10 @@ def write_engine(
         "registers.md": markdown(table),
         "cdma.rdl": system_rdl(table),
     }
+    folder = Path(folder)
+    described = folder / f"{stem}.json"
+    if not force and _content(described) is not None:
+        _refuse_other(described, _manifest_in(described), module, config)
     entry = manifest(config, module, with_sources=with_sources)
     entry["file_sha256"] = {file: _sha256(text) for file, text in registers.items()}
     entry["manifest_sha256"] = _sha256(_json(entry))
@@ -70,9 +74,8 @@ def write_engine(
         f"{stem}.json": _json(entry),
         **registers,
     }
-    folder = Path(folder)
     if not force:
-        _refuse_losses(folder, stem, texts, module, config)
+        _refuse_losses(folder, stem, texts)
     folder = make_folder(folder)
     with ExitStack() as files:
         for file, text in texts.items():
@@ -95,10 +98,8 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _refuse_losses(
-    folder: Path, stem: str, texts: dict[str, str], module: str, config: EngineConfig
-) -> None:
-    """Refuse to replace what is no unedited file of an earlier run of the same engine."""
+def _refuse_losses(folder: Path, stem: str, texts: dict[str, str]) -> None:
+    """Refuse to replace what is no unedited file of an earlier run; the manifest was looked at."""
     replaced = {}
     for file, text in texts.items():
         content = _content(folder / file)
@@ -106,8 +107,6 @@ def _refuse_losses(
             replaced[file] = hashlib.sha256(content).hexdigest()
     described = folder / f"{stem}.json"
     there = _manifest_in(described)
-    if described.name in replaced:
-        _refuse_other(described, there, module, config)
     known = {f"{stem}.v": there.get("verilog_sha256"), described.name: replaced.get(described.name)}
     if isinstance(there.get("file_sha256"), dict):  # not of the first versions
         known |= there["file_sha256"]

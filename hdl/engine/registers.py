@@ -504,14 +504,14 @@ def _totals() -> tuple[Register, ...]:
 
 def _channel_counters() -> tuple[Register, ...]:
     return (
-        *_counter("RAW_BEATS", 0x00, "beats of words read from or written to memory"),
+        *_counter("RAW_BEATS", 0x00, "beats of words read, or made to be written, also by VERIFY"),
         *_counter("STREAM_BEATS", 0x08, "beats of streams given or taken"),
         *_counter("STALL_CREDIT", 0x10, "cycles an address waited for room in a buffer"),
         *_counter("STALL_RATE", 0x18, "cycles an address waited for RATE"),
         *_counter("STALL_ADDRESS", 0x20, "cycles an address waited for the memory's ready"),
         *_counter("STALL_TURN", 0x28, "cycles stream data waited for other channels"),
         *_counter("STALL_LINK", 0x30, "cycles stream data waited for the link"),
-        *_counter("LATENCY_SUM", 0x38, "sum of the read bursts' cycles, address to first data"),
+        *_counter("LATENCY_SUM", 0x38, "sum of the read bursts' cycles, address to first data, 65,535 at most of each"),
         *_counter("LATENCY_MAX", 0x40, "the most of those"),
         *_counter("BURSTS", 0x48, "read bursts that LATENCY_SUM counts"),
     )
@@ -529,7 +529,10 @@ def _pair(
     """Two registers of an address of ``bits`` bits whose ``align`` lowest bits are zero."""
     high = max(0, min(bits, 64) - 32)
     low = Field("LOW", align, 32 - align, access, 0, f"bits 31 to {align}")
-    upper = (Field("HIGH", 0, high, access, 0, f"bits {31 + high} to 32"),) if high else ()
+    if high:
+        upper = (Field("HIGH", 0, high, access, 0, f"bits {31 + high} to 32"),)
+    else:  # takes writes if the lower half does
+        upper = () if access is Access.RW else (Field("ZERO", 0, 32, Access.CONST, 0, "no bits"),)
     return (
         Register(f"{name}_LO", offset, text, (low,), guard),
         Register(f"{name}_HI", offset + 4, f"{text}, upper bits", upper, guard),

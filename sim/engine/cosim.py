@@ -20,7 +20,7 @@ from cdma.sim.engine import build, pins
 from cdma.sim.engine.compare import offload_difference, prefetch_difference
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import EngineModel, Job
-from cdma.toolchain import simulators
+from cdma.toolchain import simulators, verilator
 from cdma.toolchain.waves import convert, wave_format
 
 #: ``fast`` is the compiled model. The others run under cocotb.
@@ -121,6 +121,11 @@ def round_trip(
     if waves is not None:
         wave_format(waves, simulator)
     device, host = device or Memory(latency=350), host or Memory(latency=500)
+    # A program that is missing is told before minutes of generating.
+    if simulator == "fast":
+        verilator.environment()
+    else:
+        simulators.environment(simulator)
     text = designs.engine(config, cache, progress) if verilog is None else verilog
     options = {"raw": raw, "crc": crc}
     if simulator == "fast":

@@ -103,6 +103,8 @@ class Memory:
         return timing, kept
 
 
+#: Fields that no change of a memory names.
+_FIXED = ("stalls", "refresh")
 #: Memories by name, for the command line.
 PROFILES = {
     "ideal": Memory(latency=0),
@@ -143,8 +145,9 @@ def memory(text: str) -> Memory:
         if key in pins.CHANNELS:
             stalls[key] = value
             continue
-        if not equals or key not in kinds or key in ("stalls", "refresh"):
-            raise UserError(f"{text}: there is no {key!r} to change of a memory")
+        if not equals or key not in kinds or key in _FIXED:
+            allowed = ", ".join([*pins.CHANNELS, *(k for k in kinds if k not in _FIXED)])
+            raise UserError(f"{text}: of a memory {allowed} can be changed, not {key!r}")
         try:
             values[key] = value if key == "order" else type(getattr(base, key))(value)
         except ValueError:

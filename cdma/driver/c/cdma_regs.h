@@ -1,4 +1,6 @@
-/* Registers and codes of the cdma engine. Generated from its register table: do not edit. */
+/* Registers and codes of the cdma engine. Generated from its register table: do not edit.
+   Fields of the upper halves of addresses are those of an engine with as many bits of address;
+   all else is the same for all engines. */
 #ifndef CDMA_REGS_H
 #define CDMA_REGS_H
 

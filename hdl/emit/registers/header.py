@@ -7,7 +7,9 @@ from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, INDEX_BYTES
 from cdma.hdl.engine.registers import ID, MAJOR, MINOR, Block, Map
 
 _TOP = """\
-/* Registers and codes of the cdma engine. Generated from its register table: do not edit. */
+/* Registers and codes of the cdma engine. Generated from its register table: do not edit.
+   Fields of the upper halves of addresses are those of an engine with as many bits of address;
+   all else is the same for all engines. */
 #ifndef CDMA_REGS_H
 #define CDMA_REGS_H
 
@@ -27,7 +29,7 @@ def c_header(table: Map) -> str:
 
     Addresses are ``CDMA_<BLOCK>_<REGISTER>``, of a block that repeats with the instance as its
     argument. Fields are ``..._<FIELD>_LOW`` and ``..._<FIELD>_MASK``. The sizes of one engine are
-    not in it: software reads them from CAP0 to CAP2.
+    not in it, but for the upper bits of addresses: software reads them from CAP0 to CAP2.
 
     Parameters
     ----------

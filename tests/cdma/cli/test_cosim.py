@@ -324,6 +324,16 @@ def test_a_missing_folder_is_reported_before_the_design_is_made(
     assert "the folder missing does not exist, create it first" in line
 
 
+@pytest.mark.parametrize("simulator", ["fast", "verilator", "icarus"])
+def test_a_missing_program_is_reported_before_the_engine_is_made(
+    refuse, tensor, monkeypatch, simulator
+):
+    monkeypatch.setattr("cdma.designs.engine", lambda *_: pytest.fail("it was made before"))
+    monkeypatch.setenv("PATH", "")
+    command = ("cosim", tensor, "--unit", "engine", "--word-bits", 16, "--sim", simulator)
+    assert "not installed" in refuse(*command)
+
+
 @pytest.mark.parametrize("option", ["--channels", "--memory", "--raw", "--link-bytes"])
 def test_options_of_the_engine_are_not_for_units(capsys, tensor, option):
     value = {"--memory": "far", "--raw": "auto"}.get(option, "8")

@@ -59,8 +59,8 @@ def verilog_engine():
 def build():
     """Make a device and its driver."""
 
-    def make(channels=4, device=None, **options):
-        config = EngineConfig(channels=channels)
+    def make(channels=4, device=None, config=None, **options):
+        config = config or EngineConfig(channels=channels)
         engine = SoftwareDevice(config, Memory(1 << 23, 0x8000_0000), Memory(1 << 21, 0x10_0000))
         if device is not None:
             engine = device(engine)

@@ -57,6 +57,21 @@ def test_the_driver_reads_the_size_of_the_engine(config):
     assert np.array_equal(driver.prefetch(driver.offload(array)), array)
 
 
+@pytest.mark.parametrize("raw", ["auto", "never", "always"])
+@pytest.mark.parametrize(("type_", "dtype"), [("fp32", "f4"), ("fp16", "f2"), ("int8", "i1")])
+def test_arrays_of_an_engine_with_zvcplus(build, tensor, type_, dtype, raw):
+    device, driver = build(config=EngineConfig(1, codec="zvcplus", type=type_))
+    array = (8 * tensor).astype(dtype)
+    sent = driver.offload(array, raw=raw)
+    golden = engine.offload(array, device.config, raw=raw)
+    assert np.array_equal(sent.stream, golden.stream)
+    found = driver.prefetch(sent)
+    assert found.dtype == array.dtype
+    assert np.array_equal(found, array)
+    with pytest.raises(ValueError, match=rf"to be a word of {type_}, not 8 \('float64'\)"):
+        driver.offload(tensor.astype("f8"))
+
+
 def test_rows_with_a_pitch(build):
     device, driver = build()
     rows, row, pitch = 5, 8192, 3 * 8192

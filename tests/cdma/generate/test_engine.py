@@ -147,10 +147,15 @@ def test_a_manifest_without_checksums_of_the_register_files(quick, tmp_path, ref
         (("--address-bits", 40), "writes 4x8x32s4096l16 (address_bits 48 and 40). Take"),
     ],
 )
-def test_another_size_is_refused_and_can_be_forced(quick, tmp_path, refuse, options, message):
+def test_another_size_is_refused_and_can_be_forced(
+    quick, tmp_path, refuse, monkeypatch, options, message
+):
+    """It is refused before minutes of generating."""
     engine.write_engine(tmp_path, EngineConfig())
     before = contents(tmp_path)
-    error = refuse("generate", "engine", *options, "-o", tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "manifest", lambda *_, **__: pytest.fail("it was generated before"))
+        error = refuse("generate", "engine", *options, "-o", tmp_path)
     assert error.startswith(f"cdma generate: {tmp_path}/engine.json: describes cdma_engine of ano")
     assert message in error
     assert error.endswith("Take another folder, or --force to replace")

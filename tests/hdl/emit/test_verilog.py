@@ -276,6 +276,24 @@ def test_garbage_is_looked_for_as_before_when_verilog_was_made_or_refused():
     assert gc.get_threshold() == before
 
 
+def test_nothing_is_said_of_parts_when_verilog_is_broken_off():
+    """As by SIGTERM, which is an exception in the command."""
+    code = (
+        "import gc\n"
+        "from amaranth.hdl import Elaboratable, Fragment, Module\n"
+        "from cdma.hdl.emit.verilog import few_collections\n"
+        "class Part(Elaboratable):\n    pass\n"
+        "try:\n"
+        "    with few_collections():\n"
+        "        Fragment.get(Module(), None)\n"
+        "        part = Part()\n"
+        "        raise SystemExit\n"
+        "except SystemExit:\n    del part\n    gc.collect()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("config", PLUS_NAMED.values(), ids=PLUS_NAMED)

@@ -114,5 +114,6 @@ def test_an_address_without_upper_bits_takes_writes():
     assert ring.register("SQ_BASE_HI").fields == ()
     assert ring.register("SQ_BASE_HI").is_written
     assert not ring.register("SQ_HEAD").is_written
+    assert not ring.register("ERROR_HI").is_written
     with pytest.raises(KeyError, match="SQ_HEAD has no field HEAD"):
         ring.register("SQ_HEAD").field("HEAD")
