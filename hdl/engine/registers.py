@@ -511,7 +511,7 @@ def _channel_counters() -> tuple[Register, ...]:
         *_counter("STALL_ADDRESS", 0x20, "cycles an address waited for the memory's ready"),
         *_counter("STALL_TURN", 0x28, "cycles stream data waited for other channels"),
         *_counter("STALL_LINK", 0x30, "cycles stream data waited for the link"),
-        *_counter("LATENCY_SUM", 0x38, "sum of cycles from address to first data, at most 65,535 a burst"),
+        *_counter("LATENCY_SUM", 0x38, "cycles from address to first data, at most 65,535 a burst"),
         *_counter("LATENCY_MAX", 0x40, "the most of those"),
         *_counter("BURSTS", 0x48, "read bursts that LATENCY_SUM counts"),
     )
