@@ -270,7 +270,7 @@ PROOFS = (
     Proof(
         name="starter",
         promise="Descriptors are started in order, each once, checked, with room, behind a FENCE's "
-        "wait, and none behind one that cannot be trusted",
+        "wait, and none behind one that cannot be trusted; a ring without room lets the other pass",
         components=(Starter,),
         design=lambda _: StartsInOrder(),
         sizes={"counts of 4 bits": _COUNT_BITS},
