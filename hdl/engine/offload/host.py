@@ -222,7 +222,8 @@ class HostWriter(wiring.Component):
             entries.has_crc.eq(self.job.crc),
             entries.valid.eq(ledger.entry_valid),
             entries.i.eq(ledger.entry),
-            entries.hold.eq(writer.is_tight),
-            writer.valid.eq(entries.o_valid),
+            # What is in the writer when nothing more is issued stays until `clear`: entries go on.
+            entries.hold.eq(writer.is_tight & ~self.discard),
+            writer.valid.eq(entries.o_valid & ~self.discard),
             writer.i.eq(entries.o),
         ]

@@ -258,3 +258,31 @@ def test_an_abort_fills_up_a_beat_a_cycle(model_of, small, op):
     model.until_state(PREFETCH, State.STOPPED)
     beats = 32 * small.channels * small.stripe_bytes // small.link_bytes
     assert model.engine.cycle - begin < 1.2 * beats + 1000
+
+
+@pytest.mark.parametrize("resets", [False, True])
+@pytest.mark.parametrize("op", [Op.MEASURE, Op.OFFLOAD])
+def test_an_abort_while_the_index_waits(model_of, small, op, resets):
+    """Responses of the link come late, until no entry of the index has room. Then the abort comes,
+    and then the responses."""
+    model = model_of()
+    size = 1024 * small.stripe_bytes
+    tensor = model.allocate(DEVICE, size, align=small.stripe_bytes * small.channels)
+    index = model.allocate(HOST, 8 * 1024)
+    host = model.allocate(HOST, small.padded(small.bound(size)))
+    fields = {"device": tensor.address, "host": host.address, "index": index.address}
+    fields |= {"row_bytes": size, "limit": host.data.size, "with_index": True}
+    model.submit(OFFLOAD, Descriptor(op, **fields))
+    model.engine.run(1000)
+    model.engine.hold(model.engine.link, "b", 80_000)
+    model.engine.run(60_000)
+    if resets:
+        model.write("ENGINE", "CTRL", 1)
+    else:
+        model.write("RING", "CTRL", 2)
+    model.engine.run(50_000)
+    assert model.read("ENGINE", "CTRL") == 0
+    assert model.state(OFFLOAD)[0] is State.STOPPED
+    if not resets:
+        finish(model, OFFLOAD)
+        assert model.run(OFFLOAD, Descriptor(op, **fields)).status is Status.OK
