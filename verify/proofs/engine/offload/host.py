@@ -240,7 +240,14 @@ class WritesJobs(Elaboratable):
             waits.eq(level + ends_now),
         ]
         is_followed = Signal(name="is_followed")
-        m.d.sync += [came.eq(came + comes), given.eq(given + self.index.valid)]
+        # What leaves is given to the writer, or dropped.
+        self.leaves = leaves = probe(m, "dut.entries.o_valid", 1)
+        is_ready = valid[0] & (self.crc.o.valid | ~job.crc)
+        m.d.comb += [
+            Assert(self.index.valid == (leaves & ~dut.discard)),
+            Assert(leaves | ~(is_ready & dut.discard)),
+        ]
+        m.d.sync += [came.eq(came + comes), given.eq(given + leaves)]
         with m.If(comes & ~is_followed & is_new):
             m.d.sync += [
                 is_followed.eq(1),
@@ -250,7 +257,7 @@ class WritesJobs(Elaboratable):
             ]
             if self.config.has_padding:
                 m.d.sync += missing.eq(row.missing)
-        is_picked = self.index.valid & is_followed & (given == picked)
+        is_picked = leaves & is_followed & (given == picked)
         with m.If(is_picked):
             m.d.sync += is_followed.eq(0)
         with m.If(dut.start):
@@ -258,10 +265,10 @@ class WritesJobs(Elaboratable):
         word = self.index.i.words[0]
         crc = Mux(has_crc, self.crc.o.payload, 0)
         m.d.comb += [
-            Assert(~self.index.valid | (came != given)),
-            Assert(~self.index.valid | ((self.index.i.count == 1) & (word[25] == has_crc))),
-            Assert(~self.index.valid | (word[32:] == crc)),
-            Assert(~(self.index.valid & has_crc) | self.crc.o.valid),
+            Assert(~leaves | (came != given)),
+            Assert(~leaves | ((self.index.i.count == 1) & (word[25] == has_crc))),
+            Assert(~leaves | (word[32:] == crc)),
+            Assert(~(leaves & has_crc) | self.crc.o.valid),
             Assert(~is_picked | (word[:24] == nbytes)),
             Cover(is_picked & ((missing != 0) | (not self.config.has_padding))),
             Assert(~is_picked | (word[24] == raw)),
@@ -308,12 +315,14 @@ class WritesJobs(Elaboratable):
         # A burst of the index ends at its block only, as the proof of the cutter says.
         place, is_new = Signal(range(_ENTRIES), name="place"), Signal(name="has_none")
         tagged, begun = Signal(_NUMBER, name="n_tagged"), Signal(_NUMBER, name="n_begun")
-        m.d.comb += Assume(self.index.opens == (self.index.valid & (is_new | (place == 0))))
-        with m.If(self.index.valid):
+        # One whose entries are dropped counts as well.
+        begins = is_new | (place == 0)
+        m.d.comb += Assume(self.index.opens == (self.index.valid & begins))
+        with m.If(self.leaves):
             m.d.sync += [place.eq(place + 1), is_new.eq(0)]
         m.d.sync += [
             tagged.eq(tagged + self.index.tags),
-            begun.eq(begun + self.index.opens),
+            begun.eq(begun + (self.leaves & begins)),
         ]
         with m.If(dut.start):
             m.d.sync += [place.eq(dut.job.index_address >> 3), is_new.eq(1)]
@@ -397,6 +406,7 @@ PROOFS = (
             stuck_at(1, "dut.gather.slow"),
             stuck_at(1, "dut.has_index"),
             late("dut.entries.valid"),
+            stuck_at(1, "dut.entries.hold"),
             stuck_at(0, "dut.ledger.has_none"),
             stuck_at(0, "dut.gather.o.words"),
             inverted("dut.gather.o.words", 0),
