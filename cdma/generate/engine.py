@@ -64,8 +64,9 @@ def write_engine(
     }
     folder = Path(folder)
     described = folder / f"{stem}.json"
-    if not force and _content(described) is not None:
-        _refuse_other(described, _manifest_in(described), module, config)
+    there = {} if force else _manifest_in(described)
+    if not force and described.is_file():
+        _refuse_other(described, there, module, config)
     entry = manifest(config, module, with_sources=with_sources)
     entry["file_sha256"] = {file: _sha256(text) for file, text in registers.items()}
     entry["manifest_sha256"] = _sha256(_json(entry))
@@ -75,7 +76,7 @@ def write_engine(
         **registers,
     }
     if not force:
-        _refuse_losses(folder, stem, texts)
+        _refuse_losses(folder, stem, texts, there)
     folder = make_folder(folder)
     with ExitStack() as files:
         for file, text in texts.items():
@@ -98,16 +99,15 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _refuse_losses(folder: Path, stem: str, texts: dict[str, str]) -> None:
-    """Refuse to replace what is no unedited file of an earlier run; the manifest was looked at."""
+def _refuse_losses(folder: Path, stem: str, texts: dict[str, str], there: dict) -> None:
+    """Refuse to replace what is no unedited file of the run that the manifest ``there`` is of."""
     replaced = {}
     for file, text in texts.items():
         content = _content(folder / file)
         if content not in (None, text.encode()):
             replaced[file] = hashlib.sha256(content).hexdigest()
-    described = folder / f"{stem}.json"
-    there = _manifest_in(described)
-    known = {f"{stem}.v": there.get("verilog_sha256"), described.name: replaced.get(described.name)}
+    described = f"{stem}.json"
+    known = {f"{stem}.v": there.get("verilog_sha256"), described: replaced.get(described)}
     if isinstance(there.get("file_sha256"), dict):  # not of the first versions
         known |= there["file_sha256"]
     for file, checksum in replaced.items():

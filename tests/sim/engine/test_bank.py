@@ -301,10 +301,7 @@ def test_memories_by_name():
     [
         ("fast", "^Memory must be one of ideal, near, .*, not 'fast'$"),
         ("far:latency=x", "^far:latency=x: latency must be a number, not 'x'$"),
-        (
-            "far:depth=3",
-            "^far:depth=3: of a memory ar, .* can be changed, not 'depth'$",
-        ),
+        ("far:depth=3", "^far:depth=3: of a memory ar, .* can be changed, not 'depth'$"),
         ("far:latency=-1", "^latency must be zero or more, not -1$"),
         ("far:reorder=2", "^reorder must be from 0 to 1, not 2.0$"),
         ("far:r=sometimes", "^Stall profile must be one of"),
