@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from cdma import designs
+from cdma.engine_config import EngineConfig
 from cdma.hdl.emit.engine import TOP
 from cdma.sim.compiled import build as units
 from cdma.sim.engine import pins
@@ -30,6 +32,22 @@ class Compiled:
 
     library: Path
     managers: list[str]
+
+
+def design(
+    config: EngineConfig,
+    cache: str | os.PathLike | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> str:
+    """Verilog of an engine that is to be built: parameters as of :func:`cdma.designs.engine`.
+
+    Raises
+    ------
+    UserError
+        When a program is missing, before the minutes that a large engine takes.
+    """
+    verilator.environment()
+    return designs.engine(config, cache, progress)
 
 
 def compiled(

@@ -20,7 +20,7 @@ from cdma.sim.engine import build, pins
 from cdma.sim.engine.compare import offload_difference, prefetch_difference
 from cdma.sim.engine.memory import Memory
 from cdma.sim.engine.model import EngineModel, Job
-from cdma.toolchain import simulators, verilator
+from cdma.toolchain import simulators
 from cdma.toolchain.waves import convert, wave_format
 
 #: ``fast`` is the compiled model. The others run under cocotb.
@@ -121,21 +121,18 @@ def round_trip(
     if waves is not None:
         wave_format(waves, simulator)
     device, host = device or Memory(latency=350), host or Memory(latency=500)
-    # A program that is missing is told before minutes of generating.
-    if simulator == "fast":
-        verilator.environment()
-    else:
-        simulators.environment(simulator)
-    text = designs.engine(config, cache, progress) if verilog is None else verilog
     options = {"raw": raw, "crc": crc}
     if simulator == "fast":
-        made = {"verilog": text, "cache": cache, "progress": progress}
+        made = {"verilog": verilog, "cache": cache, "progress": progress}
         with _vcd(waves) as file:
             model = EngineModel(config, device, host, seed, waves=file, **made)
             try:
                 return travel(model, array, is_given=verilog is not None, **options)
             finally:
                 model.engine.close()
+    # A program that is missing is told before minutes of generating.
+    simulators.environment(simulator)
+    text = designs.engine(config, cache, progress) if verilog is None else verilog
     names = pins.managers(pins.declared(text, build.TOP))
     options["is_given"] = verilog is not None
     job = {"config": config, "device": device, "host": host, "ports": names, "seed": seed}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cdma import designs
 from cdma.engine_codes import Op, State, Status
 from cdma.engine_config import COMPLETION_BYTES, DESCRIPTOR_BYTES, INDEX_BYTES, EngineConfig
 from cdma.errors import SimulationError, UserError
@@ -15,6 +14,7 @@ from cdma.golden.engine.descriptor import Completion, Descriptor, phase
 from cdma.golden.engine.stripes import raw_policy
 from cdma.hdl.engine.registers import register_map
 from cdma.sim.cocotb.ports import Violation
+from cdma.sim.engine import build
 from cdma.sim.engine.engine import DEVICE, HOST, Buffer, Engine
 from cdma.sim.engine.memory import Memory
 
@@ -143,7 +143,7 @@ class EngineModel:
     ):
         self.config, self.map = config, register_map(config)
         if engine is None:
-            text = designs.engine(config, cache, progress) if verilog is None else verilog
+            text = build.design(config, cache, progress) if verilog is None else verilog
             device, host = device or Memory(latency=350), host or Memory(latency=500)
             engine = Engine(config, text, device, host, seed, cache, progress, waves=waves)
         self.engine = engine

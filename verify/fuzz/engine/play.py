@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from cdma import designs
 from cdma.engine_config import EngineConfig
 from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine import build
@@ -126,7 +125,7 @@ def fuzz(
         See :class:`cdma.sim.engine.model.EngineModel`.
     """
     start = reported = time.monotonic()
-    verilog = designs.engine(config, None, progress) if verilog is None else verilog
+    verilog = build.design(config, None, progress) if verilog is None else verilog
     if scheduler is None:  # build once, with progress, before the processes need the model
         build.build(verilog, None, progress)
     outcome, packed = before or Outcome(), Packed(verilog)
