@@ -12,6 +12,7 @@ from threading import current_thread, main_thread
 _hooks: list[Callable[[], None]] = []
 _deferred = 0
 _pending: type[KeyboardInterrupt] | None = None
+_received: type[KeyboardInterrupt] | None = None
 
 
 class Terminated(KeyboardInterrupt):
@@ -41,6 +42,11 @@ def install() -> None:
             signal.signal(number, _handle)
 
 
+def received() -> type[KeyboardInterrupt] | None:
+    """The exception of the signal that this run was sent, if it was."""
+    return _received
+
+
 @contextmanager
 def deferred() -> Iterator[None]:
     """Let a signal raise at the end of this block, not within it; for a few quick steps."""
@@ -61,8 +67,8 @@ def _handle(number, frame):
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     end()
-    error = Terminated if number == signal.SIGTERM else KeyboardInterrupt
+    global _pending, _received
+    _received = Terminated if number == signal.SIGTERM else KeyboardInterrupt
     if not _deferred:
-        raise error
-    global _pending
-    _pending = error
+        raise _received
+    _pending = _received

@@ -28,7 +28,7 @@ from cdma.cli import (
 )
 from cdma.cli.overwrites import refuse_overwrites
 from cdma.errors import MissingPackageError, SimulationError, UserError
-from cdma.signals import Terminated, install
+from cdma.signals import Terminated, install, received
 
 #: Modules in the order of the help; each adds its verbs and the function that runs them.
 VERBS = (
@@ -111,10 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as exit_:  # how argparse ends after --help and --version
         return exit_.code or 0
     try:
-        refuse_overwrites(args)
-        status = args.run(args)
-        sys.stdout.flush()  # here, where a reader that has gone can still be answered
-        return status
+        return _run(args)
     except BrokenPipeError:
         _silence_stdout()
         return 141
@@ -142,6 +139,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _complain(args, error)
         traceback.print_exc()
         return _complain(args, f"a fault of cdma, please report it: {error!r}", 3)
+
+
+def _run(args) -> int:
+    try:
+        refuse_overwrites(args)
+        status = args.run(args)
+        sys.stdout.flush()  # here, where a reader that has gone can still be answered
+        return status
+    except Exception:
+        # Compiled code may turn a signal into an error: NumPy's does while it is imported.
+        if signal := received():
+            raise signal from None
+        raise
 
 
 def entry() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from cdma.cli.codec import info
 from cdma.cli.main import main
 from cdma.errors import MissingPackageError, UserError
 from cdma.golden import ErrorCode, StreamError, write_container
+from cdma.signals import install
 
 HEAVY = ("numpy", "amaranth", "cocotb", "sklearn", "matplotlib")
 
@@ -156,6 +158,26 @@ def test_interrupted(monkeypatch, capsys):
     monkeypatch.setattr(info, "run", run)
     assert main(["info", "a.zvc"]) == 130
     assert capsys.readouterr() == ("", "cdma info: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_compiled_code_turns_into_an_error(monkeypatch, capsys, number):
+    def run(args):
+        try:
+            os.kill(os.getpid(), number)
+        except KeyboardInterrupt:
+            raise ImportError("cannot load module") from None
+
+    monkeypatch.setattr(info, "run", run)
+    monkeypatch.setattr("cdma.signals._received", None)
+    before = [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGTERM, signal.SIGINT)]
+    try:
+        install()
+        assert main(["info", "a.zvc"]) == 128 + number
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])
+    assert capsys.readouterr().err.startswith("cdma info: ")
 
 
 def test_a_reader_that_has_gone(container):
