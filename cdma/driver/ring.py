@@ -117,12 +117,15 @@ class Ring:
     def set_arena(self, base: int, limit: int) -> None:
         """Set the memory for streams of descriptors with APPEND. The ring must be idle.
 
+        The arena lies in the driver's host memory.
+
         After a reset there is none: streams that are still in it stay until a new one is set.
 
         Raises
         ------
         ValueError
-            When an address is not a multiple of 64, or they are not in order. Nothing is written.
+            When an address is not a multiple of 64, they are not in order, or not in host memory.
+            Nothing is written.
         DriverError
             When the ring has jobs. It runs on.
         """
@@ -130,6 +133,11 @@ class Ring:
             raise ValueError(
                 f"arena from {base:#x} to {limit:#x}: expected multiples of {HOST_ALIGNMENT}, the "
                 "first address and the one past the end"
+            )
+        _, _, first, end = self._windows
+        if not first <= base <= limit <= end:
+            raise ValueError(
+                f"arena from {base:#x} to {limit:#x}: expected host memory, {first:#x} to {end:#x}"
             )
         is_busy = self._registers.field("RING", "STATE", "BUSY", self.number)
         if is_busy or self._registers.read("RING", "SQ_HEAD", self.number) != self.tail:
@@ -177,15 +185,17 @@ class Ring:
     def standstill(self) -> str | None:
         """Why no completion follows, such as HALTED after HOST_SLVERR, and what to do.
 
-        ``None`` while the ring runs or aborts, and while something is outstanding, unless the link
-        has failed. After a read of this property and a barrier, all completions are in memory.
+        ``None`` while the ring runs, is about to, or aborts, and while something is outstanding,
+        unless the link has failed. After a read of this property and a barrier, all completions are
+        in memory.
         """
-        found = self._registers.fields("RING", "STATE", self.number)
-        if found["STATE"] in (State.RUNNING, State.ABORTING):
+        # STATE follows RUN some cycles later.
+        if self._registers.read("RING", "CTRL", self.number) & RUN:
             return None
+        found = self._registers.fields("RING", "STATE", self.number)
         if self._registers.has_failed_link:
             return LINK_FAILED
-        if found["BUSY"]:
+        if found["STATE"] == State.ABORTING or found["BUSY"]:
             return None
         why = found["STATUS"]
         known = Status(why).name if why in set(Status) else f"status {why}"
@@ -309,9 +319,9 @@ class Ring:
         for _ in range(_PATIENCE):
             if self.state == State.STOPPED:
                 break
-        else:
             if self._registers.has_failed_link:
                 raise DriverError(LINK_FAILED)
+        else:
             raise DriverError(f"ring {self.number} does not stop: reset the engine")
         self._barrier()
         with suppress(DriverError):  # a completion of another descriptor counts as lost

@@ -1,5 +1,7 @@
 """Execute one valid descriptor in software, with the golden engine."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from cdma.driver.memory import BusError, Memory
@@ -25,6 +27,8 @@ class Execution:
         Valid descriptor.
     address, limit : int
         Address and capacity of the stream, from the descriptor or the arena.
+    quarantined : set of int
+        Channels that are not accessed: their first stripe is a TIMEOUT.
     """
 
     def __init__(
@@ -35,9 +39,11 @@ class Execution:
         descriptor: Descriptor,
         address: int,
         limit: int,
+        quarantined: Collection[int] = (),
     ):
         self._config, self._host, self._device = config, host, device
         self._descriptor, self._address, self._limit = descriptor, address, limit
+        self._quarantined = quarantined
         row_bytes = 0 if descriptor.op == Op.NOP else descriptor.row_bytes
         rows = descriptor.row_count if row_bytes else 1  # any number of rows without bytes
         self._addresses = stripes.placement(
@@ -184,9 +190,11 @@ class Execution:
     def _device_faults(self, count: int) -> list[tuple]:
         for stripe in range(count):
             address = int(self._addresses[stripe])
+            channel = self._config.channel(address)
+            if channel in self._quarantined:
+                return [(stripe, Status.TIMEOUT, address, channel)]
             error = self._device.fault(address, int(self._sizes[stripe]))
             if error is not None:
-                channel = self._config.channel(address)
                 if error.kind == "HANG":
                     self.lost.add(channel)
                 return [(stripe, error.status(is_host=False), error.address, channel)]

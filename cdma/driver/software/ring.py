@@ -242,10 +242,8 @@ class SoftwareRing:
         bounds = self._bounds()
         address = rules.stream_address(descriptor, bounds)
         limit = rules.capacity(descriptor, bounds)
-        work = Execution(self._config, self._host, self._device, descriptor, address, limit)
-        lost = self._touched(descriptor) & self._quarantined
-        if lost:
-            return Completion(Status.TIMEOUT, channel=min(lost))
+        memories = self._host, self._device
+        work = Execution(self._config, *memories, descriptor, address, limit, self._quarantined)
         completion = work.run()
         self._quarantined |= work.lost - {LINK}
         self.link_failed |= LINK in work.lost
@@ -258,9 +256,9 @@ class SoftwareRing:
         return completion
 
     def _touched(self, descriptor: Descriptor) -> set[int]:
-        """Channels of the stripes of a descriptor."""
-        if descriptor.op == Op.NOP:
-            return set()  # whatever its other fields say
+        """Channels whose memory a descriptor accesses."""
+        if descriptor.op in (Op.NOP, Op.VERIFY):
+            return set()  # whatever their other fields say
         addresses = stripes.placement(
             self._config,
             descriptor.device,

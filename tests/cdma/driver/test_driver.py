@@ -372,6 +372,11 @@ def test_a_channel_that_does_not_answer_is_quarantined(build, tensor, fallback):
     assert driver.quarantined == [channel]
     with pytest.raises(EngineError, match="TIMEOUT"):
         driver.offload(tensor)
+    assert driver.verify(sent).is_ok  # accesses no channel
+    with pytest.raises(EngineError, match="TIMEOUT at stripe 2,") as caught:
+        driver.prefetch(sent, place.address + 2 * 4096)  # channels 2, 3, 0
+    last = caught.value.completion
+    assert (last.channel, last.where) == (channel, place.address + 4 * 4096)
     assert not driver.clear_quarantine(channel)
     held = driver.host.free_bytes
     device.memory.heal()
@@ -380,6 +385,27 @@ def test_a_channel_that_does_not_answer_is_quarantined(build, tensor, fallback):
     assert driver.quarantined == []
     assert np.array_equal(driver.prefetch(driver.offload(tensor)), tensor)
     assert free > driver.host.free_bytes
+
+
+def test_verify_needs_no_channel(build, tensor):
+    _, driver = build()
+    sent = driver.offload(tensor)
+    for channel in range(driver.config.channels):
+        driver.registers.write("CHANNEL", "ENABLE", 0, channel)
+    assert driver.verify(sent).is_ok
+
+
+def test_a_failed_link_is_told_of_a_ring_that_aborts(build, monkeypatch):
+    device, driver = build()
+    device.automatic = False
+    (ticket,) = driver.submit(0, Descriptor(Op.NOP))
+    device.rings[0].state = State.ABORTING
+    monkeypatch.setattr(type(driver.registers), "has_failed_link", True)
+    with pytest.raises(EngineStoppedError, match="the link has failed"):
+        driver.wait(ticket, timeout=3600)
+    monkeypatch.setattr(device.rings[0], "abort", lambda: None)
+    with pytest.raises(DriverError, match="the link has failed"):
+        driver.recover(0)
 
 
 def test_a_failed_link_needs_the_hardware(build, tensor):
@@ -477,15 +503,19 @@ def test_an_arena_that_cannot_be_set_changes_nothing(build):
     for wrong in ((0x8000_0020, 0x8000_1000), (0x8000_0000, 0x8000_1004), (0x80, 0x40), (-64, 0)):
         with pytest.raises(ValueError, match=r"^arena from .*: expected multiples of 64"):
             ring.set_arena(*wrong)
+    for wrong in ((0x7FFF_FFC0, 0x8000_1000), (0x8000_0000, 0x8080_0040), (1 << 50, 1 << 50)):
+        message = r"^arena from .*: expected host memory, 0x80000000 to 0x80800000$"
+        with pytest.raises(ValueError, match=message):
+            ring.set_arena(*wrong)
     device.automatic = False
     (ticket,) = driver.submit(0, Descriptor(Op.NOP))
     with pytest.raises(DriverError, match=r"^ring 0 has jobs: set the arena when they have ended$"):
-        ring.set_arena(0x9000_0000, 0x9000_1000)
+        ring.set_arena(0x8000_1000, 0x8000_2000)
     assert driver.registers.read_pair("RING", "ARENA_BASE", 0) == 0x8000_0000
     device.work()
     assert driver.wait(ticket).is_ok
-    ring.set_arena(0x9000_0000, 0x9000_1000)
-    assert driver.registers.read_pair("RING", "ARENA_POINTER", 0) == 0x9000_0000
+    ring.set_arena(0x8000_1000, 0x8000_2000)
+    assert driver.registers.read_pair("RING", "ARENA_POINTER", 0) == 0x8000_1000
 
 
 def test_a_ring_that_was_stopped_is_not_waited_for(build):

@@ -154,6 +154,20 @@ def test_a_halted_ring_is_told_at_once(driver, hardware, ring):
     assert driver.wait(driver.submit(ring, Descriptor(Op.NOP))[0]).is_ok
 
 
+def test_a_ring_that_is_about_to_run_is_waited_for(driver, hardware):
+    """RUN waits for the check of a descriptor of many rows on the other ring."""
+    place = hardware.memory.base
+    options = {"row_bytes": 2048, "rows": 1 << 30, "pitch": 0, "with_index": True}
+    rows = Descriptor(Op.VERIFY, device=place, host=hardware.host.base, index=place, **options)
+    for cycles in range(0, 90, 13):
+        checked = driver.submit(1, *[rows] * 8)
+        hardware.engine.run(100 + cycles)
+        assert driver.recover(0) == []
+        (ticket,) = driver.submit(0, Descriptor(Op.NOP, interrupt=True))
+        assert driver.wait(ticket).is_ok
+        assert {driver.wait(each).status for each in checked} == {Status.BAD_DESCRIPTOR}
+
+
 def test_the_fallback_waits_for_late_responses(hardware):
     """A write to device memory is not answered: its memory is not given away before."""
     driver = Driver(

@@ -52,7 +52,7 @@ class StreamWriter(wiring.Component):
     discard : In, issue nothing more
     attr : In, attributes of the addresses
     opens : Out, a burst begins with the row
-    tags, tag : In, the next burst's :class:`~cdma.hdl.engine.common.records.Tag`, at most four
+    tags, tag : In, the next burst's :class:`~cdma.hdl.engine.common.records.Tag`, at most five
         cycles after ``opens``
     client : Out, :class:`~cdma.hdl.engine.job.WriteClient`
     o_error : Out stream of :class:`~cdma.hdl.engine.common.records.ErrorReport`
