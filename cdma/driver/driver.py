@@ -297,7 +297,7 @@ class Driver(Session):
         if completion.status == Status.TIMEOUT:
             self._custody.held += buffers
             if self._fallback:
-                completion = self._in_software(descriptor)
+                completion = self._in_software(descriptor) or completion
             if completion.is_ok:
                 # A channel in quarantine issues nothing. Without a new one, nothing is outstanding.
                 is_new = set(self.quarantined) - quarantined
@@ -315,7 +315,7 @@ class Driver(Session):
             raise DriverError("arrays need device memory that this processor reaches")
         return self._custody.temporary(self.device, nbytes, self.config.stripe_bytes)
 
-    def _in_software(self, descriptor: Descriptor) -> Completion:
+    def _in_software(self, descriptor: Descriptor) -> Completion | None:
         """Process a descriptor with the golden engine, if it uses a channel in quarantine."""
         addresses = placement(
             self.config,
@@ -325,7 +325,7 @@ class Driver(Session):
             descriptor.pitch,
         )
         if not set(channels_of(self.config, addresses).tolist()) & set(self.quarantined):
-            return Completion(Status.TIMEOUT)
+            return None
         work = Execution(
             self.config, self.host, self.device, descriptor, descriptor.host, descriptor.limit
         )

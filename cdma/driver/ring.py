@@ -117,7 +117,7 @@ class Ring:
     def set_arena(self, base: int, limit: int) -> None:
         """Set the memory for streams of descriptors with APPEND. The ring must be idle.
 
-        The arena lies in the driver's host memory.
+        The arena lies in the driver's host memory. A ring that does not run stays as it is.
 
         After a reset there is none: streams that are still in it stay until a new one is set.
 
@@ -142,17 +142,12 @@ class Ring:
         is_busy = self._registers.field("RING", "STATE", "BUSY", self.number)
         if is_busy or self._registers.read("RING", "SQ_HEAD", self.number) != self.tail:
             raise DriverError(f"ring {self.number} has jobs: set the arena when they have ended")
-        halt = self._halt
-        self._write("CTRL", halt)
+        control = self._registers.read("RING", "CTRL", self.number) & (RUN | HALT)
+        self._write("CTRL", control & HALT)
         self._pair("ARENA_BASE", base)
         self._pair("ARENA_LIMIT", limit)
         self._pair("ARENA_POINTER", base)
-        self._write("CTRL", RUN | halt)
-
-    @property
-    def _halt(self) -> int:
-        """The bit HALT of CTRL, which is the caller's."""
-        return self._registers.read("RING", "CTRL", self.number) & HALT
+        self._write("CTRL", control)
 
     def _withdraw(self) -> list[Ticket]:
         """Forget the descriptors without a completion."""
@@ -314,7 +309,7 @@ class Ring:
         DriverError
             When the ring does not stop.
         """
-        halt = self._halt
+        halt = self._registers.read("RING", "CTRL", self.number) & HALT  # the caller's
         self._write("CTRL", ABORT | halt)
         for _ in range(_PATIENCE):
             if self.state == State.STOPPED:

@@ -61,8 +61,7 @@ def stream_address(descriptor: Descriptor, bounds: Bounds) -> int:
 def refusal(descriptor: Descriptor, ring: int, config: EngineConfig, bounds: Bounds) -> str | None:
     """Reason why a descriptor gets BAD_DESCRIPTOR; None for a valid descriptor.
 
-    The rules are checked in this order. Rules 1 and 2 concern bits 11 to 30 of the first word. For
-    NOP, only these two apply.
+    The rules are checked in this order. For NOP, only the first two apply.
 
     1. Codec bits and reserved bits are 0. The ring supports the operation.
     2. INDEX, CRC and the raw policy are 0 for NOP and copies. The raw policy is 0 for PREFETCH and

@@ -309,19 +309,23 @@ static int abort_ring(struct cdma *engine, uint32_t number, uint32_t halt)
 int cdma_ring_open(struct cdma *engine, uint32_t number, const struct cdma_ring_setup *setup)
 {
     struct cdma_ring *ring;
-    uint32_t i, control, state, tail;
+    uint32_t i, control, state, tail, done, reported;
     int error;
     if (number > 1u || !is_good(&engine->config, setup))
         return CDMA_E_ARGUMENT;
     error = read_register(engine, CDMA_ENGINE_CTRL, &control);
     if (!error)
         error = read_register(engine, CDMA_RING_STATE(number), &state);
-    if (!error) /* the engine's counts begin at 0 after a reset only, and SQ HEAD follows SQ TAIL */
+    if (!error) /* the counts begin at 0 after a reset, and one of them may be 0 again later */
         error = read_register(engine, CDMA_RING_SQ_TAIL(number), &tail);
+    if (!error)
+        error = read_register(engine, CDMA_RING_SQ_HEAD(number), &done);
+    if (!error)
+        error = read_register(engine, CDMA_RING_CQ_HEAD(number), &reported);
     if (error)
         return error;
-    if (control & CDMA_ENGINE_CTRL_RESET_MASK || state & CDMA_RING_STATE_BUSY_MASK || tail ||
-        FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_RUNNING)
+    if (control & CDMA_ENGINE_CTRL_RESET_MASK || state & CDMA_RING_STATE_BUSY_MASK || tail || done ||
+        reported || FIELD(state, CDMA_RING_STATE_STATE) == CDMA_STATE_RUNNING)
         return CDMA_E_ACCESS;
     if (FIELD(state, CDMA_RING_STATE_STATE) != CDMA_STATE_STOPPED)
         error = abort_ring(engine, number, 0);

@@ -518,6 +518,14 @@ def test_an_arena_that_cannot_be_set_changes_nothing(build):
     assert driver.registers.read_pair("RING", "ARENA_POINTER", 0) == 0x8000_1000
 
 
+def test_an_arena_leaves_a_stopped_ring_stopped(build):
+    _, driver = build()
+    driver.registers.write("RING", "CTRL", 4, 0)
+    driver.rings[0].set_arena(0x8000_0000, 0x8000_1000)
+    assert driver.registers.read("RING", "CTRL", 0) == 4
+    assert driver.registers.read_pair("RING", "ARENA_POINTER", 0) == 0x8000_0000
+
+
 def test_a_ring_that_was_stopped_is_not_waited_for(build):
     _, driver = build()
     driver.registers.write("RING", "CTRL", 0, 0)
