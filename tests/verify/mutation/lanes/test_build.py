@@ -1,11 +1,13 @@
 """The engine with lanes does what the compiled engine does; verdicts are of the mutants."""
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from cdma import designs
+from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine.memory import Memory
 from cdma.toolchain.cache import cache_folder
 from cdma.verify.mutation.engine import campaign, jobs, queues
@@ -74,5 +76,6 @@ def test_registers_that_lost_their_reset_are_found(drawn):
     assert count
     lanes = build_lanes(replace(drawn, rtlil=spoiled), [])
     lanes.scatter()
-    jobs.few_jobs(model(lanes.compiled, log2=0))
+    with suppress(Violation):  # a counter of turns that is past its end gives no snapshot
+        jobs.few_jobs(model(lanes.compiled, log2=0))
     assert "s_axil_rdata" in " ".join(lanes.scattered())
