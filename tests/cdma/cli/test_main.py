@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -175,7 +176,9 @@ def run(args):
 info.run = run
 entry()
 """
-    done = python("-c", script, "info", "a.zvc")
+    # A shell starts what runs in the background with Ctrl-C ignored, and that is inherited.
+    reset = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    done = python("-c", script, "info", "a.zvc", preexec_fn=reset)
     word = {signal.SIGTERM: "terminated", signal.SIGINT: "interrupted"}[number]
     assert (done.returncode, done.stderr) == (128 + number, f"cdma info: {word}\n")
 
