@@ -316,7 +316,10 @@ class Driver(Session):
         return self._custody.temporary(self.device, nbytes, self.config.stripe_bytes)
 
     def _in_software(self, descriptor: Descriptor) -> Completion | None:
-        """Process a descriptor with the golden engine, if it uses a channel in quarantine."""
+        """Process a descriptor with the golden engine, if it uses a channel in quarantine.
+
+        ``None`` if it uses none.
+        """
         addresses = placement(
             self.config,
             descriptor.device,

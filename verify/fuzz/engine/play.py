@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from cdma import designs
 from cdma.engine_config import EngineConfig
 from cdma.sim.cocotb.ports import Violation
 from cdma.sim.engine import build
@@ -125,7 +126,9 @@ def fuzz(
         See :class:`cdma.sim.engine.model.EngineModel`.
     """
     start = reported = time.monotonic()
-    verilog = build.design(config, None, progress) if verilog is None else verilog
+    if verilog is None:  # on a cluster only the workers need programs
+        generate = build.design if scheduler is None else designs.engine
+        verilog = generate(config, None, progress)
     if scheduler is None:  # build once, with progress, before the processes need the model
         build.build(verilog, None, progress)
     outcome, packed = before or Outcome(), Packed(verilog)

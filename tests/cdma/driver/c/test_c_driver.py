@@ -381,12 +381,7 @@ def test_a_ring_that_has_had_jobs_is_not_opened_again(bench, c_bench):
 def test_one_count_that_is_not_zero_refuses_a_ring(bench, c_bench, name):
     """After 65,536 jobs the others are zero again."""
     bench.device.write(0x100 + 0x28, 0)  # RUN of ring 0
-    (place,) = (
-        address
-        for address, (_, ring, register) in bench.device.map.addresses().items()
-        if (register.name, ring) == (name, 0)
-    )
-    read = bench.device.read
+    place, read = bench.device.map.block("RING").address(name), bench.device.read
     bench.device.read = lambda address: read(address) + (address == place)
     assert bench.call("ring_open", c_uint32(0), byref(bench.setups[0])) == c_bench.ACCESS
     bench.device.read = read

@@ -345,3 +345,15 @@ def test_a_file_that_is_no_report_is_refused_and_kept(played, tmp_path, capsys, 
     assert "is not a report of random jobs" in capsys.readouterr().err
     assert not played
     assert file.read_bytes() == content
+
+
+def test_a_cluster_needs_no_programs_here(monkeypatch):
+    """Only the workers build."""
+
+    def generate(*_):
+        raise UserError("it was generated")
+
+    monkeypatch.setattr(designs, "engine", generate)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UserError, match="it was generated"):
+        module.fuzz(CONFIG, 10, scheduler="tcp://localhost:1")
