@@ -9,7 +9,7 @@ import pytest
 
 from cdma.errors import UserError
 from cdma.golden import ErrorCode, Format, compress
-from cdma.hdl.zvc.config import Config
+from cdma.hdl.zvc.config import LANES, Config
 from cdma.sim import RtlModel, Scenario, SimulationError, Violation, cosim_all, stimulus
 from cdma.sim.compiled import build, unit
 from cdma.toolchain import simulators
@@ -119,10 +119,15 @@ def test_same_as_cocotb(unit):
     assert_same_as_cocotb(unit, Config.of(4, 16))
 
 
-# The loop around a unit depends on the widths of its words and beats only.
+# The loop around a unit depends on the widths of its words and beats only. Verilator's translation
+# also depends on how the unit is built: 4x8b8 looks masks up, and one size is for cells.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["2x8b32", "4x8b8", "8x32", "8x32b96", "2x32", "4x64", "16x16", "16x32", "32x32"]
+    "name",
+    [
+        *("2x8b32", "4x8b8", "8x32", "8x32-asic", "8x32b96"),
+        *("2x32", "4x64", "16x16", "16x32", "32x32"),
+    ],
 )
 @pytest.mark.parametrize("unit", UNITS)
 def test_sizes_are_the_same_as_cocotb(unit, name):
@@ -132,7 +137,7 @@ def test_sizes_are_the_same_as_cocotb(unit, name):
 # Every number of lanes and every width, with the smallest and the largest beats among them.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("lanes", "bits"), [(2, 8), (2, 64), (4, 32), (8, 16), (16, 64), (32, 8), (64, 64)]
+    ("lanes", "bits"), [*zip(LANES, (8, 32, 16, 64, 8, 64), strict=True), (2, 64)]
 )
 def test_any_width(lanes, bits):
     config = Config.of(lanes, bits, max(lanes, bits))
