@@ -2,11 +2,13 @@
 
 import math
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 _WIDTH = 30
-#: Seconds between two lines where stderr is not a terminal.
+#: Seconds between two lines; a bar on a terminal is faster.
 _LINE_SECONDS = 10
 
 
@@ -30,6 +32,24 @@ def timed(label: str, apart: float = 0) -> Callable[[str], None]:
             show(f"[{seconds:5.0f} s] {label}: {text}")
 
     return show_timed
+
+
+@contextmanager
+def running(label: str) -> Iterator[None]:
+    """Show in lines that work which says nothing itself still runs; short work shows nothing."""
+    say, ended = timed(label), threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(_LINE_SECONDS):
+            say("still running")
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class Bar:

@@ -5,6 +5,7 @@ import json
 
 from cdma.cli import engine, options
 from cdma.errors import UserError
+from cdma.progress import running
 
 EPILOG = """\
 The same version of cdma writes the same bytes on every run. A folder that has units or an engine of
@@ -50,6 +51,7 @@ def add_parser(subparsers) -> None:
     add("--json", action="store_true", help="print the manifest; of both units, by unit")
 
 
+@running("generating Verilog")
 def run(args: argparse.Namespace) -> int:
     """Write all files, or none."""
     from amaranth._toolchain.yosys import YosysError
@@ -70,8 +72,7 @@ def run(args: argparse.Namespace) -> int:
             units = options.UNITS if args.unit == "both" else (args.unit,)
             written = write(args.output, options.config_from(args), units, **how)
     except YosysError as error:
-        message = f"Yosys, which writes the Verilog, is missing or failed: {error}"
-        raise UserError(message) from error
+        raise UserError(f"Yosys, which writes Verilog, is missing or failed: {error}") from error
     if args.json:
         made = written.manifests if args.unit == "both" else written.manifests[args.unit]
         print(json.dumps(made, indent=2))

@@ -1,11 +1,13 @@
-"""Progress on stderr: a bar, quiet at first, of one line or lines in a log; lines with the time."""
+"""Progress on stderr: a bar, quiet at first, of one line or lines in a log; other lines."""
 
+import re
 import sys
+import time
 
 import pytest
 
 from cdma import progress
-from cdma.progress import Bar, timed
+from cdma.progress import Bar, running, timed
 
 
 @pytest.fixture
@@ -75,3 +77,21 @@ def test_lines_with_the_time(clock, capsys):
     assert capsys.readouterr().err == "".join(
         f"[    {number} s] engine: {number}\n" for number in (0, 2, 4)
     )
+
+
+def test_work_that_says_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_LINE_SECONDS", 0.01)
+    with running("generating"):
+        shown = ""
+        while shown.count("\n") < 2:  # hangs here, and runs into the limit of time, without lines
+            shown += capsys.readouterr().err
+    capsys.readouterr()
+    assert re.fullmatch(r"(\[ +\d s\] generating: still running\n)+", shown)
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_short_work_that_says_nothing(capsys):
+    with pytest.raises(ValueError, match=r"^broken$"), running("generating"):
+        raise ValueError("broken")
+    assert capsys.readouterr().err == ""

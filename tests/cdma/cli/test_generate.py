@@ -111,7 +111,7 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
             text=True,
         )
         assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
+        assert "warning" not in done.stderr.lower()
         written.append({path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()})
     assert written[0] == written[1]
     assert f"module cdma_{unit}".encode() in written[0][f"{unit}.v"]
@@ -197,7 +197,7 @@ def test_without_yosys(refuse, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     _generate.cache_clear()
     line = refuse("generate", "compressor", "-o", tmp_path / "out")
-    assert line.startswith("cdma generate: Yosys, which writes the Verilog, is missing or failed: ")
+    assert line.startswith("cdma generate: Yosys, which writes Verilog, is missing or failed: ")
     assert not (tmp_path / "out").exists()
 
 
