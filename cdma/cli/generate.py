@@ -20,8 +20,7 @@ writes rtl/act16_compressor.v and so on, and rtl/act16_roundtrip_tb.sv, a test b
   cdma generate decompressor --codec zvcplus --type fp32 -o plus
 writes the decompressor of ZVC+ (docs/zvcplus.md)
   cdma generate engine --channels 4 -o rtl
-writes rtl/engine.v (module cdma_engine), rtl/engine.json, and the registers: rtl/cdma_regs.h for C,
-rtl/registers.md to read, rtl/cdma.rdl in SystemRDL
+writes into rtl: engine.v (module cdma_engine), engine.json; cdma_regs.h, registers.md and cdma.rdl
 """
 HELP = "write the Verilog of a unit or of the engine"
 DESCRIPTION = "Write the Verilog of a unit (an AXI4-Stream top level) or of the engine (AXI4 and \
