@@ -111,7 +111,8 @@ def test_the_same_bytes_in_every_process(tmp_path, unit):
             text=True,
         )
         assert done.returncode == 0, done.stderr
-        assert "warning" not in done.stderr.lower()
+        told = [line for line in done.stderr.splitlines() if not line.endswith(": still running")]
+        assert told == []
         written.append({path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()})
     assert written[0] == written[1]
     assert f"module cdma_{unit}".encode() in written[0][f"{unit}.v"]
